@@ -20,6 +20,10 @@ pub enum GatewayError {
     /// A final refusal: the same request will be refused every time.
     #[error("the payment gateway refused the request: {0}")]
     Refused(String),
+    /// The answer to a request for a refund: nothing of the payment is left, because it was refunded already, or because
+    /// the customer's bank has taken it. Nobody owes the money any more.
+    #[error("the payment has gone back already: {0}")]
+    NothingLeft(String),
 }
 
 /// Why a notice was not accepted.

@@ -19,6 +19,9 @@ pub enum CheckoutState {
     Processing,
     /// The customer has paid.
     Paid(GatewayPayment),
+    /// The customer has paid, but the whole payment has gone back: it was refunded, or a bank has taken it. It completes no
+    /// order, and nobody owes the money.
+    Returned(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
     Closed,
     /// The gateway cannot look checkouts up.

@@ -21,7 +21,8 @@ text_enum! {
         Due = "DUE",
         /// The money was returned.
         Done = "DONE",
-        /// The gateway refused it permanently: the organizer has to return the money manually.
+        /// The gateway refused it permanently. The organizer has to return the money manually, unless it has gone back in
+        /// another way.
         Refused = "REFUSED",
     }
 }
@@ -63,6 +64,10 @@ pub struct Refund {
     pub reference: Option<String>,
     /// The state.
     pub status: RefundStatus,
+    /// Whether somebody has to give the money back by hand: the refund is REFUSED, and the money has not gone back in
+    /// another way, as far as this service knows. See [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
+    #[serde(default)]
+    pub requires_manual_refund: bool,
     /// How many requests were made to the gateway.
     pub attempts: i64,
     /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal

@@ -176,7 +176,7 @@ pub struct Backlog {
     pub refunds_due: u64,
     /// Checkouts that the gateway still has to close, because their orders have ended.
     pub checkouts_closing: u64,
-    /// Refunds that the gateway refused permanently. The organizers have to return the money manually.
+    /// Refunds that the gateway refused permanently, and whose money the organizers still have to return manually.
     pub refunds_refused: u64,
     /// Disputes that are not decided. An organizer may have to answer the bank.
     pub disputes_open: u64,

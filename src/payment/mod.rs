@@ -7,7 +7,7 @@ mod sandbox;
 
 pub(crate) use calls::{CallLimits, GatewayCalls};
 pub use notice::{GatewayEvent, GatewayNotice, NoticeHeaders};
-pub use requests::{CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, RefundRequest};
+pub use requests::{CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, PaymentLookUp, RefundRequest};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::sandbox_reference;
 
@@ -71,8 +71,10 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// Refunds a completed payment.
     ///
     /// # Errors
-    /// After [`GatewayError::Unavailable`] and [`GatewayError::NotExecuted`] the service tries again later.
-    /// [`GatewayError::Refused`] is final.
+    /// After [`GatewayError::Unavailable`] and [`GatewayError::NotExecuted`] the service tries again later, for 7 days.
+    /// [`GatewayError::Refused`] is final: somebody has to give the money back by hand, unless
+    /// [`list_refunds`](Self::list_refunds) shows that it has gone back. [`GatewayError::NothingLeft`] is final too, and
+    /// nobody owes the money.
     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError>;
 
     /// Whether this gateway can refund payments; `true` by default. If it cannot, organizers refund by hand.
@@ -155,6 +157,19 @@ pub trait PaymentGateway: Send + Sync + 'static {
         let _ = (headers, body, now);
         Err(NoticeError::Unsupported)
     }
+
+    /// Lists the refunds of a payment, as the provider has them now. The service asks for this if a refund is refused, and
+    /// 1, 7 and 30 days after it was accepted, as long as it is [pending](RefundState::Pending): the notice that it has
+    /// failed may be lost. By default, there are none, and the service does not ask again.
+    ///
+    /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
+    ///
+    /// # Errors
+    /// After an error the service asks again later.
+    fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+        let _ = payment;
+        Ok(Vec::new())
+    }
 }
 
 /// Implements the trait for pointers, so that a program can keep the gateway that it gives to the service.
@@ -200,6 +215,10 @@ macro_rules! for_pointers {
                 now: Timestamp,
             ) -> Result<Vec<GatewayNotice>, NoticeError> {
                 (**self).read_notice(headers, body, now)
+            }
+
+            fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+                (**self).list_refunds(payment)
             }
         }
     )+};

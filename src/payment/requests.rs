@@ -178,6 +178,27 @@ about_a_checkout! {
     pub struct LookUp
 }
 
+impl PaymentLookUp {
+    /// Creates a request, for tests of a gateway. The payment is in the account of the gateway, unless an organization is
+    /// set that has one of its own.
+    #[must_use]
+    pub fn new(payment_reference: impl Into<String>) -> Self {
+        Self { payment_reference: payment_reference.into(), organization_id: None }
+    }
+}
+
+with_setters! {
+    /// A payment that the gateway is asked about.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PaymentLookUp {
+        /// The gateway's id of the payment.
+        pub payment_reference: String,
+        /// The organization that sold the tickets. If each organization has an account of its own at the provider, this
+        /// tells which one to use.
+        pub organization_id: Option<OrganizationId>,
+    }
+}
+
 impl RefundRequest {
     /// Creates a request, for tests of a gateway: see the example of [`CheckoutRequest::new`]. Its idempotency key is
     /// the one that the service uses for the refund of a whole payment. It is the first attempt, has no references, and

@@ -19,6 +19,24 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
 /// clock that was wrong, and counts as due now.
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
 
+/// For how long a refund is attempted. After that, somebody has to give the money back by hand.
+pub(crate) const LONGEST_DUE: Duration = Duration::from_hours(7 * 24);
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// After which time the gateway is first asked what became of a refund that it accepted.
+pub(crate) const FIRST_CHECK: Duration = DAY;
+
+/// The delay until the gateway is asked again what became of a refund, after it has answered `answers` times that this is
+/// not final: it is asked 1, 7 and 30 days after it accepted the refund.
+pub(crate) fn next_check(answers: i64) -> Option<Duration> {
+    match answers {
+        1 => Some(6 * DAY),
+        2 => Some(23 * DAY),
+        _ => None,
+    }
+}
+
 /// The part of the final amount of an item that one of its tickets is worth, in minor units. The amount is divided by the
 /// number of tickets, in multiples of `step`; the steps that are left go to the first tickets, one each, so that the
 /// shares add up to the amount. `index` is the number of the ticket in the item, from 0.
@@ -36,7 +54,8 @@ pub(crate) fn ticket_share(price: ItemPrice, index: usize, step: i64) -> i64 {
 pub(crate) fn check_step(amount: i64, step: i64, decimals: Decimals, errors: &mut FieldErrors) {
     if step > 1 && amount % step != 0 {
         let step = Amount::in_currency(step, decimals);
-        errors.add("amount", format!("must be a multiple of {step}, the least amount that the payment gateway refunds"));
+        errors
+            .add("amount", format!("must be a multiple of {step}, the least amount that the payment gateway refunds"));
     }
 }
 
@@ -57,6 +76,13 @@ mod tests {
     fn the_delay_doubles_from_10_seconds_up_to_an_hour() {
         let seconds: Vec<_> = [1, 2, 3, 9, 10, 1_000_000].map(|attempt| delay_after(attempt).as_secs()).into();
         assert_eq!(seconds, [10, 20, 40, 2560, 3600, 3600]);
+    }
+
+    #[test]
+    fn a_refund_is_looked_up_after_1_7_and_30_days() {
+        let days: Vec<_> = [1, 2].map(|answers| next_check(answers).map(|delay| delay.as_secs() / 86_400)).into();
+        assert_eq!((FIRST_CHECK, days), (Duration::from_hours(24), vec![Some(7 - 1), Some(30 - 7)]));
+        assert_eq!((next_check(0), next_check(3), next_check(i64::MAX)), (None, None, None));
     }
 
     #[test]

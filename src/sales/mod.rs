@@ -43,6 +43,7 @@ mod other_payments;
 pub(crate) mod partial_refunds;
 mod references;
 pub(crate) mod refund_attempts;
+pub(crate) mod refund_checks;
 pub(crate) mod refund_notices;
 pub(crate) mod ticket_issuing;
 pub(crate) mod ticket_type_changes;

@@ -3,11 +3,12 @@
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
-use crate::model::id::RefundId;
+use crate::model::id::{OrderId, RefundId};
 use crate::model::refund::RefundSource;
 use crate::rules::money::decimals_of_stored;
 use crate::store::order_status::OrderState;
-use crate::store::refunds::{DueRefund, NewRefund};
+use crate::store::refunds::{DueRefund, NewRefund, StoredRefund};
+use crate::store::refused_refunds::{self, SettledBy};
 use crate::store::{Transaction, handler_queue, order_refunds, refunds};
 
 /// Gives back a part of what was paid for a completed order: through the gateway, or else by hand. The amount is in minor
@@ -44,6 +45,39 @@ pub(super) fn record_refused(tx: &Transaction<'_>, refund: &NewRefund<'_>, probl
     let id = refunds::insert_refused(tx, refund, problem)?;
     let notification = NotificationDetails::RefundRefused(notification(refund, id)?);
     handler_queue::report(tx, refund.organization, [notification])
+}
+
+/// Decides whether the money of a refund that was refused has to be given back by hand, and counts it then. It need not be
+/// if the payment has gone back in another way.
+pub(super) fn owe(tx: &Transaction<'_>, order: OrderId, refund: &StoredRefund) -> Result<bool> {
+    let is_owed = match refund.source {
+        RefundSource::Order => order_refunds::add_manual(tx, order, refund.amount)? > 0,
+        RefundSource::LatePayment | RefundSource::OtherPayment => !has_gone_back(tx, order, refund)?,
+        RefundSource::Outside => false,
+    };
+    if !is_owed {
+        refused_refunds::settle(tx, refund.id, SettledBy::Gateway)?;
+    }
+    Ok(is_owed)
+}
+
+/// Marks the refused refunds of an order as settled whose money has gone back in another way meanwhile.
+pub(super) fn settle_returned(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    for refund in refused_refunds::owed(tx, order)? {
+        let is_settled = match refund.source {
+            RefundSource::Order | RefundSource::Outside => order_refunds::manual_due(tx, order)? == 0,
+            RefundSource::LatePayment | RefundSource::OtherPayment => has_gone_back(tx, order, &refund)?,
+        };
+        if is_settled {
+            refused_refunds::settle(tx, refund.id, SettledBy::Gateway)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a whole payment, which a refund was to give back, has gone back in another way.
+fn has_gone_back(tx: &Transaction<'_>, order: OrderId, refund: &StoredRefund) -> Result<bool> {
+    Ok(refused_refunds::done(tx, order, refund.payment_reference.as_deref())? >= refund.amount)
 }
 
 fn notification(refund: &NewRefund<'_>, id: RefundId) -> Result<RefundNotification> {

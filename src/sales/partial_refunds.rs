@@ -14,6 +14,7 @@ use crate::rules::money::{check_total, decimals_of_stored};
 use crate::rules::refund::{check_parts, check_step, ticket_share};
 use crate::store::order_status::OrderState;
 use crate::store::refunds::DueRefund;
+use crate::store::refused_refunds::{self, SettledBy};
 use crate::store::{Transaction, order_items, order_refunds as store, orders, tickets};
 
 /// The result of a refund of a part of an order.
@@ -73,7 +74,9 @@ pub(crate) fn refund(
 /// Records that what was to be given back by hand for an order was given back.
 pub(crate) fn mark_refunded(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     order_lifecycle::load(tx, organization, id)?;
-    if !store::settle_manual(tx, id)? {
+    let had_manual = store::settle_manual(tx, id)?;
+    let had_refused = refused_refunds::settle_all(tx, id, SettledBy::Hand)?;
+    if !had_manual && !had_refused {
         return Err(Error::conflict(Reason::NoManualRefundDue, "nothing of the order is to be given back by hand"));
     }
     orders::get(tx, organization, id)

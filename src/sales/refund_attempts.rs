@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use super::order_refunds::owe;
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
 use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
 use crate::model::refund::RefundSource;
-use crate::rules::refund::delay_after;
+use crate::rules::refund::{FIRST_CHECK, LONGEST_DUE, delay_after};
 use crate::store::refunds::DueRefund;
-use crate::store::{Transaction, checkouts, handler_queue, order_refunds, refunds, sales_figures};
+use crate::store::refused_refunds::{self, SettledBy};
+use crate::store::{Transaction, checkouts, handler_queue, order_refunds, refund_checks, refunds, sales_figures};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
@@ -30,6 +32,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) source: RefundSource,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
+    /// Whether the refund has been due for so long that it is not attempted again if this attempt fails too.
+    pub(crate) is_last: bool,
 }
 
 impl RefundAttempt {
@@ -56,6 +60,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<Re
         payment_reference: claimed.payment_reference.or(payment.payment_reference),
         source: claimed.source,
         number: claimed.attempt,
+        is_last: tx.now() >= claimed.created_at.saturating_add(LONGEST_DUE),
     }))
 }
 
@@ -65,6 +70,7 @@ pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<
     if !refunds::mark_done(tx, attempt.id)? {
         return Ok(());
     }
+    refund_checks::schedule(tx, attempt.id, tx.now().saturating_add(FIRST_CHECK))?;
     if attempt.source == RefundSource::Order {
         sales_figures::refunded(tx, attempt.order, attempt.amount.minor_units())?;
     }
@@ -72,14 +78,29 @@ pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<
     Ok(())
 }
 
-/// Records that the gateway refused the refund for good. It is not attempted again.
-pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
+/// Why a refund will not be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The gateway refuses to make it, or has not made it for too long.
+    ForGood,
+    /// The gateway says that nothing of the payment is left to refund.
+    NothingLeft,
+}
+
+/// Records that the refund will not be made. It is not attempted again. Returns whether somebody has to give the money back
+/// by hand, and `false` if the refund is not due any more.
+pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, refusal: Refusal, problem: &str) -> Result<bool> {
     tx.lock_event(attempt.order)?;
     if !refunds::mark_refused(tx, attempt.id, problem)? {
-        return Ok(());
+        return Ok(false);
     }
-    if attempt.source == RefundSource::Order {
-        order_refunds::add_manual(tx, attempt.order, attempt.amount.minor_units())?;
+    let Some(refund) = refunds::find(tx, attempt.organization, attempt.order, attempt.id)? else { return Ok(false) };
+    if refusal == Refusal::NothingLeft {
+        refused_refunds::settle(tx, attempt.id, SettledBy::Gateway)?;
+        return Ok(false);
+    }
+    if !owe(tx, attempt.order, &refund)? {
+        return Ok(false);
     }
     let notification = NotificationDetails::RefundRefused(RefundNotification {
         refund_id: Some(attempt.id),
@@ -87,7 +108,8 @@ pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &s
         amount: attempt.amount,
         currency: attempt.currency.clone(),
     });
-    handler_queue::report(tx, attempt.organization, [notification])
+    handler_queue::report(tx, attempt.organization, [notification])?;
+    Ok(true)
 }
 
 /// Records that the gateway was unavailable, and schedules the next attempt.

@@ -3,18 +3,23 @@
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
+use crate::model::dispute::DisputeStatus;
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::refund::{RefundSource, RefundStatus};
+use crate::rules::refund::FIRST_CHECK;
 use crate::store::disputes::DisputedOrder;
 use crate::store::order_status::OrderState;
 use crate::store::refunds::{NewRefund, StoredRefund};
-use crate::store::{Transaction, checkouts, disputes, handler_queue, order_refunds, refunds, sales_figures};
+use crate::store::refused_refunds::{self, SettledBy};
+use crate::store::{
+    Transaction, checkouts, disputes, handler_queue, order_refunds, refund_checks, refunds, sales_figures,
+};
 
 use super::order_lifecycle;
-use super::order_refunds::refund_of;
+use super::order_refunds::{owe, refund_of, settle_returned};
 
 /// The result of recording what became of a refund that claims to be one of this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +29,12 @@ pub(crate) enum RecordedRefund {
     /// Nothing changed.
     Known,
     Changed,
+    /// It has failed, and somebody has to give the money back by hand.
+    Owed,
 }
 
 /// Records what became of a refund that this service asked for. One that has failed after the gateway accepted it is
-/// REFUSED, and its money has to be given back by hand.
+/// REFUSED, and its money has to be given back by hand, unless it has gone back in another way.
 pub(crate) fn own_refund(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -44,7 +51,21 @@ pub(crate) fn own_refund(
     match &report.state {
         RefundState::Pending | RefundState::Succeeded if refund.status == RefundStatus::Due => {
             refunds::mark_done(tx, id)?;
+            refund_checks::schedule(tx, id, tx.now().saturating_add(FIRST_CHECK))?;
             if refund.source == RefundSource::Order {
+                sales_figures::refunded(tx, order, refund.amount)?;
+            }
+            order_refunds::close_payment(tx, order)?;
+            Ok(RecordedRefund::Changed)
+        }
+        // It was given up, because the gateway did not answer for too long.
+        RefundState::Pending | RefundState::Succeeded
+            if refund.status == RefundStatus::Refused && refund.reference.is_none() =>
+        {
+            refunds::reinstate(tx, id)?;
+            refund_checks::schedule(tx, id, tx.now().saturating_add(FIRST_CHECK))?;
+            if refund.source == RefundSource::Order {
+                order_refunds::claim_outside(tx, order, refund.amount)?;
                 sales_figures::refunded(tx, order, refund.amount)?;
             }
             order_refunds::close_payment(tx, order)?;
@@ -52,13 +73,13 @@ pub(crate) fn own_refund(
         }
         RefundState::Failed(problem) if refund.status != RefundStatus::Refused => {
             refunds::fail(tx, id, problem)?;
-            if refund.source == RefundSource::Order {
-                if refund.status == RefundStatus::Done {
-                    sales_figures::refunded(tx, order, -refund.amount)?;
-                }
-                order_refunds::add_manual(tx, order, refund.amount)?;
+            if refund.source == RefundSource::Order && refund.status == RefundStatus::Done {
+                sales_figures::refunded(tx, order, -refund.amount)?;
             }
             order_refunds::reopen_payment(tx, order)?;
+            if !owe(tx, order, &refund)? {
+                return Ok(RecordedRefund::Changed);
+            }
             let notification = NotificationDetails::RefundRefused(RefundNotification {
                 refund_id: Some(id),
                 order_id: order,
@@ -66,7 +87,7 @@ pub(crate) fn own_refund(
                 currency: refund.currency,
             });
             handler_queue::report(tx, organization, [notification])?;
-            Ok(RecordedRefund::Changed)
+            Ok(RecordedRefund::Owed)
         }
         _ => Ok(RecordedRefund::Known),
     }
@@ -92,8 +113,8 @@ fn find_own(
     let expected = refund.payment_reference.as_ref().or(payment_of_order.as_ref());
     let same_payment = payment.zip(expected).is_none_or(|(named, expected)| named == expected);
     let same_reference = refund.reference.as_ref().is_none_or(|known| *known == report.reference);
-    let same_amount = report.currency == refund.currency
-        && report.amount.minor_with(refund.decimals.get()) == Some(refund.amount);
+    let same_amount =
+        report.currency == refund.currency && report.amount.minor_with(refund.decimals.get()) == Some(refund.amount);
     let is_ours = refund.source != RefundSource::Outside && same_payment && same_reference && same_amount;
     Ok(is_ours.then_some(refund))
 }
@@ -124,15 +145,17 @@ pub(crate) fn outside_refund(
         ..refund_of(&state, RefundSource::Outside, amount)
     };
     let status = if failed { RefundStatus::Refused } else { RefundStatus::Done };
-    refunds::insert_reported(tx, &new, &refund.reference, status)?;
-    if failed || !of_order {
+    let id = refunds::insert_reported(tx, &new, &refund.reference, status)?;
+    if failed {
+        refused_refunds::settle(tx, id, SettledBy::Gateway)?;
         return Ok(true);
     }
-    if state.paid_by_gateway {
+    if of_order && state.paid_by_gateway {
         order_refunds::claim_outside(tx, order, amount)?;
         sales_figures::refunded(tx, order, amount)?;
     }
-    let nothing_left = order_refunds::close_payment(tx, order)?;
+    settle_returned(tx, order)?;
+    let nothing_left = of_order && order_refunds::close_payment(tx, order)?;
     if nothing_left && state.paid_by_gateway && state.status == OrderStatus::Completed {
         order_lifecycle::end(tx, &state, false)?;
     }
@@ -146,9 +169,13 @@ fn take_back(tx: &Transaction<'_>, state: &OrderState, known: &StoredRefund, fai
         return Ok(false);
     }
     refunds::fail(tx, known.id, "the gateway reports that it has failed")?;
+    let mut owed = 0;
     if known.payment_reference.is_none() && state.paid_by_gateway {
         sales_figures::refunded(tx, state.id, -known.amount)?;
-        order_refunds::add_manual(tx, state.id, known.amount)?;
+        owed = order_refunds::add_manual(tx, state.id, known.amount)?;
+    }
+    if owed == 0 {
+        refused_refunds::settle(tx, known.id, SettledBy::Gateway)?;
     }
     order_refunds::reopen_payment(tx, state.id)?;
     Ok(true)
@@ -164,7 +191,8 @@ fn is_of_order(state: &OrderState, payment: Option<&str>, refund: &GatewayRefund
     is_paid && same_payment && refund.currency == state.currency
 }
 
-/// Records a dispute, or its decision. Returns whether that was new.
+/// Records a dispute, or its decision. If the bank has decided for the organizer, refunds are attempted again that it had
+/// left nothing for. Returns whether the report was new.
 pub(crate) fn dispute(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -175,5 +203,10 @@ pub(crate) fn dispute(
     let minor_units =
         Decimals::of_currency(&dispute.currency).and_then(|decimals| dispute.amount.minor_with(decimals.get()));
     let Some(amount) = minor_units.filter(|amount| *amount >= 0) else { return Ok(false) };
-    disputes::record(tx, &DisputedOrder { organization, order, event: state.event, amount }, dispute)
+    let is_new = disputes::record(tx, &DisputedOrder { organization, order, event: state.event, amount }, dispute)?;
+    if is_new && dispute.status == DisputeStatus::Won {
+        // The bank has given the money back to the account at the gateway.
+        refused_refunds::attempt_again(tx, order)?;
+    }
+    Ok(is_new)
 }

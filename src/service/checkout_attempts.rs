@@ -45,6 +45,15 @@ impl TicketingService {
             Ok(Answer::State { state: CheckoutState::Paid(payment), .. }) => {
                 self.settle(order, &CheckoutState::Paid(payment))?;
             }
+            Ok(Answer::State { state: CheckoutState::Returned(payment), .. }) => {
+                match self.settle(order, &CheckoutState::Returned(payment)) {
+                    Err(Error::Unavailable(problem)) => {
+                        self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
+                        return Ok(CheckoutProgress::Unavailable);
+                    }
+                    settled => settled?,
+                };
+            }
             Ok(Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close }) => {
                 self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;
             }

@@ -3,9 +3,9 @@
 use super::TicketingService;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
-use crate::model::checkout::{CheckoutState, SettledCheckout};
+use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
 use crate::model::notice::NoticeOutcome;
-use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders};
+use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders, PaymentLookUp};
 use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle};
 use crate::store::checkouts::{self, CheckoutOrder};
 
@@ -119,6 +119,7 @@ impl TicketingService {
     pub(super) fn settle(&self, order: CheckoutOrder, state: &CheckoutState) -> Result<NoticeOutcome> {
         match state {
             CheckoutState::Paid(payment) => self.complete_payment(order.organization, order.id, Some(payment)),
+            CheckoutState::Returned(payment) => self.settle_returned(order, payment),
             CheckoutState::Closed => {
                 let id = order.id;
                 self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id))?;
@@ -126,6 +127,26 @@ impl TicketingService {
             }
             CheckoutState::Open | CheckoutState::Processing | CheckoutState::Unknown => Ok(NoticeOutcome::Processed),
         }
+    }
+
+    /// Records that the whole payment of a checkout has gone back, with the refunds that the gateway lists for it: a notice
+    /// that it was paid, which may come later, completes no order then.
+    fn settle_returned(&self, order: CheckoutOrder, payment: &GatewayPayment) -> Result<NoticeOutcome> {
+        if let Some(gateway) = &self.inner.gateway {
+            let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
+            let listed = gateway.call(move |gateway| gateway.list_refunds(&request));
+            let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
+            self.record_listed_refunds(order, &payment.payment_reference, &listed)?;
+        }
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %order.id,
+            payment = payment.payment_reference,
+            "a payment has gone back before its order was completed; it completes nothing"
+        );
+        let id = order.id;
+        self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id))?;
+        Ok(NoticeOutcome::Processed)
     }
 
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
@@ -158,7 +179,7 @@ impl TicketingService {
             let request = LookUp::new(id, reference).organization(organization).event(found.event);
             state = match gateway.call(move |gateway| gateway.look_up(&request)) {
                 Ok(state) => state,
-                Err(GatewayError::Refused(_)) => CheckoutState::Unknown,
+                Err(GatewayError::Refused(_) | GatewayError::NothingLeft(_)) => CheckoutState::Unknown,
                 Err(GatewayError::Unavailable(_) | GatewayError::NotExecuted(_)) => {
                     return Err(Error::Unavailable("the payment gateway does not answer"));
                 }

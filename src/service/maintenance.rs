@@ -34,7 +34,7 @@ impl TicketingService {
     /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
     ///   [retention](crate::Builder::webhook_retention);
     /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost;
-    /// - attempts refunds that are due.
+    /// - attempts refunds that are due, and asks the gateway 1, 7 and 30 days after it accepted one whether it has failed.
     ///
     /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other
     /// rows, is skipped and counted in the report. The rows of a step are processed in batches of up to 200 orders or
@@ -89,6 +89,7 @@ impl TicketingService {
                 cancelled_orders = report.cancelled_orders,
                 answered_checkouts = report.answered_checkouts,
                 answered_refunds = report.answered_refunds,
+                checked_refunds = report.checked_refunds,
                 forgotten_keys = report.forgotten_keys,
                 forgotten_deliveries = report.forgotten_deliveries,
                 forgotten_notifications = report.forgotten_notifications,

@@ -35,7 +35,7 @@ impl<'r> Run<'r> {
     }
 }
 
-type StepFunction = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
+pub(super) type StepFunction = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
 
 /// A step of the maintenance.
 pub(super) struct Step {

@@ -44,6 +44,7 @@ mod orders;
 
 mod gateway_notices;
 mod payments;
+mod refund_checks;
 mod refund_notices;
 mod refunds;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::TicketingService;
 use super::checkout_attempts::CheckoutProgress;
 use super::maintenance_steps::{Run, Step};
+use super::refund_checks::CHECK_REFUNDS;
 use super::refunds::RefundOutcome;
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ const TIME_TO_RECORD: Duration = Duration::from_mins(1);
 const FAILURES_IN_A_ROW: usize = 3;
 
 pub(super) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
-pub(super) const REFUND_STEPS: [Step; 1] = [Step::new(attempt_refunds)];
+pub(super) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), CHECK_REFUNDS];
 
 /// Closes the checkouts of orders that have ended, and looks up those that are due, several at the same time. Ends early if
 /// the gateway answers for none of them.

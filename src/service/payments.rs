@@ -43,8 +43,8 @@ impl TicketingService {
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Records a completed payment, and attempts the refund if one is due. `payment` is `None` if the program has compared
-    /// the amount.
+    /// Records a completed payment. `payment` is `None` if the program reports it and has compared the amount: then a
+    /// refund that is due is attempted at once.
     pub(super) fn complete_payment(
         &self,
         organization: OrganizationId,
@@ -73,7 +73,10 @@ impl TicketingService {
         if let Some(problem) = recorded.refund_refused {
             warn_of_refused_refund(id, problem);
         }
-        if let Some(refund) = recorded.refund_due {
+        // A notice, and a customer who comes back, do not wait for a refund: the maintenance attempts it within a second.
+        if let Some(refund) = recorded.refund_due
+            && payment.is_none()
+        {
             self.attempt_refund_now(refund);
         }
         Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })

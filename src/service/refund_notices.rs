@@ -25,6 +25,21 @@ impl TicketingService {
         self.record_outside_refund(order, payment, refund)
     }
 
+    /// Records the refunds of a payment that the gateway has listed.
+    pub(super) fn record_listed_refunds(
+        &self,
+        order: CheckoutOrder,
+        payment: &str,
+        listed: &[GatewayRefund],
+    ) -> Result<()> {
+        for refund in listed {
+            if !self.record_own_refund(order, Some(payment), refund)? {
+                self.record_outside_refund(order, Some(payment), refund)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Records what became of a refund that this service asked for. Returns `false` if it is none.
     fn record_own_refund(&self, order: CheckoutOrder, payment: Option<&str>, refund: &GatewayRefund) -> Result<bool> {
         if refund.refund_id.is_none() {
@@ -35,7 +50,7 @@ impl TicketingService {
         let recorded = self.store().write_for(organization, move |tx| {
             refund_notices::own_refund(tx, organization, order, payment.as_deref(), &report)
         })?;
-        if recorded == RecordedRefund::Changed
+        if recorded == RecordedRefund::Owed
             && let RefundState::Failed(problem) = &refund.state
         {
             warn_of_refused_refund(order, problem);
@@ -44,12 +59,7 @@ impl TicketingService {
     }
 
     /// Records a refund that this service did not ask for.
-    fn record_outside_refund(
-        &self,
-        order: CheckoutOrder,
-        payment: Option<&str>,
-        refund: &GatewayRefund,
-    ) -> Result<()> {
+    fn record_outside_refund(&self, order: CheckoutOrder, payment: Option<&str>, refund: &GatewayRefund) -> Result<()> {
         let CheckoutOrder { organization, id: order } = order;
         let (payment, report) = (payment.map(str::to_owned), refund.clone());
         let is_new = self.store().write_for(organization, move |tx| {

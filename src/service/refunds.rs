@@ -10,11 +10,13 @@ use crate::model::idempotency::Replayable;
 use crate::model::order::Order;
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse};
-use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
+use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, RefundRequest};
 use crate::rules::checked;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::{partial_refunds, refund_attempts};
+use crate::sales::partial_refunds;
+use crate::sales::refund_attempts::{self, RefundAttempt, Refusal};
 use crate::scope::Scope;
+use crate::store::checkouts::CheckoutOrder;
 use crate::store::refunds::{self, DueRefund};
 
 /// The result of an attempt to refund a payment.
@@ -180,34 +182,84 @@ impl TicketingService {
         request.payment_reference.clone_from(&attempt.payment_reference);
         request.idempotency_key = attempt.idempotency_key();
         let answer = gateway.call(move |gateway| gateway.refund(&request));
-        let number = attempt.number;
-        let outcome = match &answer {
-            Ok(()) => RefundOutcome::Answered,
-            Err(GatewayError::Refused(problem)) => {
-                warn_of_refused_refund(order, problem);
-                RefundOutcome::Answered
-            }
-            Err(GatewayError::Unavailable(problem) | GatewayError::NotExecuted(problem)) => {
+        let ending = self.ending_of(gateway, &attempt, answer)?;
+        let outcome = match &ending {
+            Ending::Made | Ending::Refused(..) => RefundOutcome::Answered,
+            Ending::Postponed(problem) => {
                 tracing::warn!(
                     target: "ticketing::payment",
                     refund = %refund.id,
                     %order,
-                    attempt = number,
+                    attempt = attempt.number,
                     problem,
-                    "the payment gateway did not answer a refund; it stays due"
+                    "the payment gateway did not make a refund; it stays due"
                 );
                 RefundOutcome::Unavailable
             }
         };
-        self.store_in_operation().write(move |tx| match &answer {
-            Ok(()) => refund_attempts::refunded(tx, &attempt),
-            Err(GatewayError::Refused(problem)) => refund_attempts::refused(tx, &attempt, problem),
-            Err(GatewayError::Unavailable(problem) | GatewayError::NotExecuted(problem)) => {
-                refund_attempts::unavailable(tx, &attempt, problem)
-            }
+        let recorded = ending.clone();
+        let is_owed = self.store_in_operation().write(move |tx| match &recorded {
+            Ending::Made => refund_attempts::refunded(tx, &attempt).map(|()| false),
+            Ending::Refused(refusal, problem) => refund_attempts::refused(tx, &attempt, *refusal, problem),
+            Ending::Postponed(problem) => refund_attempts::unavailable(tx, &attempt, problem).map(|()| false),
         })?;
+        match &ending {
+            Ending::Refused(_, problem) if is_owed => warn_of_refused_refund(order, problem),
+            Ending::Refused(_, problem) => tracing::info!(
+                target: "ticketing::payment",
+                refund = %refund.id,
+                %order,
+                problem,
+                "a refund was not made, because its money has gone back in another way"
+            ),
+            Ending::Made | Ending::Postponed(_) => {}
+        }
         Ok(outcome)
     }
+
+    /// What an attempt ends with. If the gateway refuses to make the refund, it is asked first what has gone back of the
+    /// payment: somebody may have refunded it in the account at the gateway.
+    fn ending_of(
+        &self,
+        gateway: &GatewayCalls,
+        attempt: &RefundAttempt,
+        answer: Result<(), GatewayError>,
+    ) -> Result<Ending> {
+        let (refusal, problem) = match answer {
+            Ok(()) => return Ok(Ending::Made),
+            Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
+            Err(GatewayError::NothingLeft(problem)) => (Refusal::NothingLeft, problem),
+            Err(failure) => return self.postponed(attempt, &failure),
+        };
+        if let Some(payment) = &attempt.payment_reference {
+            let request = PaymentLookUp::new(payment).organization(attempt.organization);
+            let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
+            match gateway.call(move |gateway| gateway.list_refunds(&request)) {
+                Ok(listed) => self.record_listed_refunds(order, payment, &listed)?,
+                Err(failure) => return self.postponed(attempt, &failure),
+            }
+        }
+        Ok(Ending::Refused(refusal, problem))
+    }
+
+    fn postponed(&self, attempt: &RefundAttempt, failure: &GatewayError) -> Result<Ending> {
+        let problem = failure.to_string();
+        if attempt.is_last && self.believes_clock()? {
+            let problem = format!("it was not made within 7 days: {problem}");
+            return Ok(Ending::Refused(Refusal::ForGood, problem));
+        }
+        Ok(Ending::Postponed(problem))
+    }
+}
+
+/// What an attempt to make a refund ends with.
+#[derive(Clone)]
+enum Ending {
+    Made,
+    /// It will not be made.
+    Refused(Refusal, String),
+    /// It is attempted again.
+    Postponed(String),
 }
 
 /// Logs a refund that will not be made: somebody has to give the money back by hand.

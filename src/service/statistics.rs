@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{checkout_attempts, disputes, outbox_backlog, refunds, seat_counts};
+use crate::store::{checkout_attempts, disputes, outbox_backlog, refunds, refused_refunds, seat_counts};
 
 /// # Monitoring
 impl TicketingService {
@@ -44,12 +44,11 @@ impl TicketingService {
     /// ```
     pub fn backlog(&self) -> Result<Backlog> {
         self.store().scan(None, |tx| {
-            let refunds = refunds::count_open(tx)?;
             let webhooks = outbox_backlog::read(tx)?;
             Ok(Backlog {
-                refunds_due: refunds.due,
+                refunds_due: refunds::count_due(tx)?,
                 checkouts_closing: checkout_attempts::count_closing(tx)?,
-                refunds_refused: refunds.refused,
+                refunds_refused: refused_refunds::count_owed(tx)?,
                 disputes_open: disputes::count_open(tx)?,
                 reserved_seats: seat_counts::reserved(tx)?,
                 webhooks_waiting: webhooks.waiting,

@@ -3,18 +3,17 @@
 use std::sync::LazyLock;
 
 use super::currency::read_currency;
-use super::lists::{ListQuery, cursor_bound};
-use super::page_ids::{PageIds, select_ids};
-use super::pages::read_page_of;
+use super::lists::ListQuery;
+use super::lists_of_orders::{self, Filters, Statements};
+use super::page_ids::select_ids;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
-use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
+use crate::model::dispute::{Dispute, ListDisputes};
 use crate::model::gateway_report::GatewayDispute;
 use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId};
 use crate::model::page::Page;
 use crate::rules::Checked;
-use crate::text_enum::TextEnum;
 
 const INSERT: &str =
     "INSERT INTO disputes (id, organization_id, order_id, event_id, reference, amount, currency, reason,
@@ -111,25 +110,10 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListDisputes>,
 ) -> Result<Page<Dispute, DisputeId>> {
-    cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let filters = vec![
-        organization.into(),
-        request.status.map(TextEnum::as_str).into(),
-        request.event_id.into(),
-        request.order_id.into(),
-    ];
-    let mut ids = PageIds::new(&request.page, filters);
-    for status in DisputeStatus::ALL {
-        if request.status.is_none_or(|requested| requested == *status) {
-            let status = status.as_str();
-            match (request.order_id, request.event_id) {
-                (Some(order), _) => ids.add(tx, OF_ORDER, &[order.into(), status.into()])?,
-                (None, Some(event)) => ids.add(tx, OF_EVENT, &[event.into(), status.into()])?,
-                (None, None) => ids.add(tx, OF_STATUS, &[status.into()])?,
-            }
-        }
-    }
-    read_page_of(tx, &PAGE, &[], ids, decode, |dispute| dispute.id)
+    let statements =
+        Statements { page: &PAGE, of_status: OF_STATUS, of_event: OF_EVENT, of_order: OF_ORDER, exists: EXISTS };
+    let filters = Filters { organization, status: request.status, event: request.event_id, order: request.order_id };
+    lists_of_orders::list(tx, &statements, &filters, &request.page, decode, |dispute| dispute.id)
 }
 
 /// Counts the disputes that are not decided, over all organizations.

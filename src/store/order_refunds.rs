@@ -57,12 +57,19 @@ fn ledger(tx: &Transaction<'_>, order: OrderId) -> Result<Ledger> {
 }
 
 /// Counts a claimed amount as to be given back by hand. If the gateway has given back the payment in another way, only what
-/// is left of it counts.
-pub(crate) fn add_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {
+/// is left of it counts. Returns how much that is.
+pub(crate) fn add_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<i64> {
     tx.debug_assert_event_locked();
     let ledger = ledger(tx, order)?;
     let left = ledger.total - ledger.done - ledger.manual_refund_due;
-    change_manual(tx, order, amount.min(left.max(0)))
+    let added = amount.min(left.max(0));
+    change_manual(tx, order, added)?;
+    Ok(added)
+}
+
+/// What is to be given back by hand for an order, in minor units.
+pub(crate) fn manual_due(tx: &Transaction<'_>, order: OrderId) -> Result<i64> {
+    Ok(ledger(tx, order)?.manual_refund_due)
 }
 
 fn change_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {

@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use super::currency::read_currency;
-use super::lists::{ListQuery, cursor_bound};
-use super::page_ids::{PageIds, select_ids};
-use super::pages::read_page_of;
+use super::lists::ListQuery;
+use super::lists_of_orders::{self, Filters, Statements};
+use super::page_ids::select_ids;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -17,21 +17,29 @@ use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::refund::LATEST_DUE;
-use crate::text_enum::TextEnum;
 
 macro_rules! columns {
     () => {
-        "id, organization_id, order_id, source, amount, currency, reason, reference, status, attempts, last_error,
-        created_at, updated_at"
+        "id, organization_id, order_id, source, amount, currency, reason, reference, status, settled_by, attempts,
+        last_error, created_at, updated_at"
     };
 }
+
+/// The columns of a [`StoredRefund`].
+macro_rules! stored_columns {
+    () => {
+        "id, source, amount, currency, status, reference, payment_reference"
+    };
+}
+
+pub(super) use stored_columns;
 
 const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_id, source, amount, currency, reason,
         reference, payment_reference, status, next_attempt_at, last_error, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?12, ?12) ON CONFLICT (id) DO NOTHING";
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
-    RETURNING id, order_id, source, amount, currency, payment_reference, attempts";
+    RETURNING id, order_id, source, amount, currency, payment_reference, attempts, created_at";
 pub(super) const DUE: &str = "SELECT id, order_id, organization_id FROM refunds
     WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at, id LIMIT ?2";
 pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, organization_id FROM refunds
@@ -39,12 +47,15 @@ pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, organization_id FROM
 const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE id = ?1 AND status = 'DUE'";
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE id = ?1 AND status = 'DUE'";
-const FIND: &str = "SELECT id, source, amount, currency, status, reference, payment_reference FROM refunds
-    WHERE id = ?1 AND order_id = ?2 AND organization_id = ?3";
-pub(super) const BY_REFERENCE: &str = "SELECT id, source, amount, currency, status, reference, payment_reference FROM refunds
-    WHERE order_id = ?1 AND reference = ?2";
+const FIND: &str =
+    concat!("SELECT ", stored_columns!(), " FROM refunds WHERE id = ?1 AND order_id = ?2 AND organization_id = ?3");
+pub(super) const BY_REFERENCE: &str =
+    concat!("SELECT ", stored_columns!(), " FROM refunds WHERE order_id = ?1 AND reference = ?2");
 const SET_REFERENCE: &str = "UPDATE refunds SET reference = ?2, updated_at = ?3 WHERE id = ?1 AND reference IS NULL";
-const FAIL: &str = "UPDATE refunds SET status = 'REFUSED', last_error = ?2, updated_at = ?3 WHERE id = ?1";
+const FAIL: &str =
+    "UPDATE refunds SET status = 'REFUSED', last_error = ?2, check_at = NULL, updated_at = ?3 WHERE id = ?1";
+const REINSTATE: &str = "UPDATE refunds SET status = 'DONE', settled_by = NULL, last_error = NULL, updated_at = ?2
+    WHERE id = ?1 AND status = 'REFUSED'";
 const EXISTS_FOR_LATE_PAYMENT: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'LATE_PAYMENT'";
 const EXISTS_FOR_OTHER_PAYMENT: &str =
     "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'OTHER_PAYMENT' AND payment_reference = ?2";
@@ -75,11 +86,11 @@ pub(super) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status =
 pub(super) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
 pub(super) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
 pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE'";
-pub(super) const COUNT_REFUSED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'REFUSED'";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
     let currency = read_currency(row)?;
+    let status = row.text_enum("status")?;
     Ok(Refund {
         id: row.get("id")?,
         order_id: row.get("order_id")?,
@@ -88,7 +99,8 @@ fn decode(row: &Row<'_>) -> Result<Refund> {
         currency: currency.code,
         reason: row.get("reason")?,
         reference: row.get("reference")?,
-        status: row.text_enum("status")?,
+        status,
+        requires_manual_refund: status == RefundStatus::Refused && row.is_null("settled_by")?,
         attempts: row.get("attempts")?,
         last_error: row.get("last_error")?,
         created_at: row.get("created_at")?,
@@ -175,7 +187,7 @@ pub(crate) struct StoredRefund {
     pub(crate) payment_reference: Option<String>,
 }
 
-fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
+pub(super) fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
     let currency = read_currency(row)?;
     Ok(StoredRefund {
         id: row.get("id")?,
@@ -218,6 +230,13 @@ pub(crate) fn fail(tx: &Transaction<'_>, id: RefundId, problem: &str) -> Result<
     Ok(())
 }
 
+/// Sets a refund that was refused to DONE.
+pub(crate) fn reinstate(tx: &Transaction<'_>, id: RefundId) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(REINSTATE, &[id.into(), tx.now().into()])?;
+    Ok(())
+}
+
 /// Whether a payment of an order came too late for it, so that it was refunded or will be.
 pub(crate) fn exists_for_late_payment(tx: &Transaction<'_>, order: OrderId) -> Result<bool> {
     tx.exists(EXISTS_FOR_LATE_PAYMENT, &[order.into()])
@@ -233,6 +252,8 @@ pub(crate) struct ClaimedRefund {
     pub(crate) payment_reference: Option<String>,
     /// The number of the attempt, counted from 1.
     pub(crate) attempt: i64,
+    /// When the refund was decided.
+    pub(crate) created_at: Timestamp,
 }
 
 /// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
@@ -247,6 +268,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Res
             currency: currency.code,
             payment_reference: row.get("payment_reference")?,
             attempt: row.get("attempts")?,
+            created_at: row.get("created_at")?,
         })
     })
 }
@@ -309,40 +331,13 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListRefunds>,
 ) -> Result<Page<Refund, RefundId>> {
-    cursor_bound(tx, &request.page, EXISTS, organization.into())?;
-    let filters = vec![
-        organization.into(),
-        request.status.map(TextEnum::as_str).into(),
-        request.event_id.into(),
-        request.order_id.into(),
-    ];
-    let mut ids = PageIds::new(&request.page, filters);
-    for status in RefundStatus::ALL {
-        if request.status.is_none_or(|requested| requested == *status) {
-            let status = status.as_str();
-            match (request.order_id, request.event_id) {
-                (Some(order), _) => ids.add(tx, OF_ORDER, &[order.into(), status.into()])?,
-                (None, Some(event)) => ids.add(tx, OF_EVENT, &[event.into(), status.into()])?,
-                (None, None) => ids.add(tx, OF_STATUS, &[status.into()])?,
-            }
-        }
-    }
-    read_page_of(tx, &PAGE, &[], ids, decode, |refund| refund.id)
+    let statements =
+        Statements { page: &PAGE, of_status: OF_STATUS, of_event: OF_EVENT, of_order: OF_ORDER, exists: EXISTS };
+    let filters = Filters { organization, status: request.status, event: request.event_id, order: request.order_id };
+    lists_of_orders::list(tx, &statements, &filters, &request.page, decode, |refund| refund.id)
 }
 
-/// The numbers of refunds that were not made, over all organizations.
-pub(crate) struct OpenRefunds {
-    /// Refunds that will be attempted.
-    pub(crate) due: u64,
-    /// Refunds that will not be attempted again.
-    pub(crate) refused: u64,
-}
-
-/// Counts the refunds that were not made.
-pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<OpenRefunds> {
-    let count = |sql| -> Result<u64> {
-        let number = tx.query_opt(sql, &[], |row| row.count("number"))?;
-        Ok(number.unwrap_or_default())
-    };
-    Ok(OpenRefunds { due: count(COUNT_DUE)?, refused: count(COUNT_REFUSED)? })
+/// Counts the refunds that will be attempted, over all organizations.
+pub(crate) fn count_due(tx: &Transaction<'_>) -> Result<u64> {
+    tx.query_opt(COUNT_DUE, &[], |row| row.count("number")).map(Option::unwrap_or_default)
 }

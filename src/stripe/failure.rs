@@ -69,6 +69,11 @@ impl ErrorAnswer {
         self.code.as_deref() == Some(code)
     }
 
+    /// Whether the error is about this parameter of the request.
+    pub(super) fn is_about(&self, parameter: &str) -> bool {
+        self.parameter.as_deref() == Some(parameter)
+    }
+
     /// Whether the idempotency key cannot lead to success before Stripe forgets it: Stripe has stored a temporary failure
     /// under it, or other parameters.
     pub(super) fn uses_up_key(&self) -> bool {

@@ -11,13 +11,13 @@ use super::client::{Call, Client};
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
 use super::session::{self, is_session_id};
-use super::{lost_session, notices, refunds, signature};
+use super::{disputes, lost_session, notices, refunds, signature};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{
-    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayNotice, LookUp,
-    NoticeError, NoticeHeaders, PaymentGateway, RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayNotice, GatewayRefund,
+    LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentLookUp, RefundRequest,
 };
 
 const OTHER_MODE: &str = "the session is one of live mode and the secret key one of test mode, or the other way round";
@@ -67,10 +67,19 @@ impl StripeGateway {
     fn session_state(&self, organization: OrganizationId, session: &str) -> Result<CheckoutState, Failure> {
         let account = self.account_id(organization);
         let mut form = Form::default();
-        form.add("expand[0]", "payment_intent");
+        form.add("expand[0]", session::EXPANDED);
         let path = format!("checkout/sessions/{session}");
         let call = Call { path: &path, form, account: account.as_deref(), ..Call::default() };
-        self.state(&self.client.get(&call)?.body)
+        let session = self.client.get(&call)?.body;
+        match self.state(&session)? {
+            CheckoutState::Paid(payment)
+                if session::is_disputed(&session)
+                    && disputes::is_lost(&self.client, account.as_deref(), &payment.payment_reference)? =>
+            {
+                Ok(CheckoutState::Returned(payment))
+            }
+            state => Ok(state),
+        }
     }
 
     fn state(&self, session: &Value) -> Result<CheckoutState, Failure> {
@@ -110,7 +119,7 @@ impl StripeGateway {
         // With the right key, Stripe will tell what was paid.
         self.check_mode(session::livemode(session)).map_err(GatewayError::Unavailable)?;
         match self.session_state(request.organization_id, session).map_err(GatewayError::from) {
-            Ok(CheckoutState::Paid(payment)) => Ok(payment.payment_reference),
+            Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => Ok(payment.payment_reference),
             Ok(_) => Err(not_paid()),
             Err(GatewayError::Refused(problem)) => Err(GatewayError::Unavailable(problem)),
             Err(failure) => Err(failure),
@@ -186,6 +195,12 @@ impl PaymentGateway for StripeGateway {
             return Err(NoticeError::InvalidSignature);
         }
         notices::read(&self.client, body)
+    }
+
+    fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+        let account = payment.organization_id.and_then(|organization| self.account_id(organization));
+        let listed = refunds::of_payment(&self.client, account.as_deref(), &payment.payment_reference)?;
+        refunds::reports(&listed).map_err(GatewayError::Refused)
     }
 }
 

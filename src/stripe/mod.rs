@@ -30,7 +30,9 @@
 //! - **Return.** Stripe sends the customer back to `/checkout/return/…` of the server. That page looks the session up,
 //!   and sends the customer on to the order's own pages.
 //! - **Refunds.** They are made with idempotency keys. Before it tries again, the gateway looks whether Stripe has made
-//!   the refund already.
+//!   the refund already. Only refusals about the payment or the amount are final: others may be about the key, and the
+//!   refund stays due, for 7 days. Money that was refunded in the Dashboard, or that a bank has taken, is not owed again.
+//!   A refund may fail days later: Stripe is asked about each one again while it is pending.
 //! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment:
 //!   [`StripeGatewayBuilder::requests_per_second`].
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the
@@ -41,7 +43,7 @@
 //!
 //! Orders that Stripe cannot take are refused before they are stored: those in currencies that Stripe does not support,
 //! amounts in KWD, BHD, JOD, OMR and TND whose last digit is not 0, fractions of the ariary (MGA), and holds of 24 hours
-//! and more.
+//! and more. Refunds of a part of an order and application fees are multiples of what Stripe can express too.
 //!
 //! # Secrets
 //!
@@ -53,6 +55,7 @@ mod amounts;
 mod builder;
 mod client;
 mod clock_check;
+mod disputes;
 mod email;
 mod failure;
 mod form;

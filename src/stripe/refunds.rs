@@ -20,6 +20,13 @@ const MAX_KEYS: usize = 5;
 const PAGE: usize = 100;
 const MAX_PAGES: usize = 10;
 
+/// The codes of errors that say that nothing of a payment is left.
+const NOTHING_LEFT: [&str; 2] = ["charge_already_refunded", "charge_disputed"];
+
+/// The codes of errors about a payment that cannot be refunded.
+const FINAL: [&str; 4] =
+    ["amount_too_large", "amount_too_small", "charge_not_refundable", "payment_intent_unexpected_state"];
+
 /// A refund, as Stripe describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StripeRefund {
@@ -30,7 +37,6 @@ pub(super) struct StripeRefund {
     pub(super) units: i64,
     pub(super) currency: String,
 }
-
 
 impl StripeRefund {
     pub(super) fn read(refund: &Value) -> Option<Self> {
@@ -138,10 +144,10 @@ pub(super) fn make(
     request: &RefundRequest,
 ) -> Result<(), GatewayError> {
     let look = || find(client, account, payment, request.refund_id);
-    let returns_fee = returns_fee(client, account, payment, request.source)?;
+    let returns_fee = returns_fee(client, account, payment, request.source).map_err(refund_failure)?;
     let mut first_key = 0;
     if request.attempt > 1 {
-        let found = look()?;
+        let found = look().map_err(refund_failure)?;
         if found.is_accepted {
             return Ok(());
         }
@@ -160,7 +166,7 @@ pub(super) fn make(
                 let refund = refund.ok_or_else(|| Failure::Unexpected("it is not a refund".to_owned()))?;
                 if reply.replayed {
                     // The answer shows the refund when it was made. It may have failed since.
-                    let found = look()?;
+                    let found = look().map_err(refund_failure)?;
                     if found.is_accepted {
                         return Ok(());
                     }
@@ -174,20 +180,37 @@ pub(super) fn make(
                 };
             }
             Err(Failure::Answer(answer)) if answer.uses_up_key() || answer.has_code("charge_already_refunded") => {
-                if look()?.is_accepted {
+                if look().map_err(refund_failure)?.is_accepted {
                     return Ok(());
                 }
                 if !answer.uses_up_key() {
-                    return Err(Failure::Answer(answer).into());
+                    return Err(refund_failure(Failure::Answer(answer)));
                 }
             }
-            Err(failure) => return Err(failure.into()),
+            Err(failure) => return Err(refund_failure(failure)),
         }
     }
     if first_key >= MAX_KEYS {
         return Err(GatewayError::Refused(format!("the refund failed {first_key} times")));
     }
     Err(GatewayError::Unavailable("Stripe repeats failures that it has stored, for up to a day".to_owned()))
+}
+
+/// What a failure means for a refund. Only what is about the payment or the amount is final. Other refusals may be about
+/// the request or the account, such as the key of an account that does not have the payment: they would end all refunds
+/// that are due.
+fn refund_failure(failure: Failure) -> GatewayError {
+    let Failure::Answer(answer) = &failure else { return failure.into() };
+    if NOTHING_LEFT.iter().any(|code| answer.has_code(code)) {
+        return GatewayError::NothingLeft(failure.to_string());
+    }
+    if FINAL.iter().any(|code| answer.has_code(code)) || answer.is_about("amount") || answer.status == 402 {
+        return failure.into();
+    }
+    match GatewayError::from(failure) {
+        GatewayError::Refused(problem) => GatewayError::Unavailable(problem),
+        other => other,
+    }
 }
 
 /// Whether the application fee is returned too: for a payment that has one, and for which no ticket was sold. Stripe

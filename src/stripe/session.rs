@@ -176,12 +176,19 @@ pub(super) fn livemode(id: &str) -> Option<bool> {
     }
 }
 
-/// What a session says of its payment. If its payment intent is expanded, a payment that failed later is told from one
-/// that is not decided.
+/// What must be expanded in a session, so that it tells what became of its payment.
+pub(super) const EXPANDED: &str = "payment_intent.latest_charge";
+
+/// What a session says of its payment. If its charge is [expanded](EXPANDED), a payment that failed later is told from one
+/// that is not decided, and one that was refunded from one that was kept.
 pub(super) fn state(session: &Value) -> CheckoutState {
     let text = |name: &str| session.get(name).and_then(Value::as_str);
     match (text("status"), text("payment_status")) {
-        (_, Some("paid")) => payment(session).map_or(CheckoutState::Unknown, CheckoutState::Paid),
+        (_, Some("paid")) => match payment(session) {
+            Some(payment) if charge_is(session, "refunded") => CheckoutState::Returned(payment),
+            Some(payment) => CheckoutState::Paid(payment),
+            None => CheckoutState::Unknown,
+        },
         (Some("open"), _) => CheckoutState::Open,
         (Some("expired"), _) => CheckoutState::Closed,
         (Some("complete"), Some("unpaid")) => {
@@ -193,6 +200,16 @@ pub(super) fn state(session: &Value) -> CheckoutState {
         }
         _ => CheckoutState::Unknown,
     }
+}
+
+/// Whether a bank has ever disputed the payment of a session whose charge is [expanded](EXPANDED).
+pub(super) fn is_disputed(session: &Value) -> bool {
+    charge_is(session, "disputed")
+}
+
+fn charge_is(session: &Value, field: &str) -> bool {
+    let charge = session.pointer("/payment_intent/latest_charge");
+    charge.and_then(|charge| charge.get(field)?.as_bool()) == Some(true)
 }
 
 /// The payment of a session that was paid.
@@ -351,7 +368,18 @@ mod tests {
         assert_eq!(state(&paid), CheckoutState::Paid(payment.clone()));
         let mut expanded = paid.clone();
         expanded["payment_intent"] = json!({"id": "pi_1", "status": "succeeded"});
-        assert_eq!(state(&expanded), CheckoutState::Paid(payment));
+        assert_eq!(state(&expanded), CheckoutState::Paid(payment.clone()));
+        for (charge, expected) in [
+            (json!("ch_1"), CheckoutState::Paid(payment.clone())),
+            (json!({"id": "ch_1", "refunded": false, "amount_refunded": 500}), CheckoutState::Paid(payment.clone())),
+            (json!({"id": "ch_1", "refunded": true}), CheckoutState::Returned(payment.clone())),
+            (json!({"id": "ch_1", "refunded": "yes"}), CheckoutState::Paid(payment)),
+        ] {
+            expanded["payment_intent"]["latest_charge"] = charge;
+            assert_eq!(state(&expanded), expected, "{expanded}");
+        }
+        expanded["payment_intent"]["latest_charge"] = json!({"disputed": true});
+        assert!(is_disputed(&expanded) && !is_disputed(&paid));
         for (session, expected) in [
             (json!({"status": "open", "payment_status": "unpaid"}), CheckoutState::Open),
             (json!({"status": "expired", "payment_status": "unpaid"}), CheckoutState::Closed),

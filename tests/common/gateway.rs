@@ -8,7 +8,8 @@ use ticketing::id::OrganizationId;
 use ticketing::order::Order;
 use ticketing::payment::{
     Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
-    GatewayPayment, LookUp, NoticeError, NoticeHeaders, NoticeOutcome, PaymentGateway, RefundRequest,
+    GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, NoticeOutcome, PaymentGateway, PaymentLookUp,
+    RefundRequest,
 };
 use ticketing::{Amount, Result as ServiceResult, TicketingService, Timestamp};
 
@@ -42,6 +43,11 @@ struct State {
     /// The organizations for which nothing is answered.
     disconnected: HashSet<OrganizationId>,
     refund_step: i64,
+    /// The refunds that it lists for every payment.
+    listed: Vec<GatewayRefund>,
+    /// The payments whose refunds it was asked for.
+    listed_for: Vec<PaymentLookUp>,
+    on_list: GatewayBehavior,
     /// What the next notices say, by the text of their body.
     notices: Vec<(String, GatewayNotice)>,
 }
@@ -68,6 +74,9 @@ impl FakeGateway {
             shortest_checkout: Duration::ZERO,
             disconnected: HashSet::new(),
             refund_step: 1,
+            listed: Vec::new(),
+            listed_for: Vec::new(),
+            on_list: GatewayBehavior::Succeed,
             notices: Vec::new(),
         })))
     }
@@ -101,6 +110,21 @@ impl FakeGateway {
     /// Sets the least time for which a checkout can be open.
     pub fn set_shortest_checkout(&self, shortest: Duration) {
         self.state().shortest_checkout = shortest;
+    }
+
+    /// Sets the refunds that the gateway lists for every payment.
+    pub fn set_listed(&self, refunds: impl IntoIterator<Item = GatewayRefund>) {
+        self.state().listed = refunds.into_iter().collect();
+    }
+
+    /// Sets how the next requests to list the refunds of a payment are answered.
+    pub fn on_list(&self, behavior: GatewayBehavior) {
+        self.state().on_list = behavior;
+    }
+
+    /// Returns the payments whose refunds the gateway was asked for so far.
+    pub fn listed_for(&self) -> Vec<PaymentLookUp> {
+        self.state().listed_for.clone()
     }
 
     /// Sets the least amount that the gateway refunds, in minor units.
@@ -234,6 +258,15 @@ impl PaymentGateway for FakeGateway {
             (state.behavior_for(request.organization_id, state.on_look_up), answer)
         };
         respond(behavior, || answer)
+    }
+
+    fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+        let (behavior, listed) = {
+            let mut state = self.state();
+            state.listed_for.push(payment.clone());
+            (state.on_list, state.listed.clone())
+        };
+        respond(behavior, || listed)
     }
 
     /// A notice is signed if its header `Fake-Signature` is its body.

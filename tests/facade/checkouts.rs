@@ -289,6 +289,8 @@ fn a_payment_of_another_amount_completes_nothing_and_is_refunded_once() {
                 fixture.service.get_order(&fixture.caller, order.id).expect("it").payment_gateway
             );
         }
+        assert!(fixture.gateway.refunds().is_empty(), "the customer does not wait for the refund");
+        run(&fixture);
         let refunds = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("refunds").data;
         assert_eq!(refunds.len(), 1, "{amount} {currency}");
         assert_eq!((refunds[0].amount, refunds[0].currency.as_str()), (amount, currency));
@@ -323,6 +325,7 @@ fn a_second_payment_of_an_order_is_refunded_and_the_first_one_kept() {
         let notice = Notice::paid(&order, order.total, reference);
         fixture.gateway.know(&notice);
         notice.send(&fixture.service).expect("received");
+        run(&fixture);
         assert_eq!(fixture.gateway.refunds().len(), refunds, "{reference}");
     }
     let references: Vec<_> =

@@ -149,6 +149,7 @@ fn a_mismatched_amount_is_reported_and_the_right_one_still_completes_the_order()
     assert_eq!(right.send(&fixture.service), Ok(vec![NoticeOutcome::Processed]));
     assert_eq!(wrong.send(&fixture.service), Ok(vec![NoticeOutcome::Processed]));
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
+    fixture.service.run_maintenance().expect("maintenance");
     let refunds = fixture.gateway.refunds();
     assert_eq!(refunds.len(), 1);
     assert_eq!((refunds[0].amount, refunds[0].payment_reference.as_deref()), (Amount::cents(1), Some("pi_wrong")));

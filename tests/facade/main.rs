@@ -41,6 +41,7 @@ mod payments;
 mod random_clock_jumps;
 mod refund_notices;
 mod refunds;
+mod refused_refunds;
 mod request_forms;
 mod request_serde;
 mod response_forms;

@@ -1,6 +1,7 @@
 //! What the payment gateway reports about refunds and disputes: refunds of the service that fail later, refunds that
 //! somebody makes in the account at the gateway, and disputes. Reports come several times and in any order.
 
+use ticketing::Caller;
 use ticketing::event::EventSummary;
 use ticketing::id::RefundId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
@@ -10,7 +11,6 @@ use ticketing::payment::{
 };
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
-use ticketing::Caller;
 use ticketing::webhook::EventType;
 
 use crate::common::*;

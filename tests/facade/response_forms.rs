@@ -115,7 +115,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let refunds = json_of(&service.list_refunds(caller, ListRefunds::default()).expect("a page"));
     has_fields(
         &refunds["data"][0],
-        "id orderId source amount currency reason reference status attempts lastError createdAt updatedAt",
+        "id orderId source amount currency reason reference status requiresManualRefund attempts lastError createdAt updatedAt",
     );
     for page in [
         json_of(&service.list_events(caller, ListEvents::default()).expect("a page")),

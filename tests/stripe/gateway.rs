@@ -255,8 +255,13 @@ fn a_refund_that_stripe_cannot_make_is_refused() {
     let checkout = stripe.open(1);
     let intent = stripe.fake.pay(&checkout.reference).unwrap();
     stripe.fake.dispute(&intent);
-    assert!(matches!(stripe.refund(1, &checkout, 1), Err(GatewayError::Refused(_))));
-    assert_eq!(stripe.refunds(), 0);
+    // The bank has taken the money.
+    assert!(matches!(stripe.refund(1, &checkout, 1), Err(GatewayError::NothingLeft(_))));
+    let more = stripe.open(2);
+    let intent = stripe.fake.pay(&more.reference).unwrap();
+    stripe.fake.refund_outside(&intent, Some(1));
+    assert!(matches!(stripe.refund(2, &more, 1), Err(GatewayError::Refused(_))), "0.01 less is left");
+    assert_eq!(stripe.refunds(), 1);
 }
 
 #[test]

@@ -24,6 +24,8 @@ mod refunds_and_notices;
 #[cfg(feature = "stripe")]
 mod return_page;
 #[cfg(feature = "stripe")]
+mod returned_money;
+#[cfg(feature = "stripe")]
 mod sales;
 #[cfg(feature = "stripe")]
 mod secrets;

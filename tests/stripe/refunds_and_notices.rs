@@ -197,12 +197,13 @@ fn a_refund_of_what_is_not_there_is_refused() {
     for attempt in [1, 2] {
         let refused = stripe.refund(&payment, WHOLE, attempt).unwrap_err();
         assert!(
-            matches!(&refused, GatewayError::Refused(text) if text.contains("charge_already_refunded")),
+            matches!(&refused, GatewayError::NothingLeft(text) if text.contains("charge_already_refunded")),
             "{refused}"
         );
     }
+    // Perhaps the key is one of another account.
     assert_eq!(
-        stripe.refund("pi_unknown", WHOLE, 1).map_err(|error| matches!(error, GatewayError::Refused(_))),
+        stripe.refund("pi_unknown", WHOLE, 1).map_err(|error| matches!(error, GatewayError::Unavailable(_))),
         Err(true)
     );
     let nothing = RefundRequest::new(order(), WHOLE, "EUR");
@@ -242,7 +243,8 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
     stripe.fake.take_notices();
     stripe.refund(&payment, HALF, 1).unwrap();
     let ours = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
-    let of_ours = |state| GatewayEvent::Refund(GatewayRefund::new(&ours, HALF, "EUR").refund(refund_id(1)).state(state));
+    let of_ours =
+        |state| GatewayEvent::Refund(GatewayRefund::new(&ours, HALF, "EUR").refund(refund_id(1)).state(state));
     let accepted = of_ours(RefundState::Succeeded);
     let notices = stripe.read_all("charge.refunded");
     assert_eq!(notices.len(), 1);
@@ -278,9 +280,8 @@ fn a_dispute_is_reported_when_it_opens_and_closes() {
     let stripe = Stripe::start();
     let (session, payment) = stripe.paid();
     let id = stripe.fake.dispute(&payment);
-    let dispute = |status| {
-        GatewayEvent::Dispute(GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status))
-    };
+    let dispute =
+        |status| GatewayEvent::Dispute(GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status));
     let notices = stripe.read_all("charge.dispute.created");
     assert_eq!(notices[0].event, dispute(DisputeStatus::Open));
     // The order is found by the session: a dispute has no metadata.

@@ -118,6 +118,7 @@ fn a_customer_who_comes_back_too_late_is_told_that_the_money_goes_back() {
     shop.organizer.patch(&seats, &json!({"quantity": 1})).expect(200);
     let page = shop.come_back(&order.session).expect(200);
     assert!(page.text().contains("too late"), "{}", page.text());
+    shop.server.service.run_maintenance().unwrap();
     assert_eq!(shop.fake.all("refund").len(), 1);
     assert_ne!(shop.status(&order), "COMPLETED");
 }

@@ -20,7 +20,7 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs(
             "List refunds",
-            "Refunds through the payment gateway, newest first. An order may have several. A REFUSED one has to be made by hand. \
+            "Refunds through the payment gateway, newest first. An order may have several. A REFUSED one has to be made by hand if `requiresManualRefund` is true. \
              Orders that the gateway cannot refund at all have none: see `manualRefundTotal` of the event's summary.",
         ),
         Operation::action(
@@ -71,6 +71,9 @@ struct RefundResource {
     reference: Option<String>,
     /// The state.
     status: RefundStatus,
+    /// Whether somebody has to give the money back by hand: the refund is REFUSED, and the money has not gone back in
+    /// another way.
+    requires_manual_refund: bool,
     /// How many requests were made to the gateway.
     attempts: i64,
     /// When the refund was decided, or when the gateway reported it.
@@ -90,6 +93,7 @@ impl From<Refund> for RefundResource {
             reason: refund.reason,
             reference: refund.reference,
             status: refund.status,
+            requires_manual_refund: refund.requires_manual_refund,
             attempts: refund.attempts,
             created_at: refund.created_at,
             updated_at: refund.updated_at,

@@ -38,4 +38,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0024_several_refunds.sql"),
     include_str!("sqlite/0025_checkouts.sql"),
     include_str!("sqlite/0026_disputes.sql"),
+    include_str!("sqlite/0027_settled_refunds.sql"),
 ];

@@ -102,7 +102,8 @@ fn route(state: &mut State, request: &Request) -> Answered {
             sessions::expire(state, id)
         }
         ("GET", ["checkout", "sessions", id]) => {
-            retrieve(state, account.as_deref(), "checkout.session", id, &params, &["payment_intent", "line_items"])
+            let expandable = ["payment_intent", "payment_intent.latest_charge", "line_items"];
+            retrieve(state, account.as_deref(), "checkout.session", id, &params, &expandable)
         }
         ("GET", ["checkout", "sessions"]) => {
             list(state, account.as_deref(), "checkout.session", &params, &["payment_intent", "status"])
@@ -162,8 +163,16 @@ fn retrieve(
     for field in expand {
         if field == "line_items" {
             value[field] = json!({ "object": "list", "data": stored.hidden["line_items"], "has_more": false });
-        } else if let Some(inner) = stored.value[field].as_str() {
-            value[field] = state.get(inner).value.clone();
+            continue;
+        }
+        // A field of an object that is expanded has a dot before its name.
+        let mut object = &mut value;
+        for name in field.split('.') {
+            let Some(inner) = object.get_mut(name) else { break };
+            object = inner;
+            if let Some(inner) = object.as_str() {
+                *object = state.get(inner).value.clone();
+            }
         }
     }
     Ok(value)

@@ -10,8 +10,8 @@ use crate::store::{
     Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkout_attempts,
     checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations, event_lists, events,
     fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders, organization_usage,
-    organizations, outbox_backlog, refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets,
-    webhook_removals, webhook_retention, webhooks,
+    organizations, outbox_backlog, refund_checks, refunds, refused_refunds, scans, subscribed_endpoints, summary,
+    ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -108,6 +108,7 @@ const STATEMENTS: &[Expected] = &[
     (refunds::OF_EVENT, &["refunds_by_event"]),
     (refunds::OF_ORDER, &["refunds_by_order"]),
     (refunds::BY_REFERENCE, &["refunds_by_reference"]),
+    (refund_checks::DUE, &["refunds_to_check"]),
     (disputes::OF_STATUS, &["disputes_by_status"]),
     (disputes::OF_EVENT, &["disputes_by_event"]),
     (disputes::OF_ORDER, &["disputes_by_order"]),
@@ -141,7 +142,7 @@ const STATEMENTS: &[Expected] = &[
 const COUNTS: &[Expected] = &[
     (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (refunds::COUNT_DUE, &["refunds_due"]),
-    (refunds::COUNT_REFUSED, &["refunds_refused"]),
+    (refused_refunds::COUNT_OWED, &["refunds_owed"]),
     (disputes::COUNT_OPEN, &["disputes_open"]),
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];

@@ -1,0 +1,283 @@
+//! Payments that have gone back already, and refunds that do not arrive or cannot be made now.
+
+use std::time::Duration;
+
+use ticketing::event::EventSummary;
+use ticketing::order::OrderStatus;
+use ticketing::payment::{Refund, RefundSource, RefundStatus};
+use ticketing::stripe::{ConnectedAccount, StripeGateway};
+
+use crate::common::eur;
+use crate::common::fake_stripe::Fault;
+use crate::shop::Shop;
+
+const REFUNDS: &str = "/v1/refunds";
+const DAY: Duration = Duration::from_hours(24);
+
+impl Shop {
+    /// All notices are lost until now.
+    fn lose_notices(&self) {
+        self.fake.take_notices();
+    }
+
+    fn summary(&self) -> EventSummary {
+        self.service().get_event_summary(&self.fixture.caller, self.ticket_type.event_id).unwrap()
+    }
+
+    fn refunds_of(&self, source: RefundSource) -> Vec<Refund> {
+        self.refunds().into_iter().filter(|refund| refund.source == source).collect()
+    }
+
+    /// The number of refunds that count as to be made by hand.
+    fn owed(&self) -> u64 {
+        self.service().backlog().unwrap().refunds_refused
+    }
+}
+
+#[test]
+fn a_payment_that_was_refunded_in_the_dashboard_completes_no_order_when_it_is_looked_up() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.fake.refund_outside(&intent, None);
+    let late = shop.fake.take_notices();
+    shop.pass_hold();
+    assert_eq!(shop.status(&order), OrderStatus::Expired);
+    assert_eq!(shop.fixture.sold(&shop.ticket_type), 0);
+    // The notices arrive after all, that of the payment last.
+    for notice in late.iter().rev() {
+        shop.receive(notice).unwrap();
+    }
+    shop.pass(Duration::from_secs(2));
+    assert_eq!(shop.status(&order), OrderStatus::Expired);
+    assert_eq!(shop.fixture.sold(&shop.ticket_type), 0);
+    let [outside] = &shop.refunds()[..] else { panic!("{:?}", shop.refunds()) };
+    assert_eq!(
+        (outside.source, outside.status, outside.amount),
+        (RefundSource::Outside, RefundStatus::Done, eur(2500))
+    );
+    assert_eq!(shop.fake.requests_to("POST", REFUNDS).len(), 0);
+    assert_eq!(shop.owed(), 0);
+}
+
+#[test]
+fn a_payment_that_a_bank_has_taken_back_completes_no_order_and_an_open_dispute_completes_it() {
+    for is_lost in [true, false] {
+        let shop = Shop::open();
+        let (order, session) = shop.order();
+        let intent = shop.fake.pay(&session).unwrap();
+        let dispute = shop.fake.dispute(&intent);
+        if is_lost {
+            shop.fake.close_dispute(&dispute, false);
+        }
+        shop.lose_notices();
+        shop.pass_hold();
+        let expected = if is_lost { OrderStatus::Expired } else { OrderStatus::Completed };
+        assert_eq!(shop.status(&order), expected, "lost: {is_lost}");
+    }
+}
+
+#[test]
+fn a_payment_of_which_a_part_was_refunded_completes_its_order() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.fake.refund_outside(&intent, Some(500));
+    shop.lose_notices();
+    shop.pass_hold();
+    assert_eq!(shop.status(&order), OrderStatus::Completed);
+}
+
+#[test]
+fn a_refund_of_a_payment_that_the_organizer_has_refunded_is_not_owed_by_hand() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    shop.fake.refund_outside(&intent, None);
+    shop.lose_notices();
+    shop.cancel(&order);
+    let [own] = &shop.refunds_of(RefundSource::Order)[..] else { panic!("{:?}", shop.refunds()) };
+    assert_eq!((own.status, own.requires_manual_refund), (RefundStatus::Refused, false));
+    assert!(own.last_error.as_ref().is_some_and(|text| text.contains("charge_already_refunded")), "{own:?}");
+    let [outside] = &shop.refunds_of(RefundSource::Outside)[..] else { panic!("{:?}", shop.refunds()) };
+    assert_eq!((outside.status, outside.amount), (RefundStatus::Done, eur(2500)));
+    let summary = shop.summary();
+    assert_eq!((summary.refunded_total, summary.manual_refund_total, shop.owed()), (eur(2500), eur(0), 0));
+    assert_eq!(shop.kept(&intent), 0);
+}
+
+#[test]
+fn only_what_the_organizer_has_not_refunded_is_owed_by_hand() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    shop.fake.refund_outside(&intent, Some(1000));
+    shop.lose_notices();
+    shop.cancel(&order);
+    let [own] = &shop.refunds_of(RefundSource::Order)[..] else { panic!("{:?}", shop.refunds()) };
+    assert_eq!((own.status, own.requires_manual_refund), (RefundStatus::Refused, true));
+    let summary = shop.summary();
+    assert_eq!((summary.refunded_total, summary.manual_refund_total, shop.owed()), (eur(1000), eur(1500), 1));
+    // The organizer gives the rest back in the Dashboard.
+    shop.fake.refund_outside(&intent, None);
+    shop.deliver_all();
+    let summary = shop.summary();
+    assert_eq!((summary.refunded_total, summary.manual_refund_total, shop.owed()), (eur(2500), eur(0), 0));
+    assert!(!shop.refunds_of(RefundSource::Order)[0].requires_manual_refund);
+}
+
+#[test]
+fn a_late_payment_that_the_organizer_has_refunded_is_not_owed_by_hand() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.cancel(&order);
+    shop.fake.fail("POST", REFUNDS, Fault::RateLimited, 100);
+    shop.deliver_all();
+    shop.maintain();
+    assert_eq!(shop.refunds_of(RefundSource::LatePayment)[0].status, RefundStatus::Due);
+    shop.fake.repair();
+    shop.fake.refund_outside(&intent, None);
+    shop.lose_notices();
+    shop.pass(Duration::from_secs(15));
+    let late = &shop.refunds_of(RefundSource::LatePayment)[0];
+    assert_eq!((late.status, late.requires_manual_refund), (RefundStatus::Refused, false), "{late:?}");
+    assert_eq!((shop.owed(), shop.kept(&intent)), (0, 0));
+}
+
+#[test]
+fn a_disputed_payment_is_refunded_only_after_the_bank_has_decided_for_the_organizer() {
+    for is_won in [true, false] {
+        let shop = Shop::open();
+        let (order, session) = shop.order();
+        let intent = shop.fake.pay(&session).unwrap();
+        shop.deliver_all();
+        let dispute = shop.fake.dispute(&intent);
+        shop.cancel(&order);
+        let own = || shop.refunds_of(RefundSource::Order).remove(0);
+        assert_eq!((own().status, own().requires_manual_refund), (RefundStatus::Refused, false));
+        assert!(own().last_error.is_some_and(|text| text.contains("charge_disputed")));
+        assert_eq!((shop.summary().manual_refund_total, shop.owed()), (eur(0), 0));
+        // Disputes take weeks. Stripe forgets idempotency keys after a day.
+        shop.skip(20 * DAY);
+        shop.fake.close_dispute(&dispute, is_won);
+        shop.deliver_all();
+        shop.pass(Duration::from_secs(2));
+        let expected = if is_won { RefundStatus::Done } else { RefundStatus::Refused };
+        assert_eq!((own().status, shop.owed()), (expected, 0), "won: {is_won}");
+        assert_eq!(shop.fake.all("refund").len(), usize::from(is_won));
+        let refunded = if is_won { eur(2500) } else { eur(0) };
+        assert_eq!(shop.summary().refunded_total, refunded);
+    }
+}
+
+#[test]
+fn a_failed_refund_is_found_although_its_notice_was_lost() {
+    for (days, is_found) in [(0, true), (3, true), (20, true), (40, false)] {
+        let shop = Shop::open();
+        shop.fake.delay_refunds();
+        let (order, session) = shop.order();
+        shop.fake.pay(&session).unwrap();
+        shop.deliver_all();
+        shop.cancel(&order);
+        shop.lose_notices();
+        let own = || shop.refunds_of(RefundSource::Order).remove(0);
+        for _ in 0..days {
+            shop.skip(DAY);
+            shop.maintain();
+        }
+        assert_eq!(own().status, RefundStatus::Done, "after {days} days it is pending");
+        let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
+        shop.fake.fail_refund(&refund);
+        shop.lose_notices();
+        for _ in 0..40 {
+            shop.skip(DAY);
+            shop.maintain();
+        }
+        let expected = if is_found { RefundStatus::Refused } else { RefundStatus::Done };
+        assert_eq!((own().status, shop.owed()), (expected, u64::from(is_found)), "it failed after {days} days");
+        let listed = shop.fake.requests_to("GET", REFUNDS).len();
+        assert!(listed <= 3, "it is asked for {listed} times");
+    }
+}
+
+#[test]
+fn a_refund_that_has_arrived_is_looked_up_once() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    shop.cancel(&order);
+    shop.lose_notices();
+    shop.skip(DAY - Duration::from_secs(1));
+    shop.maintain();
+    assert_eq!(shop.fake.requests_to("GET", REFUNDS).len(), 0);
+    for _ in 0..40 {
+        shop.skip(DAY);
+        shop.maintain();
+    }
+    assert_eq!(shop.fake.requests_to("GET", REFUNDS).len(), 1);
+    assert_eq!(shop.refunds()[0].status, RefundStatus::Done);
+}
+
+/// A gateway with the key of an account that knows nothing of what the other one has sold.
+fn of_other_account(shop: &Shop) -> StripeGateway {
+    let builder = StripeGateway::builder(shop.fake.secret_key()).api_base(shop.fake.url());
+    builder.account_for(|_| Some(ConnectedAccount::new("acct_other"))).build().unwrap()
+}
+
+#[test]
+fn with_the_key_of_another_account_refunds_stay_due_until_the_right_one_is_back() {
+    let mut shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    let other = of_other_account(&shop);
+    shop.fixture.service = shop.fixture.second_service_with(|builder| builder.payment_gateway(other));
+    shop.cancel(&order);
+    for _ in 0..6 {
+        shop.skip(DAY);
+        shop.maintain();
+        assert_eq!(shop.refunds()[0].status, RefundStatus::Due);
+    }
+    assert!(shop.refunds()[0].last_error.as_ref().is_some_and(|text| text.contains("resource_missing")));
+    shop.crash();
+    shop.pass(Duration::from_secs(2));
+    shop.skip(Duration::from_hours(1));
+    shop.maintain();
+    assert_eq!((shop.refunds()[0].status, shop.kept(&intent), shop.owed()), (RefundStatus::Done, 0, 0));
+}
+
+#[test]
+fn a_refund_that_could_not_be_made_for_seven_days_is_owed_by_hand() {
+    let mut shop = Shop::open();
+    let (order, session) = shop.order();
+    shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    let other = of_other_account(&shop);
+    shop.fixture.service = shop.fixture.second_service_with(|builder| builder.payment_gateway(other));
+    shop.cancel(&order);
+    shop.skip(7 * DAY);
+    shop.maintain();
+    let refund = &shop.refunds()[0];
+    assert_eq!((refund.status, refund.requires_manual_refund), (RefundStatus::Refused, true));
+    assert!(refund.last_error.as_ref().is_some_and(|text| text.contains("within 7 days")), "{refund:?}");
+    assert_eq!((shop.owed(), shop.summary().manual_refund_total), (1, eur(2500)));
+    shop.service().mark_order_refunded(&shop.fixture.caller, order.id).unwrap();
+    assert_eq!((shop.owed(), shop.summary().manual_refund_total), (0, eur(0)));
+}
+
+#[test]
+fn a_late_payment_is_refunded_after_its_notice_was_answered() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.cancel(&order);
+    shop.deliver_all();
+    assert_eq!(shop.fake.requests_to("POST", REFUNDS).len(), 0);
+    assert_eq!(shop.refunds()[0].status, RefundStatus::Due);
+    shop.maintain();
+    assert_eq!((shop.refunds()[0].status, shop.kept(&intent)), (RefundStatus::Done, 0));
+}
