@@ -47,6 +47,10 @@ text_enum! {
         OrderNotPending = "order-not-pending",
         /// The order is already CANCELLED.
         OrderNotCancellable = "order-not-cancellable",
+        /// The gateway is just being asked for a checkout of the order.
+        CheckoutInProgress = "checkout-in-progress",
+        /// The customer has paid, and the money is still on its way.
+        PaymentInProgress = "payment-in-progress",
         /// More is to be refunded than is left of what was paid for the order.
         RefundExceedsPayment = "refund-exceeds-payment",
         /// Nothing of the order is to be given back by hand.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::amount::Amount;
+use super::amounts::amounts;
 use super::id::OrderId;
 use super::new_order::CheckoutRedirectUrls;
 use super::order::Order;
@@ -97,7 +98,7 @@ text_enum! {
     }
 }
 
-/// The checkout of an order.
+/// The newest checkout of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -113,7 +114,29 @@ pub struct OrderCheckout {
     pub reference: Option<String>,
     /// The gateway's id of the payment. Not set if nothing was paid, or if the payment was reported without it.
     pub payment_reference: Option<String>,
+    /// How often the checkout was renewed.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub renewals: i64,
 }
+
+/// The response to the renewal of a checkout.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct RenewCheckoutResponse {
+    /// The order.
+    pub order_id: OrderId,
+    /// The URL at which the customer pays.
+    pub checkout_url: String,
+    /// When the gateway ends the checkout by itself, if it can do that. The order may end before.
+    pub expires_at: Timestamp,
+    /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned then.
+    pub renewed: bool,
+}
+
+amounts! { RenewCheckoutResponse {} }
 
 /// A checkout after the gateway was asked about it.
 #[derive(Debug, Clone, PartialEq)]

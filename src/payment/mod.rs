@@ -17,7 +17,7 @@ use std::time::Duration;
 pub use crate::error::gateway::{GatewayError, NoticeError};
 pub use crate::model::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, CheckoutTerms, GatewayPayment, HostedCheckout,
-    OrderCheckout, SettledCheckout,
+    OrderCheckout, RenewCheckoutResponse, SettledCheckout,
 };
 pub use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
 pub use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};

@@ -58,6 +58,7 @@ impl CheckoutRequest {
             order_reference: None,
             metadata: Metadata::new(),
             created_at: Timestamp::UNIX_EPOCH,
+            renewed_at: None,
             hold_until: Timestamp::UNIX_EPOCH.saturating_add(Duration::from_mins(15)),
             event_title: "Event".to_owned(),
             items: Vec::new(),
@@ -71,7 +72,8 @@ impl CheckoutRequest {
 with_setters! {
     /// An order for which the gateway is to create a checkout.
     ///
-    /// The service may ask again for the same order: all fields are the same then.
+    /// The service may ask again for the same checkout: all fields are the same then. A renewed checkout of an order is
+    /// another one, with another idempotency key.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckoutRequest {
         /// The order.
@@ -94,6 +96,9 @@ with_setters! {
         pub metadata: Metadata,
         /// When the order was created.
         pub created_at: Timestamp,
+        /// When the checkout was [renewed](crate::TicketingService::renew_checkout). `None` for the first checkout of an
+        /// order.
+        pub renewed_at: Option<Timestamp>,
         /// Until when the order reserves its seats. The checkout should not be payable for longer, if the gateway can do
         /// that. If the order ends before, the service closes the checkout:
         /// [`close_checkout`](super::PaymentGateway::close_checkout).
@@ -108,7 +113,8 @@ with_setters! {
         /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
         /// slash.
         pub public_url: String,
-        /// The idempotency key: the same for every attempt to create a checkout for this order.
+        /// The idempotency key: the same for every attempt to create this checkout. It is `checkout-<order id>` for the
+        /// first checkout of an order, and `checkout-<order id>-2`, `-3` and so on for those that replace it.
         pub idempotency_key: String,
     }
 }
@@ -240,8 +246,8 @@ with_setters! {
         /// The number of the attempt, counted from 1. Providers forget idempotency keys, so before a later attempt, look
         /// whether the provider has made this refund already.
         pub attempt: u32,
-        /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference). `None` if the
-        /// gateway returned no checkout, or returned it after the timeout: then find the payment by the order id in
+        /// The gateway's id of the newest checkout of the order, from
+        /// [`Checkout::reference`](super::Checkout::reference). `None` if the gateway returned no checkout, or returned it after the timeout: then find the payment by the order id in
         /// the idempotency key of the checkout, `checkout-<order id>`.
         pub reference: Option<String>,
         /// The gateway's id of the payment, from [`GatewayPayment::payment_reference`]. `None` if the payment was reported

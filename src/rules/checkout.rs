@@ -1,8 +1,11 @@
-//! When the gateway is asked about a checkout.
+//! When the gateway is asked about a checkout, and how often one can be renewed.
 
 use std::time::Duration;
 
 use crate::model::timestamp::Timestamp;
+
+/// How often the checkout of an order can be renewed.
+pub(crate) const MAX_RENEWALS: i64 = 10;
 
 /// How long before the end of the hold an unpaid checkout is looked up for the first time, so that a payment whose notice
 /// was lost still completes its order.

@@ -29,8 +29,18 @@ pub(crate) fn claim_all(
     Ok((rows, attempts.into_inner()))
 }
 
-/// Records that nothing can be paid any more.
-pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+/// Records that nothing can be paid any more under a checkout. `reference` is the gateway's id of it. Without one, it may be
+/// an earlier checkout of the order, so nothing is recorded if there are several.
+pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId, reference: Option<&str>) -> Result<()> {
+    tx.lock_event(order)?;
+    match reference {
+        Some(reference) => checkout_attempts::close_newest(tx, order, reference),
+        None => checkout_attempts::close_only(tx, order),
+    }
+}
+
+/// Records that nothing can be paid any more for an order that has ended, whose checkout cannot be renewed any more.
+pub(crate) fn nothing_to_close(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     tx.lock_event(order)?;
     checkout_attempts::close(tx, order, None)
 }

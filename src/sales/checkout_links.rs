@@ -24,7 +24,6 @@ use crate::rules::Checked;
 use crate::rules::checkout::next_look_up;
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
-use crate::store::idempotency_records::PendingOrder;
 use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkouts, orders};
 
 /// How long a process needs to record the link after the gateway has returned it, at most.
@@ -56,6 +55,13 @@ pub(crate) struct GatewayTerms {
     pub(crate) check: CheckTerms,
 }
 
+impl GatewayTerms {
+    /// How long another process must wait for the link that this one asks for.
+    pub(super) fn lease(&self) -> Duration {
+        self.timeout.saturating_add(TIME_TO_RECORD).min(MAX_LEASE)
+    }
+}
+
 /// An order after its first transaction.
 pub(crate) enum OrderProgress {
     /// There is nothing left to do.
@@ -80,7 +86,7 @@ pub(crate) fn create_or_resume(
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));
         }
         PriorOutcome::PendingOrder(pending) => {
-            if is_leased(&pending, tx.now()) {
+            if is_leased(pending.lease_ends_at, tx.now()) {
                 return Err(Error::IdempotencyInProgress);
             }
             let order = orders::get(tx, organization, pending.id)?;
@@ -131,15 +137,15 @@ fn ask_for_link(
     let earliest_end = order.order.created_at.saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
     checkout_parameters::insert(tx, &order, order.hold_until.max(earliest_end), first_look_up)?;
-    let lease = gateway.timeout.saturating_add(TIME_TO_RECORD).min(MAX_LEASE);
+    let lease = gateway.lease();
     operation.store_pending_order(tx, order.order.id, lease)?;
     Ok(OrderProgress::NeedsLink(Box::new(order)))
 }
 
 /// Whether another process may still wait for the link. A lease that is longer than any begins in the future: the clock
 /// was put back, and nobody knows when it ends.
-fn is_leased(pending: &PendingOrder, now: Timestamp) -> bool {
-    pending.lease_ends_at.is_some_and(|end| now < end && end <= now.saturating_add(MAX_LEASE))
+pub(super) fn is_leased(lease_ends_at: Option<Timestamp>, now: Timestamp) -> bool {
+    lease_ends_at.is_some_and(|end| now < end && end <= now.saturating_add(MAX_LEASE))
 }
 
 fn is_without_link(order: &Order) -> bool {

@@ -11,9 +11,10 @@ use crate::rules::order::status_at_hold;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::{Transaction, checkouts, events, order_details, order_status, orders, refunds};
 
-/// Returns the order of a payment, by the gateway's reference of the payment.
+/// Returns the order of a checkout page, by the gateway's reference of the checkout. There is no page of a checkout that was
+/// replaced by a new one.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
-    checkouts::find_order(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))
+    checkouts::find_current(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))
 }
 
 /// Returns the contents of the checkout page.
@@ -61,7 +62,7 @@ pub(crate) struct ToSettle {
 
 /// Returns what is known about a checkout, by the gateway's reference of it.
 pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettle> {
-    let order = find(tx, reference)?;
+    let order = checkouts::find_order(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))?;
     let state = order_status::load(tx, order.organization, order.id)?;
     let asks_gateway = match status_at_hold(state.status, state.hold_until, tx.now()) {
         OrderStatus::Pending => true,

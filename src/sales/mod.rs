@@ -26,6 +26,7 @@
 pub(crate) mod check_in;
 pub(crate) mod checkout_attempts;
 pub(crate) mod checkout_links;
+pub(crate) mod checkout_renewal;
 pub(crate) mod discount_changes;
 mod discount_use;
 mod each_row;

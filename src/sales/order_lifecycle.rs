@@ -82,12 +82,13 @@ pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: Organizatio
 const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
 
 /// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late
-/// for its order is refunded. `payment` is `None` if the program has compared the amount. `can_refund` is whether there is
-/// a gateway that can refund.
+/// for its order is refunded. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None` if the
+/// program has compared the amount. `can_refund` is whether there is a gateway that can refund.
 pub(crate) fn payment_completed(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     id: OrderId,
+    checkout: Option<&str>,
     payment: Option<&GatewayPayment>,
     can_refund: bool,
     budget: &ReleaseBudget,
@@ -97,13 +98,17 @@ pub(crate) fn payment_completed(
         let detail = "the total of the order is 0, so there is no payment to record";
         return Err(Error::conflict(Reason::OrderNotPending, detail));
     }
+    let is_newest = state.is_newest_checkout(checkout);
     if let Some(payment) = payment
-        && let Some(recorded) = other_payments::refund(tx, &state, payment, can_refund)?
+        && let Some(recorded) = other_payments::refund(tx, &state, payment, is_newest, can_refund)?
     {
         return Ok(recorded);
     }
-    if state.checkout.is_some() {
-        checkout_attempts::close(tx, id, payment.map(|payment| payment.payment_reference.as_str()))?;
+    let reference = payment.map(|payment| payment.payment_reference.as_str());
+    match state.checkout {
+        Some(_) if is_newest => checkout_attempts::close(tx, id, reference)?,
+        Some(_) => checkout_attempts::close_after_earlier_payment(tx, id, reference)?,
+        None => {}
     }
     if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
         return Ok(RecordedPayment::KEPT);
@@ -127,10 +132,16 @@ pub(crate) fn payment_completed(
 }
 
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
-/// does not wait for a payment stays as it is.
-pub(crate) fn payment_failed(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+/// does not wait for a payment stays as it is, and so does one whose `checkout`, if it is known, was replaced by a new one.
+pub(crate) fn payment_failed(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    checkout: Option<&str>,
+) -> Result<Order> {
     let state = load(tx, organization, id)?;
-    if state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
+    let is_newest = checkout.is_none() || state.is_newest_checkout(checkout);
+    if is_newest && state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
         order_status::record_payment(tx, id, PaymentStatus::Failed)?;
     }
     orders::get(tx, organization, id)

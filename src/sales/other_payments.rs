@@ -4,7 +4,7 @@
 use super::order_refunds;
 use crate::error::Result;
 use crate::model::amount::Amount;
-use crate::model::checkout::GatewayPayment;
+use crate::model::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::currency::Decimals;
 use crate::model::order::PaymentStatus;
 use crate::model::refund::RefundSource;
@@ -36,11 +36,12 @@ impl RecordedPayment {
 }
 
 /// Records the refund of a payment that is not the payment of the order, once. Returns `None` if it is the payment of the
-/// order.
+/// order. `is_newest` is whether it was paid under the newest checkout of the order.
 pub(super) fn refund(
     tx: &Transaction<'_>,
     state: &OrderState,
     payment: &GatewayPayment,
+    is_newest: bool,
     can_refund: bool,
 ) -> Result<Option<RecordedPayment>> {
     let is_paid = matches!(state.payment, Some(PaymentStatus::Completed | PaymentStatus::Refunded));
@@ -57,7 +58,7 @@ pub(super) fn refund(
     if !mismatch && !is_paid && !has_gone_back {
         return Ok(None);
     }
-    if state.checkout.is_some() && !is_paid {
+    if is_newest && state.checkout.is_some_and(|status| status != CheckoutStatus::Closed) {
         // Its customer has paid: the gateway has nothing more to say about it.
         checkout_attempts::close(tx, state.id, None)?;
     }

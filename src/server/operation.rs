@@ -44,6 +44,8 @@ pub(super) struct Operation {
     /// Whether an `Idempotency-Key` makes a repeated request return the first response.
     pub(super) idempotent: bool,
     pub(super) waits_for: WaitsFor,
+    /// Whether it fails if the payment gateway returns no checkout.
+    pub(super) starts_checkout: bool,
     run: Run,
 }
 
@@ -123,6 +125,7 @@ impl Operation {
             success,
             idempotent,
             waits_for: WaitsFor::Store,
+            starts_checkout: false,
             run: Box::new(run),
         }
     }
@@ -275,6 +278,11 @@ impl Operation {
     /// The operation may call the payment gateway.
     pub(super) fn calls_gateway(self) -> Self {
         Self { waits_for: WaitsFor::Gateway, ..self }
+    }
+
+    /// The operation asks the payment gateway for a checkout, and fails with 502 if it returns none.
+    pub(super) fn starts_checkout(self) -> Self {
+        Self { starts_checkout: true, ..self.calls_gateway() }
     }
 
     /// Whether the operation reads a request body.

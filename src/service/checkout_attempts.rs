@@ -40,10 +40,11 @@ impl TicketingService {
         attempt: &CheckoutAttempt,
     ) -> Result<CheckoutProgress> {
         let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
+        let reference = attempt.reference.as_deref();
         let is_open = attempt.status == CheckoutStatus::Open;
         match self.ask_about(gateway, attempt) {
             Ok(Answer::State { state: CheckoutState::Paid(payment), .. }) => {
-                self.settle(order, &CheckoutState::Paid(payment))?;
+                self.settle(order, reference, &CheckoutState::Paid(payment))?;
             }
             Ok(Answer::State { state: CheckoutState::Returned(payment), .. }) => {
                 match self.settle(order, &CheckoutState::Returned(payment)) {
@@ -57,15 +58,15 @@ impl TicketingService {
             Ok(Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close }) => {
                 self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;
             }
-            Ok(Answer::State { state: CheckoutState::Closed, .. }) => {
-                self.settle(order, &CheckoutState::Closed)?;
+            Ok(Answer::State { state: CheckoutState::Closed, .. }) if is_open => {
+                self.settle(order, reference, &CheckoutState::Closed)?;
             }
             // The order may still be waiting for its payment although the gateway does not know more.
             Ok(_) if is_open => {
                 self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
             }
-            Ok(Answer::State { state: CheckoutState::Unknown, .. } | Answer::NoCheckout) => {
-                self.settle(order, &CheckoutState::Closed)?;
+            Ok(Answer::State { state: CheckoutState::Closed | CheckoutState::Unknown, .. } | Answer::NoCheckout) => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::nothing_to_close(tx, attempt.order))?;
             }
             Ok(Answer::NoProof(problem)) => self.ask_later(attempt, problem)?,
             Err(AskError::Gateway(failure)) => {

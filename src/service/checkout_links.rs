@@ -30,7 +30,18 @@ impl From<GatewayError> for LinkFailure {
 
 /// The request for the checkout of an order. It is the same each time.
 pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
-    let OrderToPay { order, currency, hold_until, locale, redirect_urls, event_title, public_url, .. } = order;
+    let OrderToPay {
+        order,
+        currency,
+        hold_until,
+        locale,
+        redirect_urls,
+        event_title,
+        public_url,
+        renewals,
+        renewed_at,
+        ..
+    } = order;
     let items = order.items.into_iter();
     let items = items.map(|item| CheckoutItem::new(item.ticket_type_name, item.quantity, item.final_amount));
     let mut request = CheckoutRequest::new(order.id, order.total, currency)
@@ -42,6 +53,10 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
         .hold_until(hold_until)
         .event_title(event_title)
         .items(items);
+    if renewals > 0 {
+        request.idempotency_key = format!("{}-{}", request.idempotency_key, renewals + 1);
+        request.renewed_at = renewed_at;
+    }
     request.redirect_urls = redirect_urls;
     request.order_reference = order.reference;
     request.locale = locale;

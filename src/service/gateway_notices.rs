@@ -71,11 +71,13 @@ impl TicketingService {
             return Ok(NoticeOutcome::UnknownOrder);
         };
         match &notice.event {
-            GatewayEvent::Checkout(state) => self.settle(order, state),
+            GatewayEvent::Checkout(state) => self.settle(order, notice.checkout_reference.as_deref(), state),
             GatewayEvent::PaymentFailed => {
                 let CheckoutOrder { organization, id } = order;
-                self.store()
-                    .write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id))?;
+                let checkout = notice.checkout_reference.clone();
+                self.store().write_for(organization, move |tx| {
+                    order_lifecycle::payment_failed(tx, organization, id, checkout.as_deref())
+                })?;
                 Ok(NoticeOutcome::Processed)
             }
             GatewayEvent::Refund(refund) => {
@@ -115,14 +117,20 @@ impl TicketingService {
         }
     }
 
-    /// Records what became of a checkout.
-    pub(super) fn settle(&self, order: CheckoutOrder, state: &CheckoutState) -> Result<NoticeOutcome> {
+    /// Records what became of a checkout. `reference` is the gateway's id of it, if it is known.
+    pub(super) fn settle(
+        &self,
+        order: CheckoutOrder,
+        reference: Option<&str>,
+        state: &CheckoutState,
+    ) -> Result<NoticeOutcome> {
+        let CheckoutOrder { organization, id } = order;
         match state {
-            CheckoutState::Paid(payment) => self.complete_payment(order.organization, order.id, Some(payment)),
-            CheckoutState::Returned(payment) => self.settle_returned(order, payment),
+            CheckoutState::Paid(payment) => self.complete_payment(organization, id, reference, Some(payment)),
+            CheckoutState::Returned(payment) => self.settle_returned(order, reference, payment),
             CheckoutState::Closed => {
-                let id = order.id;
-                self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id))?;
+                let reference = reference.map(str::to_owned);
+                self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id, reference.as_deref()))?;
                 Ok(NoticeOutcome::Processed)
             }
             CheckoutState::Open | CheckoutState::Processing | CheckoutState::Unknown => Ok(NoticeOutcome::Processed),
@@ -131,7 +139,12 @@ impl TicketingService {
 
     /// Records that the whole payment of a checkout has gone back, with the refunds that the gateway lists for it: a notice
     /// that it was paid, which may come later, completes no order then.
-    fn settle_returned(&self, order: CheckoutOrder, payment: &GatewayPayment) -> Result<NoticeOutcome> {
+    fn settle_returned(
+        &self,
+        order: CheckoutOrder,
+        reference: Option<&str>,
+        payment: &GatewayPayment,
+    ) -> Result<NoticeOutcome> {
         if let Some(gateway) = &self.inner.gateway {
             let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
             let listed = gateway.call(move |gateway| gateway.list_refunds(&request));
@@ -144,8 +157,8 @@ impl TicketingService {
             payment = payment.payment_reference,
             "a payment has gone back before its order was completed; it completes nothing"
         );
-        let id = order.id;
-        self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id))?;
+        let (id, reference) = (order.id, reference.map(str::to_owned));
+        self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id, reference.as_deref()))?;
         Ok(NoticeOutcome::Processed)
     }
 
@@ -184,7 +197,7 @@ impl TicketingService {
                     return Err(Error::Unavailable("the payment gateway does not answer"));
                 }
             };
-            self.settle(found.order, &state)?;
+            self.settle(found.order, Some(reference), &state)?;
         }
         self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, state))
     }

@@ -56,10 +56,12 @@ impl TicketingService {
         let reference = self.payment_reference(token)?;
         let order = self.store().read(|tx| hosted_checkout::find(tx, &reference))?;
         match outcome {
-            CheckoutOutcome::Success => self.complete_payment(order.organization, order.id, None).map(drop)?,
+            CheckoutOutcome::Success => {
+                self.complete_payment(order.organization, order.id, Some(&reference), None).map(drop)?;
+            }
             CheckoutOutcome::Failure => {
                 self.store().write_for(order.organization, move |tx| {
-                    order_lifecycle::payment_failed(tx, order.organization, order.id)
+                    order_lifecycle::payment_failed(tx, order.organization, order.id, Some(&reference))
                 })?;
             }
             CheckoutOutcome::Cancel => {

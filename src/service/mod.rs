@@ -42,6 +42,8 @@ mod disputes;
 
 mod orders;
 
+mod checkout_renewal;
+
 mod gateway_notices;
 mod payments;
 mod refund_checks;

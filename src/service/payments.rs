@@ -39,24 +39,26 @@ impl TicketingService {
     /// ```
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
-        self.complete_payment(caller.organization, id, None)?;
+        self.complete_payment(caller.organization, id, None, None)?;
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Records a completed payment. `payment` is `None` if the program reports it and has compared the amount: then a
-    /// refund that is due is attempted at once.
+    /// Records a completed payment. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None` if the
+    /// program reports it and has compared the amount: then a refund that is due is attempted at once.
     pub(super) fn complete_payment(
         &self,
         organization: OrganizationId,
         id: OrderId,
+        checkout: Option<&str>,
         payment: Option<&GatewayPayment>,
     ) -> Result<NoticeOutcome> {
         let can_refund = self.can_refund();
         let recorded = self.with_expired_holds(organization, id, |after| {
-            let payment = payment.cloned();
+            let (checkout, payment) = (checkout.map(str::to_owned), payment.cloned());
             self.store().write_for(organization, move |tx| {
                 let budget = ReleaseBudget::after(after);
-                order_lifecycle::payment_completed(tx, organization, id, payment.as_ref(), can_refund, &budget)
+                let (checkout, payment) = (checkout.as_deref(), payment.as_ref());
+                order_lifecycle::payment_completed(tx, organization, id, checkout, payment, can_refund, &budget)
             })
         })?;
         if recorded.mismatch {
@@ -100,6 +102,6 @@ impl TicketingService {
     pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         let organization = caller.organization;
-        self.store().write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id))
+        self.store().write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id, None))
     }
 }

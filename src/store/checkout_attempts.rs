@@ -13,6 +13,12 @@ const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attem
 const CLOSE: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL,
         payment_reference = COALESCE(payment_reference, ?2)
     WHERE order_id = ?1";
+const CLOSE_NEWEST: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL
+    WHERE order_id = ?1 AND EXISTS (SELECT 1 FROM orders o WHERE o.id = ?1 AND o.payment_reference = ?2)";
+const CLOSE_ONLY: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL
+    WHERE order_id = ?1 AND renewals = 0";
+const RECORD_PAYMENT: &str =
+    "UPDATE checkouts SET payment_reference = ?2 WHERE order_id = ?1 AND payment_reference IS NULL";
 const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_at = ?3
     WHERE order_id = ?1 AND (next_attempt_at <= ?2 OR status = 'CLOSING' AND next_attempt_at > ?4)";
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
@@ -40,6 +46,29 @@ pub(crate) fn begin_closing(tx: &Transaction<'_>, order: OrderId) -> Result<()> 
 pub(crate) fn close(tx: &Transaction<'_>, order: OrderId, payment: Option<&str>) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(CLOSE, &[order.into(), payment.into()])?;
+    Ok(())
+}
+
+/// Records that nothing can be paid any more under the newest checkout of an order, if it has this reference. An earlier one
+/// has been closed already.
+pub(crate) fn close_newest(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(CLOSE_NEWEST, &[order.into(), reference.into()])?;
+    Ok(())
+}
+
+/// Records that nothing can be paid any more under the checkout of an order, if it is the only one.
+pub(crate) fn close_only(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(CLOSE_ONLY, &[order.into()])?;
+    Ok(())
+}
+
+/// Records the gateway's id of the payment of an order that was paid under an earlier checkout than its newest one. The
+/// newest one has to be closed.
+pub(crate) fn close_after_earlier_payment(tx: &Transaction<'_>, order: OrderId, payment: Option<&str>) -> Result<()> {
+    begin_closing(tx, order)?;
+    tx.execute(RECORD_PAYMENT, &[order.into(), payment.into()])?;
     Ok(())
 }
 

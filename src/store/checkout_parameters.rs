@@ -12,7 +12,10 @@ use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters)
     VALUES (?1, 'OPEN', ?2, ?3, ?4) ON CONFLICT (order_id) DO NOTHING";
-const ORDER: &str = "SELECT o.id, o.currency, o.hold_until, e.title, c.parameters
+const RENEW: &str = "UPDATE checkouts SET status = 'OPEN', renewals = ?2, expires_at = ?3, next_attempt_at = ?4,
+        attempts = 0, parameters = ?5, last_error = NULL, lease_ends_at = ?6
+    WHERE order_id = ?1";
+const ORDER: &str = "SELECT o.id, o.currency, o.hold_until, e.title, c.parameters, c.renewals
     FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1";
 
 /// The parameters of a checkout that change later.
@@ -24,6 +27,9 @@ pub(crate) struct CheckoutParameters {
     customer_metadata: Metadata,
     /// `None` if the service has none.
     pub(crate) public_url: Option<String>,
+    /// `None` for the first checkout of an order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    renewed_at: Option<Timestamp>,
 }
 
 /// A pending order for which the gateway is asked for a checkout.
@@ -40,6 +46,10 @@ pub(crate) struct OrderToPay {
     pub(crate) public_url: Option<String>,
     /// Whether the gateway was never asked for this checkout before.
     pub(crate) is_first_start: bool,
+    /// How often the checkout was renewed.
+    pub(crate) renewals: i64,
+    /// When it was renewed. `None` for the first checkout.
+    pub(crate) renewed_at: Option<Timestamp>,
 }
 
 impl OrderToPay {
@@ -61,6 +71,8 @@ impl OrderToPay {
             event_title,
             public_url,
             is_first_start: true,
+            renewals: 0,
+            renewed_at: None,
         }
     }
 
@@ -70,6 +82,7 @@ impl OrderToPay {
             item_names: self.order.items.iter().map(|item| item.ticket_type_name.clone()).collect(),
             customer_metadata: self.order.customer.metadata.clone(),
             public_url: self.public_url.clone(),
+            renewed_at: self.renewed_at,
         }
     }
 }
@@ -88,6 +101,28 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Another process waits for
+/// the answer until `lease_ends_at`.
+pub(crate) fn renew(
+    tx: &Transaction<'_>,
+    order: &OrderToPay,
+    expires_at: Timestamp,
+    first_look_up: Option<Timestamp>,
+    lease_ends_at: Timestamp,
+) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let binds = [
+        order.order.id.into(),
+        order.renewals.into(),
+        expires_at.into(),
+        first_look_up.into(),
+        json(&order.parameters())?.into(),
+        lease_ends_at.into(),
+    ];
+    tx.execute(RENEW, &binds)?;
+    Ok(())
+}
+
 /// Loads an order with the parameters of its checkout. Without stored parameters, it has the current values, and
 /// `public_url`.
 pub(crate) fn load(
@@ -101,16 +136,24 @@ pub(crate) fn load(
     let found = tx.query_opt(ORDER, &[id.into()], |row| {
         let parameters = if row.is_null("parameters")? { None } else { Some(row.json("parameters")?) };
         let hold_until: Option<Timestamp> = row.get("hold_until")?;
-        Ok((row.get("currency")?, hold_until, row.get("title")?, parameters))
+        let renewals: Option<i64> = row.get("renewals")?;
+        Ok((row.get("currency")?, hold_until, row.get("title")?, parameters, renewals.unwrap_or(0)))
     })?;
-    let (currency, hold_until, title, parameters) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
+    let (currency, hold_until, title, parameters, renewals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
     let mut event_title: String = title;
     let mut stored_url = public_url;
-    if let Some(CheckoutParameters { event_title: stored_title, item_names, customer_metadata, public_url }) =
-        parameters
+    let mut renewed_at = None;
+    if let Some(CheckoutParameters {
+        event_title: stored_title,
+        item_names,
+        customer_metadata,
+        public_url,
+        renewed_at: at,
+    }) = parameters
     {
         event_title = stored_title;
         stored_url = public_url;
+        renewed_at = at;
         for (item, name) in order.items.iter_mut().zip(item_names) {
             item.ticket_type_name = name;
         }
@@ -125,6 +168,8 @@ pub(crate) fn load(
         event_title,
         public_url: stored_url,
         is_first_start: false,
+        renewals,
+        renewed_at,
     })
 }
 

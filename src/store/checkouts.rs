@@ -1,6 +1,6 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
-use super::{Constraint, Transaction, on_violation};
+use super::{Constraint, Row, Transaction, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::OrderCheckout;
@@ -11,7 +11,10 @@ const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
 const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE id = ?1 AND payment_reference IS NULL";
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
-const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.payment_reference
+pub(super) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id
+    FROM replaced_checkouts r JOIN orders o ON o.id = r.order_id WHERE r.reference = ?1";
+const CHECKOUT: &str =
+    "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.payment_reference, c.renewals
     FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1 AND o.organization_id = ?2";
 const PAYMENT: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.payment_reference AS reference, c.payment_reference
@@ -59,22 +62,29 @@ pub(crate) struct CheckoutOrder {
     pub(crate) id: OrderId,
 }
 
-/// Returns the order of a payment, by the gateway's reference of the payment.
+fn decode_order(row: &Row<'_>) -> Result<CheckoutOrder> {
+    Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("id")? })
+}
+
+/// Returns the order whose newest checkout has this reference.
+pub(crate) fn find_current(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
+    tx.query_opt(BY_REFERENCE, &[reference.into()], decode_order)
+}
+
+/// Returns the order of a checkout, by the gateway's reference. The checkout may have been replaced by a new one.
 pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
-    tx.query_opt(BY_REFERENCE, &[reference.into()], |row| {
-        Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("id")? })
-    })
+    match find_current(tx, reference)? {
+        Some(order) => Ok(Some(order)),
+        None => tx.query_opt(BY_REPLACED_REFERENCE, &[reference.into()], decode_order),
+    }
 }
 
 /// Returns the order with this id, and the gateway's reference of its checkout.
 pub(crate) fn find_by_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<(CheckoutOrder, Option<String>)>> {
-    tx.query_opt(PAYMENT, &[order.into()], |row| {
-        let found = CheckoutOrder { organization: row.get("organization_id")?, id: row.get("id")? };
-        Ok((found, row.get("reference")?))
-    })
+    tx.query_opt(PAYMENT, &[order.into()], |row| Ok((decode_order(row)?, row.get("reference")?)))
 }
 
-/// Returns the checkout of an order.
+/// Returns the newest checkout of an order.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<OrderCheckout> {
     let found = tx.query_opt(CHECKOUT, &[order.into(), organization.into()], |row| {
         if row.is_null("status")? {
@@ -86,6 +96,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order: Ord
             expires_at: row.get("expires_at")?,
             reference: row.get("reference")?,
             payment_reference: row.get("payment_reference")?,
+            renewals: row.get("renewals")?,
         }))
     })?;
     found.ok_or(Error::NotFound(ResourceKind::Order))?.ok_or(Error::NotFound(ResourceKind::Checkout))

@@ -23,6 +23,7 @@ pub(crate) mod attempts;
 pub(crate) mod check;
 pub(crate) mod checkout_attempts;
 pub(crate) mod checkout_parameters;
+pub(crate) mod checkout_renewals;
 pub(crate) mod checkouts;
 mod columns;
 mod commit_notifier;

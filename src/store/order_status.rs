@@ -10,7 +10,7 @@ use crate::model::timestamp::Timestamp;
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
         o.total, o.refunded, o.payment_status, o.paid_by_gateway, o.discount_id, ch.status AS checkout_status,
-        ch.payment_reference AS checkout_payment,
+        ch.payment_reference AS checkout_payment, ch.renewals, o.payment_reference AS checkout_reference,
         CASE WHEN e.status = 'CANCELLED' THEN 1 ELSE 0 END AS event_cancelled
     FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts ch ON ch.order_id = o.id
     WHERE o.id = ?1 AND o.organization_id = ?2";
@@ -71,6 +71,10 @@ pub(crate) struct OrderState {
     pub(crate) event_cancelled: bool,
     /// `None` if the gateway was not asked for a checkout.
     pub(crate) checkout: Option<CheckoutStatus>,
+    /// How often the checkout was renewed; 0 without a checkout.
+    pub(crate) renewals: i64,
+    /// The gateway's id of the newest checkout. `None` if the gateway has not answered.
+    pub(crate) checkout_reference: Option<String>,
     /// The gateway's id of the payment that is recorded, if it was reported.
     pub(crate) checkout_payment: Option<String>,
 }
@@ -82,6 +86,17 @@ pub(crate) struct ExpiredHold {
     pub(crate) event: EventId,
     /// When the hold expired, in milliseconds. It may be no time that a [`Timestamp`] can represent.
     at: i64,
+}
+
+impl OrderState {
+    /// Whether a checkout is the newest one of this order, by the gateway's id of it. One without an id is the newest one if
+    /// it is the only one.
+    pub(crate) fn is_newest_checkout(&self, reference: Option<&str>) -> bool {
+        match reference {
+            Some(_) => self.checkout_reference.as_deref() == reference,
+            None => self.renewals == 0,
+        }
+    }
 }
 
 fn decode(row: &Row<'_>) -> Result<OrderState> {
@@ -101,6 +116,8 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         discount: row.get("discount_id")?,
         event_cancelled: row.get("event_cancelled")?,
         checkout_payment: row.get("checkout_payment")?,
+        renewals: row.get::<Option<i64>>("renewals")?.unwrap_or(0),
+        checkout_reference: row.get("checkout_reference")?,
         checkout: if row.is_null("checkout_status")? { None } else { Some(row.text_enum("checkout_status")?) },
     })
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
+use super::session;
 use crate::model::timestamp::Timestamp;
 use crate::payment::CheckoutRequest;
 
@@ -13,7 +14,7 @@ use crate::payment::CheckoutRequest;
 const PAGE: usize = 100;
 const MAX_PAGES: usize = 30;
 
-/// The times within which the session was created, in seconds after the order, one after the other. The clocks may differ,
+/// The times within which the session was created, in seconds after it was first asked for, one after the other. The clocks may differ,
 /// and the first attempt is the most likely one. In a rush, each minute has a thousand sessions.
 const WINDOWS: [(i64, i64); 2] = [(-60, 60), (61, 15 * 60)];
 
@@ -36,7 +37,7 @@ pub(super) fn find(
                 return Err(Failure::Unexpected("Stripe has more sessions of this time than can be read".to_owned()));
             }
             pages += 1;
-            let form = filters(request.created_at, window, after.as_deref());
+            let form = filters(session::started_at(request), window, after.as_deref());
             let mut list = client.get(&Call { path: "checkout/sessions", form, account, ..Call::default() })?.body;
             let has_more = list.get("has_more").and_then(Value::as_bool) == Some(true);
             let Some(Value::Array(page)) = list.get_mut("data").map(Value::take) else {
@@ -56,8 +57,8 @@ pub(super) fn find(
     Ok(None)
 }
 
-fn filters(created_at: Timestamp, window: (i64, i64), after: Option<&str>) -> Form {
-    let seconds = created_at.millis().div_euclid(1000);
+fn filters(started_at: Timestamp, window: (i64, i64), after: Option<&str>) -> Form {
+    let seconds = started_at.millis().div_euclid(1000);
     let mut form = Form::default();
     form.add("created[gte]", seconds + window.0);
     form.add("created[lte]", seconds + window.1);
@@ -70,5 +71,7 @@ fn filters(created_at: Timestamp, window: (i64, i64), after: Option<&str>) -> Fo
 
 fn is_of(session: &Value, request: &CheckoutRequest) -> bool {
     let reference = session.get("client_reference_id").and_then(Value::as_str);
+    let checkout = session.pointer("/metadata/checkout").and_then(Value::as_str);
     reference.is_some_and(|reference| reference == request.order_id.to_string())
+        && checkout == session::checkout_name(request)
 }

@@ -24,6 +24,9 @@ const LONGEST: Duration = Duration::from_mins(24 * 60 - 1);
 pub(super) const ORDER: &str = "order";
 pub(super) const ORGANIZATION: &str = "organization";
 
+/// The name of the metadata that tells the sessions of an order apart. The first one does not have it.
+const CHECKOUT: &str = "checkout";
+
 /// The payment methods that confirm a payment hours or days later. Seats are reserved for minutes.
 const DELAYED_METHODS: [&str; 13] = [
     "acss_debit",
@@ -71,8 +74,11 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
         form.add(format!("{prefix}[{ORDER}]"), request.order_id);
         form.add(format!("{prefix}[{ORGANIZATION}]"), request.organization_id);
     }
+    if let Some(name) = checkout_name(request) {
+        form.add(format!("metadata[{CHECKOUT}]"), name);
+    }
     add_items(&mut form, request)?;
-    form.add("expires_at", expires_at(request.created_at, request.hold_until)?);
+    form.add("expires_at", expires_at(started_at(request), request.hold_until)?);
     // The currency and the amount of a session are then those of the order.
     form.add("adaptive_pricing[enabled]", false);
     for (index, method) in DELAYED_METHODS.iter().enumerate() {
@@ -99,6 +105,16 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
 /// The page to which Stripe sends the customer back.
 pub(super) fn return_url(request: &CheckoutRequest, session: &str) -> String {
     format!("{}/checkout/return/{session}", request.public_url)
+}
+
+/// When the session was first asked for.
+pub(super) fn started_at(request: &CheckoutRequest) -> Timestamp {
+    request.renewed_at.unwrap_or(request.created_at)
+}
+
+/// What the metadata say of a renewed checkout. `None` for the first one of an order.
+pub(super) fn checkout_name(request: &CheckoutRequest) -> Option<&str> {
+    request.renewed_at.map(|_| request.idempotency_key.as_str())
 }
 
 /// Adds a line for each item. The amount of each line is what all its tickets cost less the discount, so its quantity is

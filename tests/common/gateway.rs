@@ -204,7 +204,8 @@ impl PaymentGateway for FakeGateway {
             state.on_checkout
         };
         respond(behavior, || {
-            let reference = format!("pay-{}", request.order_id);
+            // "pay-{order}" for the first checkout of an order.
+            let reference = request.idempotency_key.replacen("checkout-", "pay-", 1);
             Checkout::new(format!("https://pay.example/{reference}"), reference)
         })
     }

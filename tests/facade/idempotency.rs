@@ -8,7 +8,7 @@ use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
 use ticketing::id::{EventId, OrderId, TicketTypeId};
 use ticketing::order::{CancelOrderResponse, CreateOrder, CreateOrderResponse, Order};
-use ticketing::payment::{RefundOrder, RefundOrderResponse};
+use ticketing::payment::{CheckoutState, RefundOrder, RefundOrderResponse, RenewCheckoutResponse};
 use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
@@ -49,6 +49,8 @@ fn open_with_resources() -> (Fixture, Resources) {
     for ticket in &checked_in {
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("checked in");
     }
+    // Checkouts can be renewed.
+    fixture.gateway.set_state(Some(CheckoutState::Closed));
     fixture.discount(percent_off(&event, "EARLY", 10));
     let events = [event.id, fixture.event().id];
     fixture.fail_all_deliveries();
@@ -75,6 +77,7 @@ enum Response {
     TicketType(TicketType),
     CreatedOrder(CreateOrderResponse),
     CancelledOrder(CancelOrderResponse),
+    Renewed(RenewCheckoutResponse),
     Refunded(RefundOrderResponse),
     Order(Order),
     Issued(IssueTicketsResponse),
@@ -107,6 +110,9 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("cancel_order", |resources, service, caller, index| {
         service.cancel_order(caller, resources.pending[index]).map(|result| result.map(Response::CancelledOrder))
+    }),
+    ("renew_checkout", |resources, service, caller, index| {
+        service.renew_checkout(caller, resources.pending[index]).map(|result| result.map(Response::Renewed))
     }),
     ("refund_order", |resources, service, caller, index| {
         let request = RefundOrder::of_amount(eur([100, 200][index]));

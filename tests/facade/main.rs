@@ -3,6 +3,7 @@
 mod amount_decimals;
 mod api_keys;
 mod check_in;
+mod checkout_renewals;
 mod checkout_runs;
 mod checkouts;
 mod clock_jumps;

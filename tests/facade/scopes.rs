@@ -137,6 +137,9 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("get_checkout", Scope::OrdersRead, |resources, caller| {
         resources.service().get_checkout(caller, resources.pending.id).map(drop)
     }),
+    ("renew_checkout", Scope::OrdersWrite, |resources, caller| {
+        resources.service().renew_checkout(caller, resources.pending.id).map(drop)
+    }),
     ("get_order_details", Scope::OrdersRead, |resources, caller| {
         resources.service().get_order_details(caller, resources.pending.id).map(drop)
     }),

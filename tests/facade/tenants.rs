@@ -75,6 +75,8 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     ("get_order_details", ResourceKind::Order, |service, caller, ids| {
         service.get_order_details(caller, ids.order).map(drop)
     }),
+    ("get_checkout", ResourceKind::Order, |service, caller, ids| service.get_checkout(caller, ids.order).map(drop)),
+    ("renew_checkout", ResourceKind::Order, |service, caller, ids| service.renew_checkout(caller, ids.order).map(drop)),
     ("cancel_order", ResourceKind::Order, |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
     ("refund_order", ResourceKind::Order, |service, caller, ids| {
         service.refund_order(caller, ids.order, RefundOrder::of_amount(eur(1))).map(drop)

@@ -60,6 +60,39 @@ fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
 }
 
 #[test]
+fn a_failed_checkout_is_renewed_and_only_the_new_page_can_be_paid() {
+    let server = Server::start();
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201).json();
+    let order = format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap());
+    let checkout = format!("{order}/checkout");
+    let first = path_of(created["checkoutUrl"].as_str().unwrap());
+
+    let open = client.post_empty(&checkout).expect(200).json();
+    assert_eq!((&open["checkoutUrl"], &open["renewed"]), (&created["checkoutUrl"], &json!(false)));
+    submit(&mut client, &first, "failure").expect(303);
+    let key = "Idempotency-Key: again";
+    let renewed = client.send("POST", &checkout, &[key], b"").expect(200);
+    let document = Document::of(&server);
+    document.check(&document.operation("renew_checkout"), &renewed);
+    assert_eq!(renewed.json()["renewed"], true);
+    let second = path_of(renewed.json()["checkoutUrl"].as_str().unwrap());
+    assert_ne!(second, first);
+    let replayed = client.send("POST", &checkout, &[key], b"").expect(200);
+    assert_eq!((replayed.json(), replayed.header("idempotent-replayed")), (renewed.json(), Some("true")));
+    assert_eq!(client.get(&checkout).expect(200).json()["renewals"], 1);
+
+    submit(&mut client, &first, "success").expect(404);
+    client.get(&first).expect(404);
+    submit(&mut client, &second, "success").expect(303);
+    assert_eq!(client.get(&order).expect(200).json()["status"], "COMPLETED");
+    let refused = client.post_empty(&checkout).expect(409);
+    document.check(&document.operation("renew_checkout"), &refused);
+    assert_eq!(refused.problem()["reason"], "order-not-pending");
+}
+
+#[test]
 fn the_checkout_page_redirects_to_the_urls_of_the_order() {
     let server = Server::start();
     let mut client = server.client();

@@ -267,6 +267,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     });
     let order = recorder.call("create_order", &[], "", Some(order))["order"]["id"].clone();
     recorder.call("get_checkout", &[&order], "", None);
+    recorder.call("renew_checkout", &[&order], "", None);
     recorder.call("mark_checkout_reminder_sent", &[&order], "", None);
     recorder.call("mark_order_paid", &[&order], "", Some(json!({})));
     recorder.call("get_order", &[&order], "", None);

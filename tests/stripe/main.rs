@@ -22,6 +22,8 @@ mod model;
 #[cfg(feature = "stripe")]
 mod refunds_and_notices;
 #[cfg(feature = "stripe")]
+mod renewals;
+#[cfg(feature = "stripe")]
 mod return_page;
 #[cfg(feature = "stripe")]
 mod returned_money;

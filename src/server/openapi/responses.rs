@@ -4,7 +4,6 @@ use axum::http::{Method, StatusCode};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::super::blocking::WaitsFor;
 use super::super::operation::{Input, Operation};
 use super::super::problem::{self, CODES, ProblemCode};
 use super::headers::{self, AUTHENTICATED};
@@ -62,7 +61,6 @@ fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
     let has_input = !matches!(operation.input, Input::None);
     // A ticket is scanned by its code, which is in the body.
     let names_a_resource = operation.path.contains('{') || operation.path.starts_with("/tickets/check");
-    let starts_checkout = operation.waits_for == WaitsFor::Gateway && operation.success.has_location;
     let can_conflict = operation.idempotent || !operation.conflicts.is_empty();
     let statuses = [
         (true, StatusCode::BAD_REQUEST),
@@ -76,7 +74,7 @@ fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
         (has_input, StatusCode::UNPROCESSABLE_ENTITY),
         (true, StatusCode::TOO_MANY_REQUESTS),
         (true, StatusCode::INTERNAL_SERVER_ERROR),
-        (starts_checkout, StatusCode::BAD_GATEWAY),
+        (operation.starts_checkout, StatusCode::BAD_GATEWAY),
         (true, StatusCode::SERVICE_UNAVAILABLE),
     ];
     statuses.into_iter().filter_map(|(is_possible, status)| is_possible.then_some(status)).collect()

@@ -2,8 +2,8 @@
 
 use super::super::operation::Operation;
 use crate::error::Reason::{
-    DiscountUsedUp, EventCancelled, EventNotOnSale, LimitReached, MaxPerOrderExceeded, OrderNotCancellable,
-    OrderNotPending, SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
+    CheckoutInProgress, DiscountUsedUp, EventCancelled, EventNotOnSale, LimitReached, MaxPerOrderExceeded,
+    OrderNotCancellable, OrderNotPending, PaymentInProgress, SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
 };
 use crate::form::request::Request;
 use crate::model::new_order::CreateOrder;
@@ -23,7 +23,7 @@ pub(super) fn operations() -> Vec<Operation> {
             |call, request: Request<CreateOrder>| call.service.create_order(call.keyed, request),
             |created| format!("orders/{}", created.order.id),
         )
-        .calls_gateway()
+        .starts_checkout()
         .docs(
             "Create an order",
             "An order with a total of 0 is COMPLETED at once. Any other order is PENDING: it reserves its seats for a \
@@ -59,6 +59,17 @@ pub(super) fn operations() -> Vec<Operation> {
             "Whether the payment gateway still has to close it, when it ends, and the gateway's ids of the checkout and \
              of the payment. An order for which the gateway was not asked for a checkout has none (404).",
         ),
+        Operation::action_on("renew_checkout", "/orders/{orderId}/checkout", OrdersWrite, |call| {
+            call.service.renew_checkout(call.keyed, call.id())
+        })
+        .starts_checkout()
+        .docs(
+            "Renew an order's checkout",
+            "For a PENDING order whose checkout has failed or ended: returns a new URL at which the customer can pay. A \
+             checkout that is still open is returned as it is, so that an order is never payable at two URLs. The seats \
+             stay reserved until the same time as before. A checkout can be renewed 10 times.",
+        )
+        .conflicts(&[OrderNotPending, CheckoutInProgress, PaymentInProgress, LimitReached]),
         Operation::action_on("cancel_order", "/orders/{orderId}/cancel", OrdersWrite, |call| {
             call.service.cancel_order(call.keyed, call.id())
         })

@@ -27,8 +27,25 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "checkout-of-paid",
         table: "checkouts",
-        sentence: "the checkout of a payment through the gateway must be CLOSED",
+        sentence: "the checkout of a payment through the gateway must be CLOSED, or CLOSING after an earlier one was paid",
         violations: "SELECT c.order_id AS id FROM checkouts c JOIN orders o ON o.id = c.order_id
-            WHERE o.payment_status IN ('COMPLETED', 'REFUNDED') AND c.status <> 'CLOSED'",
+            WHERE o.payment_status IN ('COMPLETED', 'REFUNDED')
+                AND (c.status = 'OPEN' OR c.status = 'CLOSING' AND c.renewals = 0)",
+    },
+    Invariant {
+        name: "checkout-renewals",
+        table: "checkouts",
+        sentence: "a checkout must have been renewed 0 to 10 times, and more often than the checkouts that it has replaced",
+        violations: "SELECT c.order_id AS id FROM checkouts c
+            WHERE c.renewals < 0 OR c.renewals > 10
+                OR EXISTS (SELECT 1 FROM replaced_checkouts r WHERE r.order_id = c.order_id AND r.renewals >= c.renewals)",
+    },
+    Invariant {
+        name: "replaced-checkout",
+        table: "replaced_checkouts",
+        sentence: "a checkout that was replaced must be for an order with a checkout, and must not be the newest one of an order",
+        violations: "SELECT r.order_id AS id FROM replaced_checkouts r
+            WHERE NOT EXISTS (SELECT 1 FROM checkouts c WHERE c.order_id = r.order_id)
+                OR EXISTS (SELECT 1 FROM orders o WHERE o.payment_reference = r.reference)",
     },
 ];

@@ -18,6 +18,8 @@ pub(crate) enum Constraint {
     DiscountCode,
     /// A gateway's reference of a payment.
     PaymentReference,
+    /// A gateway's reference of a checkout that was replaced by a new one.
+    ReplacedCheckout,
     /// A gateway's reference of a refund is unique in its order.
     RefundReference,
     /// A gateway's reference of a dispute is unique in its order.

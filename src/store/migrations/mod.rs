@@ -39,4 +39,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0025_checkouts.sql"),
     include_str!("sqlite/0026_disputes.sql"),
     include_str!("sqlite/0027_settled_refunds.sql"),
+    include_str!("sqlite/0028_renewed_checkouts.sql"),
 ];

@@ -224,6 +224,11 @@ impl FakeStripe {
         self.act(|state| payments::settle_later(state, session, is_paid));
     }
 
+    /// Somebody expires an open session in the dashboard.
+    pub fn expire(&self, session: &str) {
+        self.act(|state| sessions::expire(state, session).expect("an open session"));
+    }
+
     /// Somebody refunds a payment in the dashboard: this amount, or what is left.
     pub fn refund_outside(&self, intent: &str, amount: Option<i64>) -> Value {
         self.act(|state| {

@@ -237,6 +237,19 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
             service.cancel_order(&caller, order.id).expect("cancelled");
         })
     }),
+    ("renew_checkout: as it is", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("renewal");
+        let order = store.pending_order();
+        Box::new(move || assert!(!service.renew_checkout(&caller, order.id).expect("a checkout").value.renewed))
+    }),
+    ("renew_checkout: a new one", |store| {
+        let service = &store.fixture.service;
+        let caller = store.fixture.caller_with_key("renewal");
+        let order = store.pending_order();
+        store.fixture.gateway.set_state(Some(CheckoutState::Closed));
+        Box::new(move || assert!(service.renew_checkout(&caller, order.id).expect("a checkout").value.renewed))
+    }),
     ("refund_order", |store| {
         let service = &store.fixture.service;
         let caller = store.fixture.caller_with_key("refund");

@@ -13,6 +13,7 @@ const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
     ("customers.organization_id, customers.email_key", Constraint::CustomerEmail),
     ("discounts.event_id, discounts.code_key", Constraint::DiscountCode),
     ("orders.payment_reference", Constraint::PaymentReference),
+    ("replaced_checkouts.reference", Constraint::ReplacedCheckout),
     ("refunds.order_id, refunds.reference", Constraint::RefundReference),
     ("disputes.order_id, disputes.reference", Constraint::DisputeReference),
     ("tickets.code", Constraint::TicketCode),

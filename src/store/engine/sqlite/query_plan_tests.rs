@@ -88,6 +88,7 @@ const STATEMENTS: &[Expected] = &[
     (order_status::IDS_OF_EXPIRED_USES, &["orders_held_by_discount"]),
     (event_cancellations::PENDING, &["orders_held_by_event"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
+    (checkouts::BY_REPLACED_REFERENCE, &["replaced_checkouts_by_reference"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::ALL, &["tickets_by_organization"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),

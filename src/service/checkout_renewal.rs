@@ -1,0 +1,181 @@
+//! The renewal of a checkout. The transactions before and after the calls to the payment gateway are in
+//! `sales::checkout_renewal`.
+
+use super::TicketingService;
+use super::checkout_links::checkout_request;
+use super::idempotency::Start;
+use crate::error::{Error, Reason, Result};
+use crate::form::request::{Nothing, Request};
+use crate::model::caller::IdempotentCall;
+use crate::model::checkout::{CheckoutState, RenewCheckoutResponse};
+use crate::model::id::{OrderId, OrganizationId};
+use crate::model::idempotency::Replayable;
+use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::sales::checkout_renewal::{self, RenewalProgress, ToRenew};
+use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
+use crate::scope::Scope;
+use crate::store::checkout_parameters::OrderToPay;
+use crate::store::checkouts::{CheckoutOrder, NewCheckout};
+
+/// # Checkouts that are renewed
+impl TicketingService {
+    /// Renews the checkout of a pending order: returns a URL at which the customer can pay, also if the earlier checkout has
+    /// failed or has ended.
+    ///
+    /// The gateway is asked what became of the earlier checkout:
+    /// - Nothing can be paid under it any more: the gateway is asked for a new one.
+    /// - It is open, or the gateway cannot say: it is returned as it is. If its payment was reported as failed, the gateway
+    ///   is asked to [close](crate::payment::PaymentGateway::close_checkout) it first, and replaces it if that succeeds.
+    ///
+    /// So an order never has two checkouts under which it can be paid. A payment that is still reported for an earlier one
+    /// completes the order, and a second payment is refunded. The hold of the order stays as it was, and the checkout can be
+    /// renewed 10 times. If the gateway fails, the order stays as it is.
+    ///
+    /// Requires the scope `orders:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist, or if the gateway was not asked for a checkout of it.
+    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is paid or has ended; `checkout-in-progress` if
+    ///   another request is asking the gateway for a checkout of the order; `payment-in-progress` if the customer has paid
+    ///   and the money is still on its way; `limit-reached` if the checkout was renewed 10 times.
+    /// - [`Error::PaymentGatewayFailed`] if the gateway does not answer within
+    ///   [20 seconds](crate::Builder::gateway_timeout), or refuses.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let first = created.checkout_url.expect("a pending order has a link");
+    /// let same = service.renew_checkout(&caller, created.order.id)?;
+    /// assert_eq!((same.checkout_url, same.renewed), (first.clone(), false));
+    ///
+    /// service.payment_failed(&caller, created.order.id)?;
+    /// let second = service.renew_checkout(&caller, created.order.id)?;
+    /// assert!(second.renewed && second.checkout_url != first);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn renew_checkout<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+    ) -> Result<C::Output<RenewCheckoutResponse>> {
+        let call = caller.keyed();
+        self.require_to_write(&call.caller, Scope::OrdersWrite)?;
+        let target = OperationTarget::on("renew_checkout", id);
+        let running = match self.begin_idempotent(&call, target, &Request::from(Nothing))? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
+            Start::Run(running) => running,
+        };
+        let organization = call.caller.organization;
+        let operation = running.operation();
+        let seen = self.store().read(|tx| checkout_renewal::examine(tx, organization, id))?;
+        let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms()) else {
+            return Err(Error::PaymentGatewayFailed(GatewayError::Unavailable("there is none".to_owned())));
+        };
+        let order = CheckoutOrder { organization, id };
+        if self.can_be_paid(gateway, order, &seen)? {
+            let kept = self.write_for(call.caller.identity(), move |tx| {
+                checkout_renewal::keep(tx, &operation, organization, id, &seen)
+            })?;
+            return Ok(C::output(kept));
+        }
+        let progress = self.write_for(call.caller.identity(), move |tx| {
+            checkout_renewal::begin(tx, &operation, organization, id, &seen, &terms)
+        })?;
+        match progress {
+            RenewalProgress::Finished(response) => Ok(C::output(response)),
+            RenewalProgress::NeedsLink(order) => {
+                self.start_renewed(gateway, *order, &running.operation()).map(C::output)
+            }
+        }
+    }
+
+    /// Asks the gateway whether the customer can pay under a checkout. Records what it says.
+    fn can_be_paid(&self, gateway: &GatewayCalls, order: CheckoutOrder, seen: &ToRenew) -> Result<bool> {
+        let Some(reference) = seen.to_look_up() else { return Ok(false) };
+        let state = state_of(gateway, order, seen, reference).map_err(Error::PaymentGatewayFailed)?;
+        match &state {
+            CheckoutState::Open | CheckoutState::Unknown => Ok(true),
+            CheckoutState::Closed => Ok(false),
+            CheckoutState::Processing => {
+                let detail = "the customer has paid, and the money is still on its way";
+                Err(Error::conflict(Reason::PaymentInProgress, detail))
+            }
+            CheckoutState::Paid(_) => {
+                self.settle(order, Some(reference), &state)?;
+                let detail = "the payment gateway says that the checkout of the order was paid";
+                Err(Error::conflict(Reason::OrderNotPending, detail))
+            }
+        }
+    }
+
+    /// Asks the gateway for a renewed checkout, and records it.
+    fn start_renewed(
+        &self,
+        gateway: &GatewayCalls,
+        order: OrderToPay,
+        operation: &IdempotentOperation,
+    ) -> Result<Replayable<RenewCheckoutResponse>> {
+        let (organization, id, renewals) = (order.order.organizer_id, order.order.id, order.renewals);
+        let request = checkout_request(order);
+        let started = gateway.call(move |gateway| gateway.start_checkout(&request));
+        let recorded = started.map_err(Error::PaymentGatewayFailed).and_then(|checkout| {
+            let operation = operation.clone();
+            self.store_in_operation().write_for(organization, move |tx| {
+                let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
+                checkout_renewal::record(tx, &operation, organization, id, renewals, &checkout)
+            })
+        });
+        match recorded {
+            Ok(Some(response)) => Ok(response),
+            Ok(None) => {
+                let detail = "the order has ended or was paid while the payment gateway was asked for a checkout";
+                Err(Error::conflict(Reason::OrderNotPending, detail))
+            }
+            Err(Error::PaymentGatewayFailed(failure)) => self.renewal_failed(organization, id, renewals, failure),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn renewal_failed<T>(
+        &self,
+        organization: OrganizationId,
+        id: OrderId,
+        renewals: i64,
+        failure: GatewayError,
+    ) -> Result<T> {
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %id,
+            %failure,
+            "the payment gateway returned no link for a renewed checkout"
+        );
+        let is_refused = matches!(failure, GatewayError::Refused(_));
+        self.store_in_operation()
+            .write_for(organization, move |tx| checkout_renewal::failed(tx, id, renewals, is_refused))?;
+        Err(Error::PaymentGatewayFailed(failure))
+    }
+}
+
+/// What became of a checkout. One whose payment has failed is closed, if that is possible.
+fn state_of(
+    gateway: &GatewayCalls,
+    CheckoutOrder { organization, id }: CheckoutOrder,
+    seen: &ToRenew,
+    reference: &str,
+) -> Result<CheckoutState, GatewayError> {
+    let look_up = LookUp::new(id, reference).organization(organization).event(seen.event);
+    let state = or_unknown(gateway.call(move |gateway| gateway.look_up(&look_up)))?;
+    if !seen.has_failed || !matches!(state, CheckoutState::Open | CheckoutState::Unknown) {
+        return Ok(state);
+    }
+    let close = CloseCheckout::new(id, reference).organization(organization).event(seen.event);
+    or_unknown(gateway.call(move |gateway| gateway.close_checkout(&close)))
+}
+
+/// A checkout about which the gateway refuses to say anything is unknown.
+fn or_unknown(answer: Result<CheckoutState, GatewayError>) -> Result<CheckoutState, GatewayError> {
+    match answer {
+        Err(GatewayError::Refused(_)) => Ok(CheckoutState::Unknown),
+        answer => answer,
+    }
+}

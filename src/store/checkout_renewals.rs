@@ -1,0 +1,86 @@
+//! The renewal of a checkout: what it depends on, and what it writes. `checkouts` has the newest checkout of each order, and
+//! `replaced_checkouts` the earlier ones.
+
+use super::checkouts::find_order;
+use super::{Constraint, Transaction, on_violation};
+use crate::error::gateway::GatewayError;
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::checkout::CheckoutStatus;
+use crate::model::id::OrderId;
+use crate::model::timestamp::Timestamp;
+
+const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.expires_at, c.renewals, c.lease_ends_at
+    FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
+const KEEP: &str = "INSERT INTO replaced_checkouts (order_id, renewals, reference) VALUES (?1, ?2, ?3)";
+const FORGET_REFERENCE: &str = "UPDATE orders SET payment_reference = NULL WHERE id = ?1";
+const LEASE: &str = "UPDATE checkouts SET lease_ends_at = ?3 WHERE order_id = ?1 AND renewals = ?2";
+const RECORD: &str =
+    "UPDATE orders SET payment_link = ?2, payment_reference = ?3, payment_status = 'WAITING', updated_at = ?4
+    WHERE id = ?1 AND payment_reference IS NULL";
+
+/// The newest checkout of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CurrentCheckout {
+    pub(crate) status: CheckoutStatus,
+    /// The gateway's id of it. `None` if the gateway has not answered.
+    pub(crate) reference: Option<String>,
+    pub(crate) link: Option<String>,
+    pub(crate) expires_at: Timestamp,
+    /// How often the checkout of the order was renewed.
+    pub(crate) renewals: i64,
+    /// Until when a process may be waiting for the gateway to start the renewed checkout.
+    pub(crate) lease_ends_at: Option<Timestamp>,
+}
+
+/// Returns the newest checkout of an order.
+pub(crate) fn current(tx: &Transaction<'_>, order: OrderId) -> Result<CurrentCheckout> {
+    let found = tx.query_opt(CURRENT, &[order.into()], |row| {
+        Ok(CurrentCheckout {
+            status: row.text_enum("status")?,
+            reference: row.get("payment_reference")?,
+            link: row.get("payment_link")?,
+            expires_at: row.get("expires_at")?,
+            renewals: row.get("renewals")?,
+            lease_ends_at: row.get("lease_ends_at")?,
+        })
+    })?;
+    found.ok_or(Error::NotFound(ResourceKind::Checkout))
+}
+
+/// Keeps the reference of a checkout that is replaced by a new one, and takes it from the order.
+pub(crate) fn keep(tx: &Transaction<'_>, order: OrderId, checkout: &CurrentCheckout) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let Some(reference) = &checkout.reference else { return Ok(()) };
+    let binds = [order.into(), checkout.renewals.into(), reference.into()];
+    on_violation(tx.try_execute(KEEP, &binds), Constraint::ReplacedCheckout, reference_taken)?;
+    tx.execute(FORGET_REFERENCE, &[order.into()])?;
+    Ok(())
+}
+
+/// Sets until when a process waits for the gateway to start this renewal. `None` if it does not wait any more.
+pub(crate) fn lease(tx: &Transaction<'_>, order: OrderId, renewals: i64, ends_at: Option<Timestamp>) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(LEASE, &[order.into(), renewals.into(), ends_at.into()])?;
+    Ok(())
+}
+
+/// Stores the link and the reference of a renewed checkout, whose payment is waited for.
+pub(crate) fn record(tx: &Transaction<'_>, order: OrderId, link: &str, reference: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let binds = [order.into(), link.into(), reference.into(), tx.now().into()];
+    on_violation(tx.try_execute(RECORD, &binds), Constraint::PaymentReference, reference_taken)?;
+    Ok(())
+}
+
+/// Fails if a checkout has this reference already.
+pub(crate) fn check_reference(tx: &Transaction<'_>, reference: &str) -> Result<()> {
+    match find_order(tx, reference)? {
+        Some(_) => Err(reference_taken()),
+        None => Ok(()),
+    }
+}
+
+fn reference_taken() -> Error {
+    let problem = "it returned the reference of another checkout".to_owned();
+    Error::PaymentGatewayFailed(GatewayError::Refused(problem))
+}

@@ -1,0 +1,136 @@
+//! Renewing the checkout of a pending order, with Stripe.
+
+use std::time::Duration;
+
+use ticketing::error::Reason;
+use ticketing::order::{Order, OrderStatus, PaymentStatus};
+use ticketing::payment::RenewCheckoutResponse;
+use ticketing::{Error, Result};
+
+use crate::common::fake_stripe::Fault;
+use crate::common::{HOLD, reason};
+use crate::shop::Shop;
+
+const SESSIONS: &str = "/v1/checkout/sessions";
+
+fn renew(shop: &Shop, order: &Order) -> Result<RenewCheckoutResponse> {
+    shop.service().renew_checkout(&shop.fixture.caller, order.id)
+}
+
+/// The sessions of an order that can be paid now.
+fn payable(shop: &Shop) -> Vec<String> {
+    let sessions = shop.fake.all("checkout.session").into_iter();
+    sessions.map(|session| session["id"].as_str().unwrap().to_owned()).filter(|id| shop.fake.is_payable(id)).collect()
+}
+
+/// An order whose customer paid with a method that reports the payment later, although the page does not offer it.
+fn order_with_delayed_payment(shop: &Shop) -> (Order, String) {
+    let (order, session) = shop.order();
+    shop.fake.pay_later(&session, "a_method_of_next_year").unwrap();
+    shop.deliver_all();
+    (order, session)
+}
+
+#[test]
+fn an_open_session_is_returned_as_it_is_and_a_declined_card_leaves_it_open() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    shop.fake.decline(&session).unwrap();
+    shop.deliver_all();
+    let same = renew(&shop, &order).unwrap();
+    assert!(!same.renewed);
+    assert_eq!(Some(same.checkout_url), order.payment_gateway.map(|payment| payment.link));
+    assert_eq!(payable(&shop), [session]);
+}
+
+#[test]
+fn a_delayed_payment_that_fails_can_be_followed_by_a_new_session() {
+    let shop = Shop::open();
+    let (order, first) = order_with_delayed_payment(&shop);
+    assert_eq!(reason(renew(&shop, &order)), Reason::PaymentInProgress);
+    shop.fake.settle_later(&first, false);
+    shop.deliver_all();
+    assert_eq!(shop.fixture.payment_status(order.id), Some(PaymentStatus::Failed));
+    shop.skip(Duration::from_mins(20));
+    let renewed = renew(&shop, &order).unwrap();
+    assert!(renewed.renewed);
+    let [second] = &payable(&shop)[..] else { panic!("{:?}", payable(&shop)) };
+    let requests = shop.fake.requests_to("POST", SESSIONS);
+    let keys: Vec<_> = requests.iter().filter_map(|it| it.request.header("idempotency-key")).collect();
+    assert_eq!(keys, [format!("checkout-{}", order.id), format!("checkout-{}-2", order.id)]);
+    assert_eq!(shop.fake.get(second)["client_reference_id"], order.id.to_string());
+
+    let intent = shop.fake.pay(second).unwrap();
+    shop.deliver_all();
+    assert_eq!(shop.status(&order), OrderStatus::Completed);
+    assert_eq!(shop.kept(&intent), 2500);
+    shop.pass(Duration::from_secs(2));
+    assert_eq!(shop.refunds().len(), 0);
+}
+
+#[test]
+fn a_session_that_was_expired_in_the_dashboard_is_replaced_also_if_its_notice_was_lost() {
+    for is_lost in [false, true] {
+        let shop = Shop::open();
+        let (order, first) = shop.order();
+        shop.fake.expire(&first);
+        if is_lost {
+            shop.fake.take_notices();
+        } else {
+            shop.deliver_all();
+        }
+        renew(&shop, &order).unwrap();
+        assert_eq!(payable(&shop).len(), 1);
+        shop.cancel(&order);
+        shop.pass(Duration::from_secs(2));
+        assert_eq!(payable(&shop), [""; 0]);
+    }
+}
+
+#[test]
+fn a_renewed_session_is_looked_up_and_closed_like_the_first() {
+    let shop = Shop::open();
+    let (paid, first) = shop.order();
+    shop.fake.expire(&first);
+    renew(&shop, &paid).unwrap();
+    let second = payable(&shop).remove(0);
+    let intent = shop.fake.pay(&second).unwrap();
+    shop.fake.take_notices();
+    shop.pass_hold();
+    assert_eq!((shop.status(&paid), shop.kept(&intent)), (OrderStatus::Completed, 2500));
+
+    let (unpaid, first) = shop.order();
+    shop.fake.expire(&first);
+    shop.skip(HOLD / 2);
+    renew(&shop, &unpaid).unwrap();
+    shop.skip(HOLD / 2);
+    shop.pass(Duration::from_secs(2));
+    assert_eq!(shop.status(&unpaid), OrderStatus::Expired);
+    assert_eq!(payable(&shop), [""; 0]);
+}
+
+#[test]
+fn a_renewal_whose_answer_was_lost_is_the_same_session_the_next_time() {
+    for fault in [Fault::CloseAfter, Fault::ServerError, Fault::RateLimited] {
+        let shop = Shop::open();
+        let (order, first) = shop.order();
+        shop.fake.expire(&first);
+        shop.fake.fail("POST", SESSIONS, fault.clone(), 1);
+        let failed = renew(&shop, &order);
+        if failed.is_ok() {
+            // The gateway has tried again by itself.
+            assert_eq!(payable(&shop).len(), 1, "{fault:?}");
+            continue;
+        }
+        assert!(matches!(failed, Err(Error::PaymentGatewayFailed(_))), "{fault:?}");
+        assert_eq!(shop.status(&order), OrderStatus::Pending, "{fault:?}");
+        // A 500 is stored under its key for a day.
+        if fault != Fault::ServerError {
+            assert!(renew(&shop, &order).unwrap().renewed, "{fault:?}");
+            assert_eq!(payable(&shop).len(), 1, "{fault:?}");
+        }
+        shop.cancel(&order);
+        shop.pass(Duration::from_secs(10));
+        assert_eq!(payable(&shop), [""; 0], "{fault:?}");
+    }
+}
