@@ -16,6 +16,8 @@ mod fake;
 #[cfg(feature = "stripe")]
 mod gateway;
 #[cfg(feature = "stripe")]
+mod hanging;
+#[cfg(feature = "stripe")]
 mod hostile_notices;
 #[cfg(feature = "stripe")]
 mod model;

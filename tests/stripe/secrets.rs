@@ -1,18 +1,94 @@
-//! No key, secret or signature is in a log, at any level.
+//! No key, secret or signature is in a log, at any level: neither in that of this crate and the server, nor in that of the
+//! HTTP client.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use ticketing::environment::SystemClock;
 use ticketing::payment::NoticeHeaders;
 use ticketing::stripe::StripeGateway;
 
-use crate::common::fake_stripe::{Fault, WEBHOOK_SECRET};
+use crate::common::fake_stripe::{FakeStripe, Fault, WEBHOOK_SECRET};
+use crate::common::http::{EventOnSale, Server, event_on_sale, order_of};
 use crate::common::log;
 use crate::gateway::gateway;
 use crate::shop::Shop;
 
+/// What the HTTP client and the TLS library log, which use the crate `log`.
+struct ClientLog(Mutex<Vec<String>>);
+
+static CLIENT_LOG: ClientLog = ClientLog(Mutex::new(Vec::new()));
+
+impl ::log::Log for ClientLog {
+    fn enabled(&self, _: &::log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &::log::Record<'_>) {
+        let line = format!("{} {}", record.target(), record.args());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    fn flush(&self) {}
+}
+
+impl ClientLog {
+    /// Captures everything from now on. Fails if another test has begun to.
+    fn capture() {
+        let _ = ::log::set_logger(&CLIENT_LOG);
+        ::log::set_max_level(::log::LevelFilter::Trace);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Asserts that both logs have lines, and none of them a secret.
+fn assert_no_secrets(log: &log::CapturedLog, secrets: &[&str]) {
+    let client_lines = CLIENT_LOG.lines();
+    assert!(client_lines.iter().any(|line| line.starts_with("ureq")) && !log.lines().is_empty());
+    for line in log.lines().iter().chain(&client_lines) {
+        assert!(!secrets.iter().any(|secret| line.contains(secret)), "{line}");
+    }
+}
+
+#[test]
+fn nothing_secret_is_logged_by_the_server() {
+    let log = log::capture();
+    ClientLog::capture();
+    let fake = FakeStripe::start(SystemClock);
+    let server = Server::with(|builder| builder.payment_gateway(gateway(&fake)), |_| {});
+    fake.set_endpoint(&format!("http://{}/gateway/notices", server.address));
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let order = order_of(&event, &ticket_type, 2);
+    let created = client.post("/v1/orders", &order).expect(201).json();
+    let session = created["checkoutUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let path = format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap());
+    client.post_empty(&format!("{path}/checkout")).expect(200);
+    server.client_with("").get(&format!("/checkout/return/{session}")).expect(200);
+    fake.pay(&session).unwrap();
+    let mut secrets = vec![fake.secret_key(), WEBHOOK_SECRET.to_owned(), server.key.clone()];
+    for notice in fake.take_notices() {
+        let signature = fake.sign(&notice);
+        assert_eq!(fake.deliver_with(&notice, "t=1,v1=deadbeefdeadbeef"), 400);
+        assert_eq!(fake.deliver_with(&notice, &signature), 200);
+        secrets.extend(signature.split("v1=").skip(1).map(|rest| rest.split(',').next().unwrap().to_owned()));
+    }
+    assert_eq!(client.get(&path).expect(200).json()["status"], "COMPLETED");
+    fake.fail("POST", "/v1/refunds", Fault::ServerError, 1);
+    client.post_empty(&format!("{path}/cancel")).expect(200);
+    fake.fail("POST", "/v1/checkout/sessions", Fault::ServerError, 1);
+    client.post("/v1/orders", &order).expect(502);
+    let secrets: Vec<_> = secrets.iter().map(String::as_str).chain(["deadbeefdeadbeef", "ada@example.com"]).collect();
+    assert_no_secrets(log, &secrets);
+}
+
 #[test]
 fn nothing_secret_is_logged_when_all_goes_well_and_when_nothing_does() {
     let log = log::capture();
+    ClientLog::capture();
     let shop = Shop::open();
     let key = shop.fake.secret_key();
     for fault in [Fault::ServerError, Fault::RateLimited, Fault::BadGateway, Fault::CloseBefore] {
@@ -39,8 +115,5 @@ fn nothing_secret_is_logged_when_all_goes_well_and_when_nothing_does() {
         assert!(!texts.contains(secret), "{texts}");
     }
     let secrets = [key.as_str(), WEBHOOK_SECRET, "deadbeefdeadbeef", "sk_test_wrong_key_in_test", "4242"];
-    for line in log.lines() {
-        assert!(!secrets.iter().any(|secret| line.contains(secret)), "{line}");
-    }
-    assert!(!log.lines().is_empty());
+    assert_no_secrets(log, &secrets);
 }
