@@ -144,6 +144,25 @@ const DAMAGE: &[(&str, &[&str])] = &[
         "UPDATE checkouts SET parameters = 'secret' WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
         &["checkout-parameters"],
     ),
+    (
+        "UPDATE checkouts SET renewals = 11 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
+        &["checkout-renewals"],
+    ),
+    (
+        "INSERT INTO replaced_checkouts (order_id, renewals, reference) SELECT id, 0, 'other' FROM orders
+            WHERE customer_name = 'pending'",
+        &["checkout-renewals"],
+    ),
+    (
+        "INSERT INTO replaced_checkouts (order_id, renewals, reference) SELECT id, 0, 'other' FROM orders
+            WHERE customer_name = 'free'",
+        &["replaced-checkout"],
+    ),
+    (
+        "INSERT INTO replaced_checkouts (order_id, renewals, reference) SELECT f.id, 0, p.payment_reference
+            FROM orders f JOIN orders p ON p.customer_name = 'paid' WHERE f.customer_name = 'pending'",
+        &["checkout-renewals", "replaced-checkout"],
+    ),
     ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'", &["payment-completed-order", "summary-amounts"]),
     ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing", "summary-amounts"]),
     ("DELETE FROM refunds WHERE status = 'DUE'", &["payment-for-nothing"]),
