@@ -132,7 +132,7 @@ impl Case {
         let order = self.some_order()?;
         let sessions = sessions_of(&self.shop, order);
         let index = self.random.below(sessions.len().max(1));
-        sessions.get(index).map(|session| id(session))
+        sessions.get(index).map(id)
     }
 
     fn pay(&mut self) {

