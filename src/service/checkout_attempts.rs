@@ -47,7 +47,7 @@ impl TicketingService {
                 self.settle(order, reference, &CheckoutState::Paid(payment))?;
             }
             Ok(Answer::State { state: CheckoutState::Returned(payment), .. }) => {
-                match self.settle(order, &CheckoutState::Returned(payment)) {
+                match self.settle(order, reference, &CheckoutState::Returned(payment)) {
                     Err(Error::Unavailable(problem)) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
                         return Ok(CheckoutProgress::Unavailable);

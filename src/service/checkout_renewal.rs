@@ -96,6 +96,7 @@ impl TicketingService {
         match &state {
             CheckoutState::Open | CheckoutState::Unknown => Ok(true),
             CheckoutState::Closed => Ok(false),
+            CheckoutState::Returned(_) => self.settle(order, Some(reference), &state).map(|_| false),
             CheckoutState::Processing => {
                 let detail = "the customer has paid, and the money is still on its way";
                 Err(Error::conflict(Reason::PaymentInProgress, detail))
