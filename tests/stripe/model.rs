@@ -253,6 +253,7 @@ impl Case {
     fn fault(&mut self) {
         let faults = [
             Fault::RateLimited,
+            Fault::RateLimitedForLong,
             Fault::ServerError,
             Fault::ServerErrorAfterEffect,
             Fault::BadGateway,

@@ -8,7 +8,7 @@ use ticketing::stripe::ConnectedAccount;
 
 use crate::common::fake_stripe::{FakeStripe, Fault};
 use crate::common::log;
-use crate::common::{NOW, at, new_order};
+use crate::common::{Fixture, NOW, at, new_order};
 use crate::crashes::{BASKET, order_without_record};
 use crate::gateway::{Stripe, request, settings};
 use crate::shop::Shop;
@@ -45,12 +45,30 @@ fn a_machine_without_a_connection_to_stripe_has_started_nothing() {
 }
 
 #[test]
-fn a_start_that_is_turned_away_once_is_sent_again() {
+fn a_start_that_is_turned_away_is_sent_again_unless_stripe_says_that_this_would_not_help() {
+    for (fault, requests) in [
+        (Fault::RateLimited, 3),
+        (Fault::AsksToRetry, 3),
+        (Fault::RateLimitedForLong, 1),
+        (Fault::ServerError, 1),
+        (Fault::BadGateway, 1),
+    ] {
+        let stripe = Stripe::start();
+        stripe.fake.fail("POST", SESSIONS, fault.clone(), 2);
+        let started = stripe.gateway.start_checkout(&request(1));
+        assert_eq!(stripe.fake.requests_to("POST", SESSIONS).len(), requests, "{fault:?}");
+        assert_eq!(started.is_ok(), requests == 3, "{fault:?}");
+    }
+}
+
+/// The first attempt may have been executed, whatever becomes of the next one.
+#[test]
+fn a_start_that_failed_and_was_then_turned_away_may_have_been_executed() {
     let stripe = Stripe::start();
-    stripe.fake.fail("POST", SESSIONS, Fault::RateLimited, 2);
-    let checkout = stripe.open(1);
-    assert_eq!(stripe.look_up(1, &checkout), Ok(CheckoutState::Open));
-    assert_eq!(stripe.fake.requests_to("POST", SESSIONS).len(), 3);
+    stripe.fake.fail("POST", SESSIONS, Fault::AsksToRetry, 1);
+    stripe.fake.fail("POST", SESSIONS, Fault::RateLimitedForLong, 1);
+    let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
+    assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
 }
 
 #[test]
@@ -113,20 +131,15 @@ fn a_session_whose_parameters_have_changed_since_is_found() {
 fn no_sale_is_lost_because_others_start_in_the_same_second() {
     let fake = FakeStripe::start(ManualClock::new(at(NOW)));
     fake.limit_per_second(25);
-    let gateway = settings(&fake).build().unwrap();
-    let started: Vec<_> = std::thread::scope(|scope| {
-        let starts: Vec<_> = (0..60)
-            .map(|number| {
-                scope.spawn({
-                    let gateway = &gateway;
-                    move || gateway.start_checkout(&request(number))
-                })
-            })
-            .collect();
-        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    let fixture = Fixture::with(|builder| builder.payment_gateway(settings(&fake).build().unwrap()));
+    let ticket_type = fixture.new_ticket_type(1250, 100);
+    let ordered: Vec<_> = std::thread::scope(|scope| {
+        let orders: Vec<_> = (0..60).map(|_| scope.spawn(|| fixture.try_order(&ticket_type, 1))).collect();
+        orders.into_iter().map(|order| order.join().unwrap()).collect()
     });
-    let failed: Vec<_> = started.into_iter().filter_map(Result::err).collect();
+    let failed: Vec<_> = ordered.into_iter().filter_map(Result::err).collect();
     assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(fake.all("checkout.session").len(), 60);
 }
 
 #[test]

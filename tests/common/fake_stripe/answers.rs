@@ -11,6 +11,8 @@ pub struct Answer {
     /// begins. If incoming parameters fail validation, or the request conflicts with another request that's executing
     /// concurrently, we don't save the idempotent result."
     pub is_stored: bool,
+    /// The header `Stripe-Should-Retry`.
+    pub should_retry: Option<bool>,
 }
 
 /// The result of an operation. Both sides are answers.
@@ -18,7 +20,7 @@ pub type Answered = Result<Value, Answer>;
 
 impl Answer {
     pub fn success(body: Value) -> Self {
-        Self { status: 200, body, is_stored: true }
+        Self { status: 200, body, is_stored: true, should_retry: None }
     }
 
     /// An error of the client. The request was not executed.
@@ -67,6 +69,12 @@ impl Answer {
         Self::error(429, "invalid_request_error", message, None, Some("rate_limit"))
     }
 
+    /// A failure before the execution, after which the client should send the request again.
+    pub fn to_retry() -> Self {
+        let message = "Sorry! There was an error while talking to one of our backends. Please try again.";
+        Self { should_retry: Some(true), ..Self::error(503, "api_error", message, None, None) }
+    }
+
     pub fn server_error() -> Self {
         let message = "An unknown error occurred. Please try again, or contact support.";
         Self { is_stored: true, ..Self::error(500, "api_error", message, None, None) }
@@ -82,6 +90,6 @@ impl Answer {
         if let Some(code) = code {
             error["doc_url"] = format!("https://docs.stripe.com/error-codes/{}", code.replace('_', "-")).into();
         }
-        Self { status, body: json!({ "error": error }), is_stored: false }
+        Self { status, body: json!({ "error": error }), is_stored: false, should_retry: None }
     }
 }

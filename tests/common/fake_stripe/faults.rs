@@ -7,6 +7,10 @@ use std::time::Duration;
 pub enum Fault {
     /// Answers 429. Nothing is executed or stored.
     RateLimited,
+    /// Answers 429, and that the client should not send the request again.
+    RateLimitedForLong,
+    /// Answers 503, and that the client should send the request again. Nothing is executed or stored.
+    AsksToRetry,
     /// Answers 500 without an effect. The answer is stored under the idempotency key.
     ServerError,
     /// Executes the request and answers 500. The answer is stored under the idempotency key.

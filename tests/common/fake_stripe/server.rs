@@ -53,6 +53,10 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             Some(Fault::CloseBefore) => return Ok(()),
             Some(Fault::HangBefore) => return hang(shared),
             Some(Fault::RateLimited) => Answer::too_many_requests().into(),
+            Some(Fault::RateLimitedForLong) => {
+                Answer { should_retry: Some(false), ..Answer::too_many_requests() }.into()
+            }
+            Some(Fault::AsksToRetry) => Answer::to_retry().into(),
             Some(Fault::BadGateway) => {
                 shared.lock().requests[index].status = Some(502);
                 return write!(
@@ -102,13 +106,16 @@ fn hang(shared: &Shared) -> io::Result<()> {
 }
 
 fn answer(stream: &mut TcpStream, request: &Request, handled: &Handled, date_ahead: Option<i64>) -> io::Result<()> {
-    let Answer { status, body, .. } = &handled.answer;
+    let Answer { status, body, should_retry, .. } = &handled.answer;
     let mut headers = format!("Request-Id: {}\r\nStripe-Version: {API_VERSION}\r\n", request.id);
     if let Some(key) = request.header("idempotency-key") {
         headers += &format!("Idempotency-Key: {key}\r\n");
     }
     if let Some(first) = &handled.replay_of {
         headers += &format!("Idempotent-Replayed: true\r\nOriginal-Request: {first}\r\n");
+    }
+    if let Some(should_retry) = should_retry {
+        headers += &format!("Stripe-Should-Retry: {should_retry}\r\n");
     }
     if let Some(seconds) = date_ahead {
         headers += &format!("Date: {}\r\n", date(seconds));
