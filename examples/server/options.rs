@@ -82,8 +82,8 @@ Commands. They can run while a server uses the same file, except restore. Each p
   backup PATH             Copy the database to a new file
   restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first.
   check                   Check the database for corruption and inconsistent data. Changes nothing in the file.
-  stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and list its endpoints for
-                          notices, with the types of events that they lack
+  stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the mode of the key, and
+                          the endpoints for notices with the types of events that they lack
 
 A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has all of them. The scopes are:
   events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,

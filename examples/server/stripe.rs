@@ -61,7 +61,7 @@ mod with_stripe {
     use std::path::Path;
 
     use serde_json::json;
-    use ticketing::stripe::{StripeEndpoint, StripeGateway};
+    use ticketing::stripe::StripeGateway;
 
     use super::StripeSettings;
     use crate::failure::Failure;
@@ -86,22 +86,21 @@ mod with_stripe {
         Ok(builder.build()?)
     }
 
-    /// Asks Stripe whether it accepts the key, and prints the endpoints for notices. Fails if there is no
-    /// endpoint, or if one does not receive all notices.
+    /// Asks Stripe whether it accepts the key, and prints the mode of the key and the endpoints for notices. Fails if no
+    /// endpoint receives all notices.
     pub(crate) fn check(settings: &StripeSettings) -> Result<(), Failure> {
         let setup = gateway(settings)?.check_setup().map_err(|error| Failure::Run(error.to_string()))?;
         let endpoints = setup.endpoints.iter().map(|endpoint| {
             json!({
                 "url": endpoint.url, "enabled": endpoint.is_enabled, "live": endpoint.is_live,
-                "missingEventTypes": endpoint.missing_event_types,
+                "connect": endpoint.is_connect, "missingEventTypes": endpoint.missing_event_types,
             })
         });
-        print_line(&json!({ "endpoints": endpoints.collect::<Vec<_>>() }).to_string())?;
-        let is_complete = |endpoint: &StripeEndpoint| endpoint.is_enabled && endpoint.missing_event_types.is_empty();
-        match setup.endpoints.as_slice() {
-            [] => Err(Failure::Run("no endpoint at Stripe has a URL that ends with /gateway/notices".to_owned())),
-            endpoints if endpoints.iter().any(is_complete) => Ok(()),
-            _ => Err(Failure::Run("no endpoint at Stripe receives all notices".to_owned())),
+        let mode = setup.is_live.map(|is_live| if is_live { "live" } else { "test" });
+        print_line(&json!({ "mode": mode, "endpoints": endpoints.collect::<Vec<_>>() }).to_string())?;
+        match setup.problem() {
+            None => Ok(()),
+            Some(problem) => Err(Failure::Run(problem.to_owned())),
         }
     }
 

@@ -13,9 +13,10 @@ text_enum! {
     pub enum DisputeStatus {
         /// The bank has not decided yet.
         Open = "OPEN",
-        /// The bank decided for the organizer, who keeps the payment.
+        /// The bank decided for the organizer, who keeps the payment, or the provider prevented the dispute.
         Won = "WON",
-        /// The bank decided for the customer, who has the money back.
+        /// The bank decided for the customer, who has the money back, or the provider refunded the payment to prevent the
+        /// dispute.
         Lost = "LOST",
     }
 }

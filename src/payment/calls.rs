@@ -12,6 +12,13 @@ use crate::model::timestamp::Timestamp;
 /// How many calls of background work may run at the same time.
 const MAX_IN_BACKGROUND: usize = 16;
 
+/// How many calls for notices may run at the same time. The provider sends a notice again for which none is free.
+const MAX_FOR_NOTICES: usize = 8;
+
+/// How many calls for the pages to which customers come back may run at the same time. Anybody who has paid once can open
+/// such a page as often as they like.
+const MAX_FOR_PAGES: usize = 4;
+
 /// A payment gateway, and the calls to it that are running. Clones share both.
 #[derive(Clone)]
 pub(crate) struct GatewayCalls {
@@ -19,6 +26,8 @@ pub(crate) struct GatewayCalls {
     limits: CallLimits,
     running: Arc<AtomicUsize>,
     running_in_background: Arc<AtomicUsize>,
+    running_for_notices: Arc<AtomicUsize>,
+    running_for_pages: Arc<AtomicUsize>,
 }
 
 /// How long the service waits for a call, and how many calls may run at the same time.
@@ -47,7 +56,14 @@ impl Drop for Permit {
 
 impl GatewayCalls {
     pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: CallLimits) -> Self {
-        Self { gateway, limits, running: Arc::default(), running_in_background: Arc::default() }
+        Self {
+            gateway,
+            limits,
+            running: Arc::default(),
+            running_in_background: Arc::default(),
+            running_for_notices: Arc::default(),
+            running_for_pages: Arc::default(),
+        }
     }
 
     /// How long a call may take.
@@ -105,6 +121,39 @@ impl GatewayCalls {
         })
     }
 
+    /// Like [`call`](Self::call), for a notice.
+    pub(crate) fn call_for_notice<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Result<T, GatewayError> {
+        let called = self.call_within(&self.running_for_notices, MAX_FOR_NOTICES, work);
+        called.unwrap_or_else(|| Err(GatewayError::NotExecuted("too many notices wait for it already".to_owned())))
+    }
+
+    /// Like [`call`](Self::call), for a page to which a customer has come back. Returns `None` if too many of them wait for
+    /// the gateway already, so that they leave the permits to those who order.
+    pub(crate) fn call_for_page<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Option<Result<T, GatewayError>> {
+        self.call_within(&self.running_for_pages, MAX_FOR_PAGES, work)
+    }
+
+    /// Like [`call`](Self::call), unless `most` calls of this kind, or a quarter of all permits, are `running` already.
+    fn call_within<T: Send + 'static>(
+        &self,
+        running: &Arc<AtomicUsize>,
+        most: usize,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Option<Result<T, GatewayError>> {
+        let most = (self.limits.max_concurrent / 4).clamp(1, most);
+        let permit = try_acquire(running, most)?;
+        Some(self.call(move |gateway| {
+            let _permit = permit;
+            work(gateway)
+        }))
+    }
+
     /// Calls the gateway on a new thread, in the current tracing span, and waits for its answer until the timeout.
     /// Returns [`GatewayError::NotExecuted`] if no permit is free or the thread cannot be started, and
     /// [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
@@ -112,7 +161,7 @@ impl GatewayCalls {
         &self,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
-        let permit = self.try_acquire().ok_or_else(|| {
+        let permit = try_acquire(&self.running, self.limits.max_concurrent).ok_or_else(|| {
             let limit = self.limits.max_concurrent;
             GatewayError::NotExecuted(format!("{limit} calls are running already, which is the limit"))
         })?;
@@ -135,10 +184,10 @@ impl GatewayCalls {
             Err(RecvTimeoutError::Disconnected) => Err(GatewayError::Unavailable("the call panicked".to_owned())),
         }
     }
+}
 
-    fn try_acquire(&self) -> Option<Permit> {
-        let permit = Permit { running: Arc::clone(&self.running) };
-        let running_before = self.running.fetch_add(1, Ordering::Relaxed);
-        (running_before < self.limits.max_concurrent).then_some(permit)
-    }
+fn try_acquire(running: &Arc<AtomicUsize>, most: usize) -> Option<Permit> {
+    let permit = Permit { running: Arc::clone(running) };
+    let running_before = running.fetch_add(1, Ordering::Relaxed);
+    (running_before < most).then_some(permit)
 }

@@ -142,12 +142,13 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// says nothing: the list is empty. By default, the gateway sends no notices.
     ///
     /// Anybody can send a notice. Verify the signature of `body` before anything else, and compare its time with `now`.
-    /// A gateway that then has to ask the provider for more needs a timeout of its own.
+    /// The provider's notices about payments of other programs arrive here too. Read as little as finds the order, and do
+    /// not ask the provider: for what a notice does not say, the service calls [`find_checkout`](Self::find_checkout) and
+    /// [`list_refunds`](Self::list_refunds), if the payment is its own.
     ///
     /// # Errors
     /// - [`NoticeError::InvalidSignature`] if the provider did not sign it.
     /// - [`NoticeError::Unreadable`] if the provider signed it, but it cannot be read.
-    /// - [`NoticeError::Unavailable`] if the provider had to be asked and did not answer.
     fn read_notice(
         &self,
         headers: &NoticeHeaders,
@@ -158,14 +159,27 @@ pub trait PaymentGateway: Send + Sync + 'static {
         Err(NoticeError::Unsupported)
     }
 
-    /// Lists the refunds of a payment, as the provider has them now. The service asks for this if a refund is refused, and
-    /// 1, 7 and 30 days after it was accepted, as long as it is [pending](RefundState::Pending): the notice that it has
-    /// failed may be lost. By default, there are none, and the service does not ask again.
+    /// Returns the gateway's id of the checkout with which a payment was made, or `None` if there is none. The service
+    /// asks for this after a notice about a refund or a dispute whose order it does not find by the references in it. By
+    /// default, the gateway cannot say.
+    ///
+    /// # Errors
+    /// After [`GatewayError::Refused`] the notice is ignored, with a warning in the log. After any other error it is
+    /// refused, so that the provider sends it again.
+    fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+        let _ = payment;
+        Ok(None)
+    }
+
+    /// Lists the refunds of a payment, as the provider has them now. The service asks for this after a notice with
+    /// [`GatewayEvent::RefundsChanged`], if a refund is refused, and 1, 7 and 30 days after it was accepted, as long as it
+    /// is [pending](RefundState::Pending): the notice that it has failed may be lost. By default, there are none, and the
+    /// service does not ask again.
     ///
     /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
     ///
     /// # Errors
-    /// After an error the service asks again later.
+    /// After an error the service asks again later. Only a notice is ignored after [`GatewayError::Refused`].
     fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
         let _ = payment;
         Ok(Vec::new())
@@ -215,6 +229,10 @@ macro_rules! for_pointers {
                 now: Timestamp,
             ) -> Result<Vec<GatewayNotice>, NoticeError> {
                 (**self).read_notice(headers, body, now)
+            }
+
+            fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+                (**self).find_checkout(payment)
             }
 
             fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {

@@ -1,8 +1,9 @@
 //! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes.
 
+use crate::model::amount::Amount;
 use crate::model::checkout::CheckoutState;
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund};
-use crate::model::id::OrderId;
+use crate::model::id::{OrderId, OrganizationId};
 
 /// The headers of a notice. Their names are case-insensitive.
 #[derive(Clone, Default)]
@@ -49,8 +50,14 @@ pub struct GatewayNotice {
     pub checkout_reference: Option<String>,
     /// The gateway's id of the payment.
     pub payment_reference: Option<String>,
-    /// The order, if the gateway has kept its id. It is used if the checkout is not known by its reference.
+    /// The order, if the gateway has kept its id. It is used if neither the checkout nor the payment is known by its
+    /// reference.
     pub order_id: Option<OrderId>,
+    /// The organization, if the gateway has kept its id. It says that this service has asked for the payment, even if
+    /// nothing else in the notice is known. Nothing else follows from it, so the provider need not vouch for it.
+    pub organization_id: Option<OrganizationId>,
+    /// The provider's id of the account that has the payment, if it is not the account of the gateway.
+    pub account: Option<String>,
     /// What happened.
     pub event: GatewayEvent,
 }
@@ -59,7 +66,15 @@ impl GatewayNotice {
     /// Creates a notice that names neither a checkout nor a payment nor an order.
     #[must_use]
     pub fn new(id: impl Into<String>, event: GatewayEvent) -> Self {
-        Self { id: id.into(), checkout_reference: None, payment_reference: None, order_id: None, event }
+        Self {
+            id: id.into(),
+            checkout_reference: None,
+            payment_reference: None,
+            order_id: None,
+            organization_id: None,
+            account: None,
+            event,
+        }
     }
 
     /// Sets the gateway's id of the checkout.
@@ -82,6 +97,20 @@ impl GatewayNotice {
         self.order_id = Some(order);
         self
     }
+
+    /// Sets the organization.
+    #[must_use]
+    pub const fn organization(mut self, organization: OrganizationId) -> Self {
+        self.organization_id = Some(organization);
+        self
+    }
+
+    /// Sets the provider's id of the account that has the payment.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
 }
 
 /// What happened to a payment.
@@ -94,6 +123,16 @@ pub enum GatewayEvent {
     PaymentFailed,
     /// What became of a refund: one that this service asked for, or one that was made in another way.
     Refund(GatewayRefund),
+    /// Refunds of the payment were made, or have failed. The service asks for
+    /// [all of them](super::PaymentGateway::list_refunds), unless it knows as much.
+    RefundsChanged {
+        /// How much of the payment all its refunds give back, and the currency as an ISO 4217 code. `None` if the notice
+        /// does not say, or if a refund has failed.
+        total: Option<(Amount, String)>,
+    },
     /// A customer's bank disputes the payment, or has decided about that.
     Dispute(GatewayDispute),
+    /// The notice says nothing else that can be read. The text is for logs. That is an error only if the payment is one of
+    /// this service.
+    Unreadable(String),
 }

@@ -185,11 +185,11 @@ about_a_checkout! {
 }
 
 impl PaymentLookUp {
-    /// Creates a request, for tests of a gateway. The payment is in the account of the gateway, unless an organization is
-    /// set that has one of its own.
+    /// Creates a request, for tests of a gateway. The payment is in the account of the gateway, unless another account is
+    /// set, or an organization that has one of its own.
     #[must_use]
     pub fn new(payment_reference: impl Into<String>) -> Self {
-        Self { payment_reference: payment_reference.into(), organization_id: None }
+        Self { payment_reference: payment_reference.into(), organization_id: None, account: None }
     }
 }
 
@@ -200,8 +200,10 @@ with_setters! {
         /// The gateway's id of the payment.
         pub payment_reference: String,
         /// The organization that sold the tickets. If each organization has an account of its own at the provider, this
-        /// tells which one to use.
+        /// tells which one to use. `None` if it is not known yet.
         pub organization_id: Option<OrganizationId>,
+        /// The provider's id of the account that has the payment, from the [notice](super::GatewayNotice::account) about it.
+        pub account: Option<String>,
     }
 }
 

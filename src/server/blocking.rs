@@ -22,6 +22,9 @@ pub(super) struct BlockingService {
     /// Additional permits for calls that may wait for the payment gateway. There are half as many, so that a slow
     /// gateway leaves room for check-in and everything else.
     gateway_permits: Arc<Semaphore>,
+    /// Additional permits for the pages to which customers come back. They are an eighth of all, and none of those for
+    /// orders: anybody who has such a page can load it again and again.
+    page_permits: Arc<Semaphore>,
 }
 
 /// What a call may have to wait for.
@@ -31,6 +34,8 @@ pub(super) enum WaitsFor {
     Store,
     /// The store and the payment gateway, which may take many seconds.
     Gateway,
+    /// The store and the payment gateway, for a page that needs no key.
+    GatewayForPage,
 }
 
 impl BlockingService {
@@ -38,7 +43,8 @@ impl BlockingService {
         let max_calls = max_calls.clamp(2, Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(max_calls));
         let gateway_permits = Arc::new(Semaphore::new(max_calls / 2));
-        Self { service, permits, gateway_permits }
+        let page_permits = Arc::new(Semaphore::new((max_calls / 8).max(1)));
+        Self { service, permits, gateway_permits, page_permits }
     }
 
     /// Whether a call that waits for the gateway would have to wait for a permit.
@@ -55,6 +61,7 @@ impl BlockingService {
     ) -> Result<T, Problem> {
         let gateway_permit = match waits_for {
             WaitsFor::Gateway => Some(acquire(&self.gateway_permits).await?),
+            WaitsFor::GatewayForPage => Some(acquire(&self.page_permits).await?),
             WaitsFor::Store => None,
         };
         let permit = acquire(&self.permits).await?;

@@ -4,7 +4,7 @@
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
@@ -17,6 +17,9 @@ use crate::model::checkout::{CheckoutState, SettledCheckout};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::service::TicketingService;
 
+/// Makes the browser load the page again after so many seconds, until the outcome is known.
+const REFRESH: (HeaderName, HeaderValue) = (HeaderName::from_static("refresh"), HeaderValue::from_static("5"));
+
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/checkout/return/{session}", get(show))
 }
@@ -28,12 +31,16 @@ async fn show(State(state): State<AppState>, parameters: PathParams) -> Response
 /// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
 async fn settle(service: &BlockingService, session: String) -> Result<Response, Problem> {
     let settle = move |service: &TicketingService| Ok(service.settle_checkout(&session)?);
-    let settled = service.call(WaitsFor::Gateway, settle).await?;
+    let settled = service.call(WaitsFor::GatewayForPage, settle).await?;
     if let Some(url) = &settled.redirect_url {
         let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response());
     }
-    Ok(Html(checkout_html::render_return(&settled.order, &notice(&settled))).into_response())
+    let page = Html(checkout_html::render_return(&settled.order, &notice(&settled)));
+    match settled.outcome {
+        Some(_) => Ok(page.into_response()),
+        None => Ok(([REFRESH], page).into_response()),
+    }
 }
 
 /// What the page says.
@@ -56,7 +63,7 @@ fn notice(settled: &SettledCheckout) -> Notice {
         (OrderStatus::Pending, _) => (
             "calm",
             "Please wait",
-            "It is not known yet whether your payment has arrived. Please reload this page in a minute.",
+            "It is not known yet whether your payment has arrived. This page looks again every few seconds.",
         ),
         (OrderStatus::Cancelled, _) => {
             ("calm", "Cancelled", "This order was cancelled. If you have paid, your money goes back.")

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::background::Background;
 use super::clock_history::ClockHistory;
 use super::in_flight::InFlightKeys;
+use super::look_up_limit::LookUpLimit;
 use super::notification_handlers::{self, NotificationHandler};
 use super::skipped_rows::SkippedRows;
 use super::ticketing_service::{Inner, TicketingService};
@@ -180,6 +181,7 @@ impl Builder {
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: Mutex::default(),
             in_flight_keys: InFlightKeys::default(),
+            look_ups: LookUpLimit::default(),
             suspended: SuspendedOrganizations::default(),
             skipped_rows: SkippedRows::default(),
             clock_history: ClockHistory::default(),

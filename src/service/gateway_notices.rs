@@ -3,11 +3,14 @@
 use super::TicketingService;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
+use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
 use crate::model::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders, PaymentLookUp};
+use crate::sales::hosted_checkout::ToSettle;
 use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle};
 use crate::store::checkouts::{self, CheckoutOrder};
+use crate::store::{organizations, payment_references};
 
 /// # Notices of the payment gateway
 impl TicketingService {
@@ -36,40 +39,50 @@ impl TicketingService {
             Some(gateway) => gateway.read_notice(headers, body, self.inner.environment.now()),
             None => Err(NoticeError::Unsupported),
         };
-        let notices = read.map_err(|refusal| {
-            match &refusal {
-                // Anybody can send these, as often as they like. The metrics count them.
-                NoticeError::Unsupported | NoticeError::InvalidSignature => {
-                    tracing::debug!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
-                }
-                NoticeError::Unreadable(_) | NoticeError::Unavailable(_) => {
-                    tracing::warn!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
-                }
-            }
-            self.store_in_operation().counters().notice_received(NoticeOutcome::of_refusal(&refusal));
-            Error::NoticeRefused(refusal)
-        })?;
+        let notices = read.map_err(|refusal| self.refused(refusal))?;
         if notices.is_empty() {
             self.store_in_operation().counters().notice_received(NoticeOutcome::Ignored);
         }
         let mut outcomes = Vec::with_capacity(notices.len());
         for notice in notices {
-            let outcome = self.process_notice(&notice)?;
+            let outcome = match self.process_notice(&notice) {
+                Err(Error::NoticeRefused(refusal)) => return Err(self.refused(refusal)),
+                outcome => outcome?,
+            };
             self.store_in_operation().counters().notice_received(outcome);
             outcomes.push(outcome);
         }
         Ok(outcomes)
     }
 
+    /// Logs and counts a notice that is refused.
+    fn refused(&self, refusal: NoticeError) -> Error {
+        match &refusal {
+            // Anybody can send these, as often as they like. The metrics count them.
+            NoticeError::Unsupported | NoticeError::InvalidSignature => {
+                tracing::debug!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
+            }
+            NoticeError::Unreadable(_) | NoticeError::Unavailable(_) => {
+                tracing::warn!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
+            }
+        }
+        self.store_in_operation().counters().notice_received(NoticeOutcome::of_refusal(&refusal));
+        Error::NoticeRefused(refusal)
+    }
+
     fn process_notice(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
-        let Some(order) = self.order_of(notice)? else {
-            tracing::info!(
-                target: "ticketing::payment",
-                notice = notice.id,
-                "a notice of the payment gateway is about no order of this database"
-            );
-            return Ok(NoticeOutcome::UnknownOrder);
-        };
+        let mut found = self.order_of(notice)?;
+        if found.is_none()
+            && let Some(payment) = self.payment_to_ask_about(notice)?
+            && let Some(gateway) = &self.inner.gateway
+        {
+            let answer = gateway.call_for_notice(move |gateway| gateway.find_checkout(&payment));
+            let Some(reference) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
+            if let Some(reference) = reference {
+                found = self.store().read_one(|tx| checkouts::find_order(tx, &reference))?;
+            }
+        }
+        let Some(order) = found else { return self.process_unknown(notice) };
         match &notice.event {
             GatewayEvent::Checkout(state) => self.settle(order, notice.checkout_reference.as_deref(), state),
             GatewayEvent::PaymentFailed => {
@@ -84,18 +97,95 @@ impl TicketingService {
                 self.record_refund(order, notice.payment_reference.as_deref(), refund)?;
                 Ok(NoticeOutcome::Processed)
             }
+            GatewayEvent::RefundsChanged { total } => self.record_refunds(order, notice, total.as_ref()),
             GatewayEvent::Dispute(dispute) => {
                 self.record_dispute(order, dispute)?;
                 Ok(NoticeOutcome::Processed)
             }
+            GatewayEvent::Unreadable(problem) => Err(Error::NoticeRefused(NoticeError::Unreadable(problem.clone()))),
         }
     }
 
-    /// The order of a notice, found by the reference of its checkout, or else by the id of the order. If the order has a
-    /// checkout with another reference, the notice is not about it.
+    /// Records the refunds of a payment. The gateway is asked for them, unless those that are known add up to `total`.
+    fn record_refunds(
+        &self,
+        order: CheckoutOrder,
+        notice: &GatewayNotice,
+        total: Option<&(Amount, String)>,
+    ) -> Result<NoticeOutcome> {
+        let (Some(gateway), Some(payment)) = (&self.inner.gateway, payment_of(notice)) else {
+            return Ok(NoticeOutcome::Processed);
+        };
+        let reference = payment.payment_reference.clone();
+        if let Some((total, currency)) = total
+            && self
+                .store()
+                .read_one(|tx| payment_references::refunds_add_up_to(tx, order.id, &reference, *total, currency))?
+        {
+            return Ok(NoticeOutcome::Processed);
+        }
+        let answer = gateway.call_for_notice(move |gateway| gateway.list_refunds(&payment));
+        let Some(refunds) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
+        for refund in &refunds {
+            self.record_refund(order, Some(&reference), refund)?;
+        }
+        Ok(NoticeOutcome::Processed)
+    }
+
+    /// What becomes of a notice whose order is not in this database.
+    fn process_unknown(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
+        if let GatewayEvent::Checkout(CheckoutState::Paid(payment)) = &notice.event
+            && self.is_asked_for(notice)?
+        {
+            tracing::warn!(
+                target: "ticketing::payment",
+                notice = notice.id,
+                checkout = notice.checkout_reference,
+                payment = payment.payment_reference,
+                amount = %payment.amount,
+                currency = payment.currency,
+                "a customer has paid, but no order of this database has the checkout; refund the payment at the provider"
+            );
+            return Ok(NoticeOutcome::UnknownPayment);
+        }
+        tracing::info!(
+            target: "ticketing::payment",
+            notice = notice.id,
+            "a notice of the payment gateway is about no order of this database"
+        );
+        Ok(NoticeOutcome::UnknownOrder)
+    }
+
+    /// Whether the provider says that an organization of this database has asked for the payment.
+    fn is_asked_for(&self, notice: &GatewayNotice) -> Result<bool> {
+        let Some(organization) = notice.organization_id else { return Ok(false) };
+        match self.store().read_one(|tx| organizations::get(tx, organization)) {
+            Ok(_) => Ok(true),
+            Err(Error::NotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The payment whose checkout finds the order of a notice. `None` if the notice names its checkout, or if the payment
+    /// is of another program: the gateway is asked nothing about that. Only disputes do not tell of which program they are.
+    fn payment_to_ask_about(&self, notice: &GatewayNotice) -> Result<Option<PaymentLookUp>> {
+        let Some(payment) = payment_of(notice).filter(|_| notice.checkout_reference.is_none()) else {
+            return Ok(None);
+        };
+        let asks = matches!(notice.event, GatewayEvent::Dispute(_)) || self.is_asked_for(notice)?;
+        Ok(asks.then_some(payment))
+    }
+
+    /// The order of a notice, found by the reference of its checkout, else by that of its payment, else by the id of the
+    /// order. If the order has a checkout with another reference, the notice is not about it.
     fn order_of(&self, notice: &GatewayNotice) -> Result<Option<CheckoutOrder>> {
-        if let Some(reference) = notice.checkout_reference.clone()
-            && let Some(order) = self.store().read_one(|tx| checkouts::find_order(tx, &reference))?
+        if let Some(reference) = &notice.checkout_reference
+            && let Some(order) = self.store().read_one(|tx| checkouts::find_order(tx, reference))?
+        {
+            return Ok(Some(order));
+        }
+        if let Some(payment) = &notice.payment_reference
+            && let Some(order) = self.store().read_one(|tx| payment_references::find_order(tx, payment))?
         {
             return Ok(Some(order));
         }
@@ -165,8 +255,10 @@ impl TicketingService {
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
     /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout.
     ///
-    /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. There is
-    /// no [`Caller`](crate::Caller): the reference authorizes the call.
+    /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. It is asked at most
+    /// once in 4 seconds about a checkout, and ten times in a second about all of them, so that a page that is loaded again
+    /// and again keeps nobody from paying. Otherwise the result is what is stored, and the state is
+    /// [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.
@@ -187,18 +279,62 @@ impl TicketingService {
         let mut state = CheckoutState::Unknown;
         if found.asks_gateway
             && let Some(gateway) = &self.inner.gateway
+            && self.inner.look_ups.allows(reference, self.inner.environment.now())
         {
-            let CheckoutOrder { organization, id } = found.order;
-            let request = LookUp::new(id, reference).organization(organization).event(found.event);
-            state = match gateway.call(move |gateway| gateway.look_up(&request)) {
-                Ok(state) => state,
-                Err(GatewayError::Refused(_) | GatewayError::NothingLeft(_)) => CheckoutState::Unknown,
-                Err(GatewayError::Unavailable(_) | GatewayError::NotExecuted(_)) => {
-                    return Err(Error::Unavailable("the payment gateway does not answer"));
-                }
-            };
-            self.settle(found.order, Some(reference), &state)?;
+            let request = look_up_of(&found, reference);
+            if let Some(answer) = gateway.call_for_page(move |gateway| gateway.look_up(&request)) {
+                state = state_of(answer)?;
+                self.settle(found.order, Some(reference), &state)?;
+            }
         }
         self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, state))
+    }
+
+    /// Asks the gateway what became of a checkout, and records it, because a notice says that its payment is known.
+    pub(super) fn settle_for_notice(&self, reference: &str) -> Result<()> {
+        let found = self.store().read(|tx| hosted_checkout::to_settle(tx, reference))?;
+        if found.asks_gateway
+            && let Some(gateway) = &self.inner.gateway
+        {
+            let request = look_up_of(&found, reference);
+            let state = state_of(gateway.call_for_notice(move |gateway| gateway.look_up(&request)))?;
+            self.settle(found.order, Some(reference), &state)?;
+        }
+        Ok(())
+    }
+}
+
+fn payment_of(notice: &GatewayNotice) -> Option<PaymentLookUp> {
+    let mut payment = PaymentLookUp::new(notice.payment_reference.as_ref()?);
+    payment.account.clone_from(&notice.account);
+    Some(payment)
+}
+
+/// The gateway's answer to a question about a notice. `None` if it refuses to answer: it would do so each time.
+fn answer_about<T>(notice: &GatewayNotice, answer: Result<T, GatewayError>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(GatewayError::Refused(problem)) => {
+            tracing::warn!(
+                target: "ticketing::payment",
+                notice = notice.id,
+                problem,
+                "a notice could not be processed, because the payment gateway refuses to say more about the payment"
+            );
+            Ok(None)
+        }
+        Err(failure) => Err(Error::NoticeRefused(NoticeError::Unavailable(failure.to_string()))),
+    }
+}
+
+fn look_up_of(found: &ToSettle, reference: &str) -> LookUp {
+    LookUp::new(found.order.id, reference).organization(found.order.organization).event(found.event)
+}
+
+fn state_of(answer: Result<CheckoutState, GatewayError>) -> Result<CheckoutState> {
+    match answer {
+        Ok(state) => Ok(state),
+        Err(GatewayError::Refused(_) | GatewayError::NothingLeft(_)) => Ok(CheckoutState::Unknown),
+        Err(_) => Err(Error::Unavailable("the payment gateway does not answer")),
     }
 }

@@ -79,6 +79,7 @@ mod expired_holds;
 mod handler_thread;
 mod idempotency;
 mod in_flight;
+mod look_up_limit;
 mod maintenance_guard;
 mod maintenance_steps;
 mod notification_handlers;

@@ -20,7 +20,7 @@ impl TicketingService {
         }
         // The notice of the payment may still be on its way.
         if let Some((_, Some(reference))) = self.store().read_one(|tx| checkouts::find_by_order(tx, order.id))? {
-            self.settle_checkout(&reference)?;
+            self.settle_for_notice(&reference)?;
         }
         self.record_outside_refund(order, payment, refund)
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::background::Background;
 use super::clock_history::ClockHistory;
 use super::in_flight::InFlightKeys;
+use super::look_up_limit::LookUpLimit;
 use super::skipped_rows::SkippedRows;
 use super::webhook_settings::WebhookSettings;
 use super::write_quota::WriteQuota;
@@ -90,6 +91,8 @@ pub(super) struct Inner {
     /// When API keys were last used, until the next maintenance stores it.
     pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     pub(super) in_flight_keys: InFlightKeys,
+    /// The look-ups for pages to which customers come back.
+    pub(super) look_ups: LookUpLimit,
     pub(super) suspended: SuspendedOrganizations,
     /// Rows that the maintenance could not process.
     pub(super) skipped_rows: SkippedRows,

@@ -60,6 +60,7 @@ pub(crate) mod outbox_backlog;
 mod outbox_rows;
 mod page_ids;
 mod pages;
+pub(crate) mod payment_references;
 pub(crate) mod refund_checks;
 pub(crate) mod refunds;
 pub(crate) mod refused_refunds;

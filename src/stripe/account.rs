@@ -55,6 +55,11 @@ impl Accounts {
         Self(Some(Arc::new(account_for)))
     }
 
+    /// Whether organizations may have accounts of their own.
+    pub(super) fn are_set(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The account of an organization; `None` for the account that owns the secret key.
     pub(super) fn of(&self, organization: OrganizationId) -> Option<ConnectedAccount> {
         self.0.as_ref().and_then(|account_for| account_for(organization))

@@ -112,6 +112,17 @@ impl Failure {
             Self::NotSent(_) | Self::NoAnswer(_) | Self::Unexpected(_) => false,
         }
     }
+
+    /// What the failure means for a notice that waits for the answer. An answer about the request or the key will be the
+    /// same when Stripe sends the notice again: for days, after which it would send no more notices at all.
+    pub(super) fn about_a_notice(self) -> GatewayError {
+        match &self {
+            Self::Answer(answer) if answer.status < 500 && answer.status != 429 => {
+                GatewayError::Refused(self.to_string())
+            }
+            _ => self.into(),
+        }
+    }
 }
 
 impl From<Failure> for GatewayError {
@@ -222,6 +233,16 @@ mod tests {
         }
         let error = GatewayError::from(Failure::NotSent("the connection was refused".to_owned()));
         assert!(matches!(error, GatewayError::NotExecuted(_)));
+    }
+
+    #[test]
+    fn a_notice_waits_only_for_failures_that_pass() {
+        for (status, waits) in [(400, false), (401, false), (403, false), (404, false), (429, true), (500, true)] {
+            let error = Failure::Answer(answer(status, &json!({}))).about_a_notice();
+            assert_eq!(!matches!(error, GatewayError::Refused(_)), waits, "{status}: {error}");
+        }
+        let error = Failure::NoAnswer("timed out".to_owned()).about_a_notice();
+        assert!(matches!(error, GatewayError::Unavailable(_)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::account::Accounts;
 use super::amounts;
 use super::client::{Call, Client};
+use super::event_mode::EventMode;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
 use super::session::{self, is_session_id};
@@ -26,13 +27,15 @@ const OTHER_MODE: &str = "the session is one of live mode and the secret key one
 pub struct StripeGateway {
     pub(super) client: Client,
     livemode: Option<bool>,
+    /// The mode of the events that are read.
+    events: EventMode,
     secrets: Vec<Secret>,
-    accounts: Accounts,
+    pub(super) accounts: Accounts,
 }
 
 impl StripeGateway {
     pub(super) fn new(client: Client, livemode: Option<bool>, secrets: Vec<Secret>, accounts: Accounts) -> Self {
-        Self { client, livemode, secrets, accounts }
+        Self { client, livemode, events: EventMode::new(livemode), secrets, accounts }
     }
 
     /// Whether the secret key is one of live mode, with which customers pay real money. `None` if the beginning of the key
@@ -194,13 +197,24 @@ impl PaymentGateway for StripeGateway {
         if !signature::is_valid(header, body, &self.secrets, now) {
             return Err(NoticeError::InvalidSignature);
         }
-        notices::read(&self.client, body)
+        notices::read(body, &self.events)
+    }
+
+    fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+        let mut form = Form::default();
+        form.add("payment_intent", &payment.payment_reference);
+        form.add("limit", 1);
+        let call = Call { path: "checkout/sessions", form, account: payment.account.as_deref(), ..Call::default() };
+        let list = self.client.get(&call).map_err(Failure::about_a_notice)?.body;
+        let session = list.pointer("/data/0/id").and_then(serde_json::Value::as_str);
+        Ok(session.filter(|id| is_session_id(id)).map(str::to_owned))
     }
 
     fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
-        let account = payment.organization_id.and_then(|organization| self.account_id(organization));
-        let listed = refunds::of_payment(&self.client, account.as_deref(), &payment.payment_reference)?;
-        refunds::reports(&listed).map_err(GatewayError::Refused)
+        let of_organization = || payment.organization_id.and_then(|organization| self.account_id(organization));
+        let account = payment.account.clone().or_else(of_organization);
+        let listed = refunds::of_payment(&self.client, account.as_deref(), &payment.payment_reference);
+        refunds::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
     }
 }
 

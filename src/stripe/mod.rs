@@ -25,19 +25,24 @@
 //!   read, with each of the [secrets](StripeGatewayBuilder::webhook_secret). Set up an endpoint at Stripe with these
 //!   types of events; [`StripeGateway::check_setup`] tells which ones are missing:
 //!   `checkout.session.completed`, `checkout.session.expired`, `checkout.session.async_payment_succeeded`,
-//!   `checkout.session.async_payment_failed`, `charge.refunded`, `refund.failed`, `charge.dispute.created` and
-//!   `charge.dispute.closed`.
+//!   `checkout.session.async_payment_failed`, `charge.refunded`, `refund.failed`, `refund.updated`,
+//!   `charge.dispute.created`, `charge.dispute.updated` and `charge.dispute.closed`. The account may be shared with other
+//!   programs: their events, and those of the other mode than that of the key, are answered and ignored.
 //! - **Return.** Stripe sends the customer back to `/checkout/return/…` of the server. That page looks the session up,
 //!   and sends the customer on to the order's own pages.
 //! - **Refunds.** They are made with idempotency keys. Before it tries again, the gateway looks whether Stripe has made
 //!   the refund already. Only refusals about the payment or the amount are final: others may be about the key, and the
 //!   refund stays due, for 7 days. Money that was refunded in the Dashboard, or that a bank has taken, is not owed again.
 //!   A refund may fail days later: Stripe is asked about each one again while it is pending.
+//! - **Disputes.** Inquiries count as disputes. One with the status `prevented` is decided before the bank has opened it: if
+//!   Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which refunds
+//!   the payment, it is [lost](crate::payment::DisputeStatus::Lost).
 //! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment:
 //!   [`StripeGatewayBuilder::requests_per_second`].
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the
 //!   key complete nothing.
-//! - **Organizations.** Each may have an account of its own: [`StripeGatewayBuilder::account_for`].
+//! - **Organizations.** Each may have an account of its own: [`StripeGatewayBuilder::account_for`]. Their events need an
+//!   endpoint of their own at Stripe, for connected accounts. It may have the same URL: add the signing secrets of both.
 //!
 //! # Amounts
 //!
@@ -57,6 +62,7 @@ mod client;
 mod clock_check;
 mod disputes;
 mod email;
+mod event_mode;
 mod failure;
 mod form;
 mod gateway;

@@ -57,6 +57,18 @@ impl StripeRefund {
         })
     }
 
+    /// The refund for the service.
+    ///
+    /// # Errors
+    /// What is wrong, if its currency is not known.
+    pub(super) fn report(&self) -> Result<GatewayRefund, String> {
+        let amount = amounts::from_stripe(self.units, &self.currency);
+        let amount = amount.ok_or_else(|| "the currency of a refund is not known".to_owned())?;
+        let report = GatewayRefund::new(&self.id, amount, self.currency.to_ascii_uppercase());
+        let report = self.ours.into_iter().fold(report, GatewayRefund::refund);
+        Ok(report.state(self.state.clone()))
+    }
+
     fn is_accepted(&self) -> bool {
         !matches!(self.state, RefundState::Failed(_))
     }
@@ -102,14 +114,7 @@ pub(super) fn reports(refunds: &[StripeRefund]) -> Result<Vec<GatewayRefund>, St
         let others = refunds.iter().filter(|other| other.ours == refund.ours && other.units == refund.units);
         refund.ours.is_some() && !refund.is_accepted() && others.into_iter().any(StripeRefund::is_accepted)
     };
-    let report = |refund: &StripeRefund| {
-        let amount = amounts::from_stripe(refund.units, &refund.currency);
-        let amount = amount.ok_or_else(|| "the currency of a refund is not known".to_owned())?;
-        let report = GatewayRefund::new(&refund.id, amount, refund.currency.to_ascii_uppercase());
-        let report = refund.ours.into_iter().fold(report, GatewayRefund::refund);
-        Ok(report.state(refund.state.clone()))
-    };
-    refunds.iter().filter(|refund| !is_superseded(refund)).map(report).collect()
+    refunds.iter().filter(|refund| !is_superseded(refund)).map(StripeRefund::report).collect()
 }
 
 /// What Stripe has made of a refund so far.

@@ -16,6 +16,10 @@ const NOTICES: &str = "/gateway/notices";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StripeSetup {
+    /// Whether the key takes real payments. `None` if the key does not tell.
+    pub is_live: Option<bool>,
+    /// Whether organizations may have [accounts of their own](super::StripeGatewayBuilder::account_for).
+    pub has_accounts: bool,
     /// The endpoints at Stripe whose URL ends with `/gateway/notices`.
     pub endpoints: Vec<StripeEndpoint>,
 }
@@ -30,8 +34,34 @@ pub struct StripeEndpoint {
     pub is_enabled: bool,
     /// Whether it receives notices of real payments, and not of tests.
     pub is_live: bool,
+    /// Whether it receives the notices of connected accounts, and not those of the account of the key.
+    pub is_connect: bool,
     /// The types of events that the gateway needs and the endpoint does not receive.
     pub missing_event_types: Vec<&'static str>,
+}
+
+impl StripeSetup {
+    /// What is wrong with the endpoints, as a sentence without a full stop. `None` if one is enabled that receives all
+    /// notices. If organizations have accounts of their own, it must be one for connected accounts.
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
+        let mut endpoints =
+            self.endpoints.iter().filter(|endpoint| endpoint.is_connect == self.has_accounts).peekable();
+        if self.endpoints.is_empty() {
+            return Some("no endpoint at Stripe has a URL that ends with /gateway/notices");
+        }
+        if endpoints.peek().is_none() {
+            return Some(if self.has_accounts {
+                "no endpoint at Stripe receives the events of connected accounts, which organizations have"
+            } else {
+                "no endpoint at Stripe receives the events of the account of the key, only those of connected accounts"
+            });
+        }
+        if endpoints.any(|endpoint| endpoint.is_enabled && endpoint.missing_event_types.is_empty()) {
+            return None;
+        }
+        Some("no endpoint at Stripe that is enabled receives all notices")
+    }
 }
 
 impl StripeGateway {
@@ -52,7 +82,11 @@ impl StripeGateway {
         let list = list.get("data").and_then(Value::as_array);
         let list = list.ok_or_else(|| Failure::Unexpected("it is not a list of endpoints".to_owned()))?;
         let endpoints = list.iter().filter_map(endpoint).filter(|endpoint| endpoint.url.ends_with(NOTICES));
-        Ok(StripeSetup { endpoints: endpoints.collect() })
+        Ok(StripeSetup {
+            is_live: self.livemode(),
+            has_accounts: self.accounts.are_set(),
+            endpoints: endpoints.collect(),
+        })
     }
 }
 
@@ -63,6 +97,7 @@ fn endpoint(endpoint: &Value) -> Option<StripeEndpoint> {
         url: endpoint.get("url")?.as_str()?.to_owned(),
         is_enabled: endpoint.get("status").is_some_and(|status| status == "enabled"),
         is_live: endpoint.get("livemode")?.as_bool()?,
+        is_connect: endpoint.get("application").is_some_and(|application| !application.is_null()),
         missing_event_types: EVENT_TYPES.into_iter().filter(|kind| !receives(kind)).collect(),
     })
 }

@@ -14,6 +14,9 @@ use crate::common::*;
 /// The hold of the orders of the fixture.
 const HOLD: Duration = Duration::from_mins(30);
 
+/// After what time a checkout may be looked up for a page again.
+const PAUSE: Duration = Duration::from_secs(4);
+
 fn status(fixture: &Fixture, order: &Order) -> CheckoutStatus {
     fixture.service.get_checkout(&fixture.caller, order.id).expect("a checkout").status
 }
@@ -288,7 +291,9 @@ fn a_payment_of_another_amount_completes_nothing_and_is_refunded_once() {
                 settled.order.payment_gateway,
                 fixture.service.get_order(&fixture.caller, order.id).expect("it").payment_gateway
             );
+            fixture.clock.advance(PAUSE);
         }
+        assert_eq!(fixture.gateway.looked_up().len(), 3);
         assert!(fixture.gateway.refunds().is_empty(), "the customer does not wait for the refund");
         run(&fixture);
         let refunds = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("refunds").data;
@@ -336,14 +341,41 @@ fn a_second_payment_of_an_order_is_refunded_and_the_first_one_kept() {
 }
 
 #[test]
+fn a_checkout_is_looked_up_for_a_page_once_in_four_seconds_and_ten_are_in_a_second() {
+    let (fixture, _) = fixture();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let orders: Vec<_> = (0..50).map(|_| fixture.order(&ticket_type, 1)).collect();
+    let settle = |order: &Order| fixture.service.settle_checkout(&format!("pay-{}", order.id)).expect("settled");
+    for _ in 0..3 {
+        let before = fixture.gateway.looked_up().len();
+        for _ in 0..20 {
+            settle(&orders[0]);
+        }
+        assert_eq!(fixture.gateway.looked_up().len(), before + 1);
+        assert_eq!(settle(&orders[0]).state, CheckoutState::Unknown, "it is not asked");
+        orders.iter().for_each(|order| drop(settle(order)));
+        assert_eq!(fixture.gateway.looked_up().len(), before + 40);
+        fixture.clock.advance(PAUSE);
+    }
+    // What is stored is told at any time.
+    settle(&orders[1]);
+    let notice = Notice::paid(&orders[1], orders[1].total, "pi_1");
+    fixture.gateway.know(&notice);
+    notice.send(&fixture.service).expect("received");
+    assert_eq!(settle(&orders[1]).order.status, OrderStatus::Completed);
+}
+
+#[test]
 fn a_settled_checkout_says_where_the_customer_goes() {
     let (fixture, ticket_type) = fixture();
     let order = fixture.order(&ticket_type, 1);
     let reference = format!("pay-{}", order.id);
     let settle = || fixture.service.settle_checkout(&reference).expect("settled");
     assert_eq!(settle().outcome.map(|outcome| outcome.as_str()), Some("cancel"));
+    fixture.clock.advance(PAUSE);
     fixture.gateway.set_state(Some(CheckoutState::Processing));
     assert_eq!(settle().outcome, None);
+    fixture.clock.advance(PAUSE);
     fixture.gateway.set_state(Some(paid(&order, "pi_1")));
     assert_eq!(settle().outcome.map(|outcome| outcome.as_str()), Some("success"));
     let asked = fixture.gateway.looked_up().len();

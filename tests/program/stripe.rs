@@ -85,10 +85,13 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
     let missing = [
         "charge.dispute.closed",
         "charge.dispute.created",
+        "charge.dispute.updated",
         "checkout.session.async_payment_failed",
         "checkout.session.async_payment_succeeded",
+        "refund.updated",
     ];
-    let expected = json!({"endpoints": [{"url": url, "enabled": true, "live": false, "missingEventTypes": missing}]});
+    let endpoint = json!({"url": url, "enabled": true, "live": false, "connect": false, "missingEventTypes": missing});
+    let expected = json!({"mode": "test", "endpoints": [endpoint]});
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), expected);
 
     fake.set_endpoint(url);

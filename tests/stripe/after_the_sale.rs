@@ -101,3 +101,21 @@ fn notices_about_refunds_and_disputes_in_any_order_and_number_end_as_once() {
         assert_eq!(shop.fake.requests_to("POST", REFUNDS).len(), 0, "seed {seed}");
     }
 }
+
+#[test]
+fn a_refund_that_is_canceled_at_stripe_counts_as_failed() {
+    let shop = Shop::open();
+    shop.fake.delay_refunds();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    shop.cancel(&order);
+    shop.maintain();
+    shop.deliver_all();
+    assert_eq!(shop.refunds()[0].status, RefundStatus::Done);
+    shop.fake.cancel_refund(shop.fake.all("refund")[0]["id"].as_str().unwrap());
+    shop.deliver_all();
+    assert_eq!(shop.refunds()[0].status, RefundStatus::Refused);
+    assert_eq!(shop.fixture.payment_status(order.id), Some(PaymentStatus::Completed));
+    assert_eq!(shop.fake.get(&intent)["amount_received"], 2500);
+}

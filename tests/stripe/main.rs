@@ -14,6 +14,8 @@ mod crashes;
 mod currencies;
 mod fake;
 #[cfg(feature = "stripe")]
+mod foreign_notices;
+#[cfg(feature = "stripe")]
 mod gateway;
 #[cfg(feature = "stripe")]
 mod hanging;

@@ -8,7 +8,7 @@ use ticketing::id::{OrderId, RefundId};
 use ticketing::payment::{
     CheckoutItem, CheckoutRequest, CheckoutState, CloseCheckout, DisputeStatus, GatewayDispute, GatewayError,
     GatewayEvent, GatewayNotice, GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
-    RefundRequest, RefundState,
+    PaymentLookUp, RefundRequest, RefundState,
 };
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 use ticketing::{Amount, Error};
@@ -243,36 +243,40 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
     stripe.fake.take_notices();
     stripe.refund(&payment, HALF, 1).unwrap();
     let ours = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
-    let of_ours =
-        |state| GatewayEvent::Refund(GatewayRefund::new(&ours, HALF, "EUR").refund(refund_id(1)).state(state));
+    let of_ours = |state| GatewayRefund::new(&ours, HALF, "EUR").refund(refund_id(1)).state(state);
     let accepted = of_ours(RefundState::Succeeded);
+    let list = || stripe.gateway.list_refunds(&PaymentLookUp::new(&payment));
     let notices = stripe.read_all("charge.refunded");
     assert_eq!(notices.len(), 1);
-    assert_eq!(notices[0].event, accepted);
+    assert_eq!(notices[0].event, GatewayEvent::RefundsChanged { total: Some((HALF, "EUR".to_owned())) });
     assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
+    assert_eq!(list(), Ok(vec![accepted.clone()]));
 
     let outside = stripe.fake.refund_outside(&payment, Some(300));
-    let events: Vec<_> = stripe.read_all("charge.refunded").into_iter().map(|notice| notice.event).collect();
+    let notices = stripe.read_all("charge.refunded");
+    let total = Some((Amount::cents(1550), "EUR".to_owned()));
+    assert_eq!(notices[0].event, GatewayEvent::RefundsChanged { total });
     let reference = outside["id"].as_str().unwrap();
-    let of_dashboard = GatewayEvent::Refund(GatewayRefund::new(reference, Amount::cents(300), "EUR"));
-    assert_eq!(events.len(), 2);
-    assert!(events.contains(&of_dashboard) && events.contains(&accepted), "{events:?}");
+    let of_dashboard = GatewayRefund::new(reference, Amount::cents(300), "EUR");
+    let listed = list().unwrap();
+    assert_eq!(listed.len(), 2);
+    assert!(listed.contains(&of_dashboard) && listed.contains(&accepted), "{listed:?}");
 
     stripe.fake.fail_refund(&ours);
     let late = stripe.fake.take_notices();
     let late = late.iter().find(|notice| notice.kind == "refund.failed").unwrap();
     let failed = of_ours(RefundState::Failed("expired_or_canceled_card".to_owned()));
-    assert!(stripe.read(late).iter().any(|notice| notice.event == failed));
+    assert_eq!(stripe.read(late)[0].event, GatewayEvent::RefundsChanged { total: None });
+    assert!(list().unwrap().contains(&failed));
     // The second attempt was accepted before the notice about the first one arrived.
     stripe.refund(&payment, HALF, 2).unwrap();
-    let events: Vec<_> = stripe.read(late).into_iter().map(|notice| notice.event).collect();
-    assert!(!events.contains(&failed), "{events:?}");
-    let [GatewayEvent::Refund(again), GatewayEvent::Refund(other)] = &events[..] else { panic!("{events:?}") };
+    let listed = list().unwrap();
+    assert!(!listed.contains(&failed), "{listed:?}");
+    let [again, other] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((again.refund_id, &again.state, other.refund_id), (Some(refund_id(1)), &RefundState::Succeeded, None));
 
     stripe.fake.fail("GET", REFUNDS, Fault::ServerError, 1);
-    let unavailable = stripe.read_with(&stripe.fake.sign(late), &late.body);
-    assert!(matches!(unavailable, Err(NoticeError::Unavailable(_))), "{unavailable:?}");
+    assert!(matches!(list(), Err(GatewayError::Unavailable(_))));
 }
 
 #[test]
@@ -284,9 +288,10 @@ fn a_dispute_is_reported_when_it_opens_and_closes() {
         |status| GatewayEvent::Dispute(GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status));
     let notices = stripe.read_all("charge.dispute.created");
     assert_eq!(notices[0].event, dispute(DisputeStatus::Open));
-    // The order is found by the session: a dispute has no metadata.
-    assert_eq!(notices[0].checkout_reference.as_deref(), Some(session.as_str()));
+    // A dispute has no metadata, but its payment has a session.
     assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
+    assert_eq!(stripe.gateway.find_checkout(&PaymentLookUp::new(&payment)), Ok(Some(session)));
+    assert_eq!(stripe.gateway.find_checkout(&PaymentLookUp::new("pi_of_another_program")), Ok(None));
     stripe.fake.close_dispute(&id, false);
     assert_eq!(stripe.read_all("charge.dispute.closed")[0].event, dispute(DisputeStatus::Lost));
 }
@@ -320,11 +325,6 @@ fn only_signed_notices_are_read() {
         "null".to_owned(),
         r#"{"id":"evt_1"}"#.to_owned(),
         r#"{"id":"e\nvt","type":"a","data":{"object":{}}}"#.to_owned(),
-        session(r#"{"mode":"payment","id":"pi_1","status":"open"}"#),
-        session(r#"{"mode":"payment","id":"cs_1","status":5}"#),
-        session(
-            r#"{"mode":"payment","id":"cs_1","status":"complete","payment_status":"paid","payment_intent":"pi_1"}"#,
-        ),
         session(&deep),
         deep,
     ] {
@@ -336,9 +336,17 @@ fn only_signed_notices_are_read() {
         r#"{"id":"evt_1","type":"customer.created","data":{"object":{}}}"#.to_owned(),
         session(r#"{"mode":"subscription","id":"cs_1","status":"complete","payment_status":"paid"}"#),
         r#"{"id":"evt_1","type":"charge.refunded","data":{"object":{"payment_intent":null}}}"#.to_owned(),
-        r#"{"id":"evt_1","type":"charge.refunded","data":{"object":{"payment_intent":"pi_other"}}}"#.to_owned(),
+        session(r#"{"mode":"payment","id":"pi_1","status":"open"}"#),
     ] {
         assert_eq!(signed(body), Ok(Vec::new()));
+    }
+    // They are an error only if the service knows the session.
+    for object in [
+        r#"{"mode":"payment","id":"cs_1","status":5}"#,
+        r#"{"mode":"payment","id":"cs_1","status":"complete","payment_status":"paid","payment_intent":"pi_1"}"#,
+    ] {
+        let notices = signed(session(object)).unwrap();
+        assert!(matches!(notices[0].event, GatewayEvent::Unreadable(_)), "{notices:?}");
     }
 }
 
@@ -368,10 +376,16 @@ fn an_organization_may_have_an_account_of_its_own() {
         let headers: NoticeHeaders = [("Stripe-Signature", stripe.fake.sign(&notice))].into_iter().collect();
         for read in gateway.read_notice(&headers, notice.body.as_bytes(), stripe.clock.now()).unwrap() {
             assert_eq!(read.order_id, None);
-            assert_eq!(read.checkout_reference.as_deref(), Some(session.as_str()));
+            assert_eq!(read.account.as_deref(), Some("acct_1"));
             assert_eq!(read.payment_reference.as_deref(), Some(payment.as_str()));
+            let of_session = notice.kind.starts_with("checkout.session").then_some(session.as_str());
+            assert_eq!(read.checkout_reference.as_deref(), of_session);
         }
     }
+    let of_account = PaymentLookUp::new(&payment).account("acct_1".to_owned());
+    assert_eq!(gateway.find_checkout(&of_account), Ok(Some(session)));
+    assert_eq!(gateway.list_refunds(&of_account).unwrap()[0].refund_id, Some(refund_id(1)));
+    assert_eq!(gateway.find_checkout(&PaymentLookUp::new(&payment)), Ok(None), "the other account does not have it");
 }
 
 #[test]
@@ -385,12 +399,34 @@ fn the_setup_tells_which_types_of_events_an_endpoint_lacks() {
     stripe.fake.set_endpoint_with("http://127.0.0.1:1/gateway/notices", &[WEBHOOK_SECRET], &some);
     let missing = &stripe.gateway.check_setup().unwrap().endpoints[0].missing_event_types;
     let expected = [
+        "charge.dispute.updated",
         "checkout.session.async_payment_failed",
         "checkout.session.async_payment_succeeded",
         "checkout.session.expired",
         "refund.failed",
+        "refund.updated",
     ];
     assert_eq!(missing[..], expected);
+}
+
+#[test]
+fn accounts_of_organizations_need_an_endpoint_for_connected_accounts() {
+    let stripe = Stripe::start();
+    let with_accounts = StripeGateway::builder(stripe.fake.secret_key())
+        .api_base(stripe.fake.url())
+        .account_for(|_| Some(ConnectedAccount::new("acct_1")))
+        .build()
+        .unwrap();
+    let problem = |gateway: &StripeGateway| gateway.check_setup().unwrap().problem();
+    stripe.fake.set_endpoint("http://127.0.0.1:1/gateway/notices");
+    assert_eq!(problem(&stripe.gateway), None);
+    assert!(problem(&with_accounts).unwrap().contains("connected accounts"));
+    stripe.fake.listen_to_connected_accounts();
+    assert!(problem(&stripe.gateway).unwrap().contains("account of the key"));
+    assert_eq!(problem(&with_accounts), None);
+    let setup = with_accounts.check_setup().unwrap();
+    assert!(setup.has_accounts && setup.endpoints[0].is_connect);
+    assert_eq!(setup.is_live, Some(false));
 }
 
 #[test]

@@ -238,6 +238,7 @@ fn webhook_endpoints(state: &State, params: &Reader<'_>) -> Answered {
         json!({
             "id": "we_1Mr5jULkdIwHu7ix1ibLTM0x", "object": "webhook_endpoint", "api_version": null,
             "enabled_events": endpoint.enabled_events, "status": "enabled", "url": endpoint.url, "livemode": false,
+            "application": endpoint.is_connect.then_some("ca_1NR6E9XB00000"),
         })
     });
     Ok(json!({ "object": "list", "data": data.collect::<Vec<_>>(), "has_more": false }))

@@ -17,6 +17,8 @@ pub struct Endpoint {
     pub secrets: Vec<String>,
     /// The types of events that are delivered. `*` means all.
     pub enabled_events: Vec<String>,
+    /// Whether it is for the events of connected accounts.
+    pub is_connect: bool,
 }
 
 impl Endpoint {

@@ -124,8 +124,13 @@ impl FakeStripe {
     /// Sets the endpoint, its signing secrets and the types of events that it wants.
     pub fn set_endpoint_with(&self, url: &str, secrets: &[&str], enabled_events: &[&str]) {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let endpoint = Endpoint { url: url.to_owned(), secrets: texts(secrets), enabled_events: texts(enabled_events) };
-        self.shared.lock().endpoint = Some(endpoint);
+        let (url, secrets, enabled_events) = (url.to_owned(), texts(secrets), texts(enabled_events));
+        self.shared.lock().endpoint = Some(Endpoint { url, secrets, enabled_events, is_connect: false });
+    }
+
+    /// Makes the endpoint one for the events of connected accounts.
+    pub fn listen_to_connected_accounts(&self) {
+        self.shared.lock().endpoint.as_mut().expect("an endpoint").is_connect = true;
     }
 
     /// Accepts amounts below Stripe's minimum.
@@ -240,6 +245,11 @@ impl FakeStripe {
     /// A refund fails after it was accepted.
     pub fn fail_refund(&self, refund: &str) {
         self.act(|state| refunds::fail(state, refund, "expired_or_canceled_card"));
+    }
+
+    /// A refund that is pending is canceled.
+    pub fn cancel_refund(&self, refund: &str) {
+        self.act(|state| refunds::cancel(state, refund));
     }
 
     /// The cardholder disputes a payment. Returns the id of the dispute.

@@ -90,6 +90,17 @@ pub fn refund(state: &mut State, charge: &str, amount: Option<i64>, metadata: Va
     Ok(refund)
 }
 
+/// A refund is canceled before it is sent. There is no `refund.failed`: <https://docs.stripe.com/refunds>.
+pub fn cancel(state: &mut State, id: &str) {
+    let (charge, previous) = (state.text(id, "charge"), state.text(id, "status"));
+    state.change(id, &json!({ "status": "canceled" }));
+    let amount = state.number(id, "amount");
+    set_refunded(state, &charge, -amount);
+    for kind in ["refund.updated", "charge.refund.updated"] {
+        state.emit_change(kind, id, &json!({ "status": previous }));
+    }
+}
+
 /// A refund fails after it was accepted: the money is back on the account.
 pub fn fail(state: &mut State, id: &str, reason: &str) {
     let (charge, previous) = (state.text(id, "charge"), state.text(id, "status"));

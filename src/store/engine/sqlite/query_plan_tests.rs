@@ -10,8 +10,8 @@ use crate::store::{
     Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkout_attempts,
     checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations, event_lists, events,
     fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders, organization_usage,
-    organizations, outbox_backlog, refund_checks, refunds, refused_refunds, scans, subscribed_endpoints, summary,
-    ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
+    organizations, outbox_backlog, payment_references, refund_checks, refunds, refused_refunds, scans,
+    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -89,6 +89,9 @@ const STATEMENTS: &[Expected] = &[
     (event_cancellations::PENDING, &["orders_held_by_event"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (checkouts::BY_REPLACED_REFERENCE, &["replaced_checkouts_by_reference"]),
+    (payment_references::OF_ORDER, &["checkouts_by_payment"]),
+    (payment_references::OF_OTHER_PAYMENT, &["refunds_by_payment"]),
+    (payment_references::MADE, &["refunds_by_order"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::ALL, &["tickets_by_organization"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
