@@ -9,7 +9,7 @@ pub(crate) use calls::{CallLimits, GatewayCalls};
 pub use notice::{GatewayEvent, GatewayNotice, NoticeHeaders};
 pub use requests::{CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, PaymentLookUp, RefundRequest};
 pub use sandbox::SandboxGateway;
-pub(crate) use sandbox::sandbox_reference;
+pub(crate) use sandbox::{SandboxNotice, SandboxPayment, sandbox_reference};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,12 +1,19 @@
 //! A payment gateway for tests and demonstrations. It takes no money: on its checkout page, three buttons choose the
 //! outcome of the payment.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 use super::{
-    Checkout, CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, LookUp, PaymentGateway, RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice, GatewayPayment,
+    LookUp, NoticeError, NoticeHeaders, PaymentGateway, RefundRequest,
 };
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
+use crate::model::amount::Amount;
+use crate::model::secret::Secret;
+use crate::model::timestamp::Timestamp;
 
 const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -14,14 +21,46 @@ const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 /// API key.
 const TOKEN_LENGTH: usize = 32;
 
+/// The header with the signature of a notice: the HMAC-SHA256 of its body, in hexadecimal.
+const SIGNATURE_HEADER: &str = "Sandbox-Signature";
+
 /// A payment gateway that takes no money and accepts every refund.
 ///
 /// Its checkout links lead to the checkout page of the server (feature `server`), where a click chooses the outcome of
-/// the payment. Use [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway) to set it up: only then does the
-/// checkout page accept its tokens.
+/// the payment. The service hears of it as from any provider: by a signed notice, which
+/// [`receive_gateway_notice`](crate::TicketingService::receive_gateway_notice) verifies. Use
+/// [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway) to set it up: only then does the checkout page accept its
+/// tokens.
 #[derive(Debug)]
 pub struct SandboxGateway {
     environment: Environment,
+    /// Signs the notices. Drawn when the first one is signed or verified, and never stored: the sandbox does both in one
+    /// process.
+    secret: OnceLock<Secret>,
+}
+
+/// What a notice says.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct SandboxNotice {
+    /// The reference of the checkout.
+    pub(crate) checkout: String,
+    /// What was paid; `None` if the payment failed.
+    pub(crate) payment: Option<SandboxPayment>,
+}
+
+/// A payment on the checkout page.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct SandboxPayment {
+    /// The reference of the payment.
+    pub(crate) reference: String,
+    pub(crate) amount: Amount,
+    pub(crate) currency: String,
+}
+
+/// A signed notice, as a provider would send it.
+pub(crate) struct SignedNotice {
+    pub(crate) headers: NoticeHeaders,
+    pub(crate) body: Vec<u8>,
 }
 
 impl SandboxGateway {
@@ -29,7 +68,25 @@ impl SandboxGateway {
     #[must_use]
     pub fn new(entropy: Arc<dyn Entropy>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self { environment: Environment { clock, entropy } }
+        Self { environment: Environment { clock, entropy }, secret: OnceLock::new() }
+    }
+
+    /// Signs a notice.
+    pub(crate) fn signed(&self, notice: &SandboxNotice) -> Result<SignedNotice, serde_json::Error> {
+        let body = serde_json::to_vec(notice)?;
+        let signature = hex::encode(self.digest(&body).finalize().into_bytes());
+        Ok(SignedNotice { headers: [(SIGNATURE_HEADER, signature)].into_iter().collect(), body })
+    }
+
+    #[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
+    fn digest(&self, body: &[u8]) -> Hmac<Sha256> {
+        let secret = self.secret.get_or_init(|| {
+            // It is in no result, so a test needs no secret that is always the same.
+            let environment = Environment { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy) };
+            Secret::new(environment.random_text(TOKEN_ALPHABET, TOKEN_LENGTH))
+        });
+        let mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("a key of any length");
+        mac.chain_update(body)
     }
 }
 
@@ -59,10 +116,61 @@ impl PaymentGateway for SandboxGateway {
     fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
         Ok(())
     }
+
+    fn read_notice(
+        &self,
+        headers: &NoticeHeaders,
+        body: &[u8],
+        _: Timestamp,
+    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+        let signature = headers.get(SIGNATURE_HEADER).and_then(|signature| hex::decode(signature).ok());
+        let signature = signature.ok_or(NoticeError::InvalidSignature)?;
+        self.digest(body).verify_slice(&signature).map_err(|_| NoticeError::InvalidSignature)?;
+        let notice: SandboxNotice =
+            serde_json::from_slice(body).map_err(|error| NoticeError::Unreadable(error.to_string()))?;
+        let event = match notice.payment {
+            Some(SandboxPayment { reference, amount, currency }) => {
+                GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new(reference, amount, currency)))
+            }
+            None => GatewayEvent::PaymentFailed,
+        };
+        // Nobody may read a token in the log.
+        Ok(vec![GatewayNotice::new("sandbox", event).checkout_reference(notice.checkout)])
+    }
 }
 
 /// Returns the payment reference that belongs to a checkout token. The prefix keeps payments of other gateways, whose
 /// references may be guessable, out of reach of the checkout page.
 pub(crate) fn sandbox_reference(token: &str) -> String {
     format!("sandbox_{token}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_read_only_as_the_same_sandbox_signed_it() {
+        let sandbox = SandboxGateway::default();
+        let now = Timestamp::UNIX_EPOCH;
+        let payment =
+            SandboxPayment { reference: "p1".to_owned(), amount: Amount::cents(1250), currency: "EUR".to_owned() };
+        for payment in [Some(payment), None] {
+            let notice = SandboxNotice { checkout: "sandbox_1".to_owned(), payment };
+            let SignedNotice { headers, body } = sandbox.signed(&notice).expect("JSON");
+            let read = sandbox.read_notice(&headers, &body, now).expect("a notice");
+            assert_eq!(read[0].checkout_reference.as_deref(), Some("sandbox_1"));
+            let event = match notice.payment {
+                Some(_) => {
+                    GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("p1", Amount::cents(1250), "EUR")))
+                }
+                None => GatewayEvent::PaymentFailed,
+            };
+            assert_eq!(read[0].event, event);
+            let other = SandboxGateway::default().read_notice(&headers, &body, now);
+            assert_eq!(other, Err(NoticeError::InvalidSignature));
+            let changed = [&body[..], b" "].concat();
+            assert_eq!(sandbox.read_notice(&headers, &changed, now), Err(NoticeError::InvalidSignature));
+        }
+    }
 }

@@ -161,10 +161,10 @@ impl Builder {
         if let Some(options) = self.webhook_sender {
             background.keep_webhook_sender(webhooks.start_sender(&store, &environment, options)?);
         }
-        let sandbox = matches!(self.gateway, Gateway::Sandbox);
+        let mut sandbox = None;
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
             Gateway::None => None,
-            Gateway::Sandbox => Some(Arc::new(SandboxGateway::new(self.entropy))),
+            Gateway::Sandbox => Some(sandbox.insert(Arc::new(SandboxGateway::new(self.entropy))).clone()),
             Gateway::Custom(gateway) => Some(gateway),
         };
         let inner = Inner {

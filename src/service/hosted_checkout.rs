@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
-use crate::payment::sandbox_reference;
+use crate::payment::{SandboxGateway, SandboxNotice, SandboxPayment, sandbox_reference};
 use crate::sales::{hosted_checkout, order_lifecycle};
 
 /// # The checkout page of the sandbox
@@ -25,14 +25,14 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
-        let reference = self.payment_reference(token)?;
+        let reference = self.checkout_reference(token)?;
         self.store().read(|tx| hosted_checkout::page(tx, &reference))
     }
 
     /// Checks that there is a checkout with this token.
     #[cfg(feature = "http")]
     pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<()> {
-        let reference = self.payment_reference(token)?;
+        let reference = self.checkout_reference(token)?;
         self.store().read_one(|tx| hosted_checkout::find(tx, &reference)).map(drop)
     }
 
@@ -53,17 +53,20 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish_hosted_checkout(&self, token: &str, outcome: CheckoutOutcome) -> Result<CheckoutResult> {
-        let reference = self.payment_reference(token)?;
+        let sandbox = self.sandbox()?;
+        let reference = sandbox_reference(token);
         let order = self.store().read(|tx| hosted_checkout::find(tx, &reference))?;
         match outcome {
             CheckoutOutcome::Success => {
-                self.complete_payment(order.organization, order.id, Some(&reference), None).map(drop)?;
+                let page = self.store().read(|tx| hosted_checkout::page(tx, &reference))?;
+                let payment = SandboxPayment {
+                    reference: format!("sandbox_{}", order.id),
+                    amount: page.order.total,
+                    currency: page.currency,
+                };
+                self.notify(sandbox, &SandboxNotice { checkout: reference, payment: Some(payment) })?;
             }
-            CheckoutOutcome::Failure => {
-                self.store().write_for(order.organization, move |tx| {
-                    order_lifecycle::payment_failed(tx, order.organization, order.id, Some(&reference))
-                })?;
-            }
+            CheckoutOutcome::Failure => self.notify(sandbox, &SandboxNotice { checkout: reference, payment: None })?,
             CheckoutOutcome::Cancel => {
                 self.store().write_for(order.organization, move |tx| {
                     order_lifecycle::cancel_if_pending(tx, order.organization, order.id)
@@ -73,11 +76,19 @@ impl TicketingService {
         self.store_in_operation().read(|tx| hosted_checkout::result(tx, order, outcome))
     }
 
-    /// Returns the payment reference that belongs to a checkout token.
-    fn payment_reference(&self, token: &str) -> Result<String> {
-        if !self.inner.sandbox {
-            return Err(Error::NotFound(ResourceKind::Checkout));
-        }
-        Ok(sandbox_reference(token))
+    /// Lets the sandbox report what happened on its page, as a provider would.
+    fn notify(&self, sandbox: &SandboxGateway, notice: &SandboxNotice) -> Result<()> {
+        let signed = sandbox.signed(notice);
+        let signed = signed.map_err(|error| Error::Internal(error.to_string()))?;
+        self.receive_gateway_notice(&signed.headers, &signed.body).map(drop)
+    }
+
+    fn sandbox(&self) -> Result<&SandboxGateway> {
+        self.inner.sandbox.as_deref().ok_or(Error::NotFound(ResourceKind::Checkout))
+    }
+
+    /// Returns the reference of the checkout that belongs to a token.
+    fn checkout_reference(&self, token: &str) -> Result<String> {
+        self.sandbox().map(|_| sandbox_reference(token))
     }
 }

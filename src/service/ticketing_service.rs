@@ -19,7 +19,7 @@ use crate::model::caller::{Caller, Identity};
 use crate::model::id::ApiKeyId;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
-use crate::payment::GatewayCalls;
+use crate::payment::{GatewayCalls, SandboxGateway};
 use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
 use crate::store::{Store, Transaction, organizations};
@@ -80,8 +80,8 @@ pub(super) struct Inner {
     pub(super) store: Arc<Store>,
     pub(super) environment: Environment,
     pub(super) gateway: Option<GatewayCalls>,
-    /// Whether the gateway is the sandbox, whose hosted checkout needs no API key.
-    pub(super) sandbox: bool,
+    /// The sandbox, if it is the gateway: its hosted checkout needs no API key.
+    pub(super) sandbox: Option<Arc<SandboxGateway>>,
     pub(super) webhooks: WebhookSettings,
     pub(super) hold: HoldTerms,
     /// How long delivered notifications are kept.
