@@ -15,10 +15,11 @@ impl TicketingService {
     /// invariants, but no personal data. This method takes no caller: a program that can open the database may check
     /// it.
     ///
-    /// The check consists of steps. Each step reads a snapshot of the database while others write. The longest one checks
-    /// the tickets and their indexes. So the write-ahead log grows less than during a [backup](Self::backup). Up to
+    /// The check consists of steps. Each step reads a snapshot of the database while others write, so that the write-ahead
+    /// log grows less than during a [backup](Self::backup). The longest one compares the tickets with their orders. Up to
     /// four steps run at a time, each on its own thread. On two processors, a million tickets take about 25 seconds, and
-    /// a million stored notifications about as long. The time grows in proportion.
+    /// a million stored notifications about as long. The time grows in proportion. A check that finds something may take
+    /// several times as long.
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the database cannot be read at all.

@@ -352,8 +352,8 @@ fn all_names() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/check");
     let files = std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path());
     let texts: Vec<_> = files.map(|file| std::fs::read_to_string(file).expect("text")).collect();
-    let lines = texts.iter().flat_map(|text| text.lines());
-    lines.filter_map(|line| line.trim().strip_prefix("name: \"")?.strip_suffix("\",")).map(str::to_owned).collect()
+    let named = texts.iter().flat_map(|text| text.split(" name: \"").skip(1));
+    named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
 }
 
 #[test]
@@ -430,6 +430,78 @@ fn a_damaged_page_is_a_finding_and_the_check_continues() {
         let found = names(&report);
         assert!(found.contains(&"integrity") && found.contains(&"places-held"), "{table}: {found:?}");
     }
+}
+
+/// Runs a statement while SQLite does not know the index, which then keeps its entries as they were.
+fn execute_without_index(file: &Database, index: &str, sql: &str) {
+    file.run("PRAGMA writable_schema = ON");
+    file.run("CREATE TEMP TABLE hidden AS SELECT * FROM sqlite_schema");
+    assert_eq!(file.execute("DELETE FROM sqlite_schema WHERE name = ?1", [index]), 1);
+    file.run("PRAGMA writable_schema = RESET");
+    assert_eq!(file.execute(sql, []), 1, "{sql}");
+    file.run("PRAGMA writable_schema = ON");
+    file.execute("INSERT INTO sqlite_schema SELECT * FROM hidden WHERE name = ?1", [index]);
+    file.run("PRAGMA writable_schema = RESET");
+}
+
+#[test]
+fn an_index_whose_entries_are_not_those_of_its_rows_is_found() {
+    let (_folder, path) = history();
+    let set = "UPDATE orders SET reference = 'R-1' WHERE customer_name = 'paid'";
+    let unset = "UPDATE orders SET reference = NULL WHERE customer_name = 'paid'";
+    let no_change = "UPDATE orders SET reference = NULL WHERE customer_name = 'pending'";
+    for (index, before, without_index) in [
+        (
+            "orders_by_completion",
+            no_change,
+            "UPDATE orders SET completed_at = completed_at + 1 WHERE customer_name = 'paid'",
+        ),
+        // An entry is missing.
+        ("orders_by_reference", no_change, set),
+        // There is an entry that should not be there.
+        ("orders_by_reference", set, unset),
+    ] {
+        let report = found_after(&path, |file| {
+            assert_eq!(file.execute(before, []), 1);
+            execute_without_index(file, index, without_index);
+        });
+        assert_eq!(names(&report), ["integrity"], "{index}: {without_index}");
+        assert!(report.findings.iter().all(|finding| finding.sentence.contains(index)), "{report:#?}");
+    }
+}
+
+#[test]
+fn a_unique_index_with_the_same_key_twice_is_found() {
+    let (_folder, path) = history();
+    let report = found_after(&path, |file| {
+        file.run("PRAGMA writable_schema = ON");
+        let unique = "UPDATE sqlite_schema SET sql = REPLACE(sql, 'CREATE INDEX', 'CREATE UNIQUE INDEX')
+            WHERE name = 'tickets_by_organization'";
+        assert_eq!(file.execute(unique, []), 1);
+    });
+    assert_eq!(names(&report), ["integrity"]);
+    assert!(report.findings[0].sentence.contains("non-unique entry"), "{report:#?}");
+}
+
+#[test]
+fn an_index_whose_entries_are_not_in_order_is_found() {
+    let (_folder, path) = history();
+    let root: usize = Database::open(&path)
+        .value::<i64>("SELECT rootpage FROM sqlite_schema WHERE name = 'tickets_by_code'")
+        .try_into()
+        .expect("a page");
+    let report = found_after(&path, |copy| {
+        copy.run("PRAGMA wal_checkpoint(TRUNCATE)");
+        let damaged = path.with_file_name("damaged.db");
+        let mut bytes = std::fs::read(&damaged).expect("the copy");
+        let page = &mut bytes[(root - 1) * 4096..root * 4096];
+        // A leaf of an index. The two bytes for each cell, in the order of the cells, follow the header of eight bytes.
+        assert_eq!(page[0], 10);
+        page[8..12].rotate_left(2);
+        std::fs::write(&damaged, bytes).expect("written");
+    });
+    assert_eq!(names(&report), ["integrity"]);
+    assert!(report.findings.iter().any(|finding| finding.sentence.contains("tickets_by_code")), "{report:#?}");
 }
 
 #[test]

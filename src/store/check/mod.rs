@@ -3,8 +3,9 @@
 //! A check consists of [steps](steps). Each step reads its own snapshot. A change between two steps is no finding,
 //! because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
 //!
-//! - An [`Invariant`] is a rule whose violations SQL can find. There is a list for each area: `sales`, `summary`,
-//!   `orders`, `payments`, `checkouts`, `tickets`, `webhooks`.
+//! - An [`Invariant`] is a rule whose violations SQL can find, and a [`RowInvariant`](invariant::RowInvariant) one whose
+//!   violations an expression finds in a single row. There are lists for each area: `sales`, `summary`, `orders`,
+//!   `payments`, `checkouts`, `tickets`, `webhooks`.
 //! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
 //!   a slug.
 //! - Notifications are parsed one by one and compared with the orders and tickets that they report (`webhooks`).
@@ -80,7 +81,8 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::steps::{FOREIGN_KEYS, INTEGRITY, INVARIANTS};
+    use super::invariant::RowInvariants;
+    use super::steps::{FOREIGN_KEYS, INTEGRITY, INVARIANTS, ROWS};
     use super::{values, webhooks};
     use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
@@ -99,7 +101,12 @@ mod tests {
         )
         .unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
-        for sql in violations.chain(values::queries()) {
+        let mut queries: Vec<_> = violations.chain(values::queries()).map(str::to_owned).collect();
+        for rows in ROWS {
+            queries.push(rows.any_violation());
+            queries.extend(rows.all_rules().map(|rule| rows.violations(rule)));
+        }
+        for sql in queries {
             let ids =
                 store.read(|tx| tx.query_all(&format!("SELECT rows.id FROM ({sql}) rows"), &[], |row| row.get("id")));
             assert_eq!(ids, Ok(Vec::<i64>::new()), "{sql}");
@@ -109,8 +116,13 @@ mod tests {
     #[test]
     fn each_name_is_given_once_and_written_in_words_with_hyphens() {
         let names = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.name);
-        let names: Vec<_> =
-            names.chain(values::names()).chain(webhooks::names()).chain([INTEGRITY, FOREIGN_KEYS]).collect();
+        let of_rows = ROWS.iter().flat_map(RowInvariants::all_rules).map(|rule| rule.name);
+        let names: Vec<_> = names
+            .chain(of_rows)
+            .chain(values::names())
+            .chain(webhooks::names())
+            .chain([INTEGRITY, FOREIGN_KEYS])
+            .collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')));
     }

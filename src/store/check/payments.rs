@@ -1,37 +1,41 @@
 //! Invariants of payments and refunds.
 
-use super::invariant::Invariant;
+use super::invariant::{Invariant, RowInvariant};
 
-pub(super) const INVARIANTS: &[Invariant] = &[
-    Invariant {
+/// Rules about the payment of an order.
+pub(super) const ORDER_RULES: &[RowInvariant] = &[
+    RowInvariant {
         name: "payment-status",
-        table: "orders",
         sentence: "a payment must have a link and a known status, and its order must cost something",
-        violations: "SELECT id FROM orders WHERE (payment_link IS NULL) <> (payment_status IS NULL)
-            OR payment_status NOT IN ('WAITING', 'COMPLETED', 'FAILED', 'REFUNDED')
-            OR payment_status IS NOT NULL AND total = 0",
+        is_violated: "(o.payment_link IS NULL) <> (o.payment_status IS NULL)
+                OR o.payment_status NOT IN ('WAITING', 'COMPLETED', 'FAILED', 'REFUNDED')
+                OR o.payment_status IS NOT NULL AND o.total = 0",
     },
-    Invariant {
+    RowInvariant {
         name: "payment-of-pending",
-        table: "orders",
         sentence: "a PENDING order must not have a COMPLETED or REFUNDED payment",
-        violations: "SELECT id FROM orders WHERE status = 'PENDING' AND payment_status IN ('COMPLETED', 'REFUNDED')",
+        is_violated: "o.status = 'PENDING' AND o.payment_status IN ('COMPLETED', 'REFUNDED')",
     },
-    Invariant {
+    RowInvariant {
         name: "payment-completed-order",
-        table: "orders",
         sentence: "an order that was paid through the gateway must have a time of completion and a COMPLETED or REFUNDED payment",
-        violations: "SELECT id FROM orders WHERE paid_by_gateway = 1
-            AND (completed_at IS NULL OR payment_status IS NULL OR payment_status NOT IN ('COMPLETED', 'REFUNDED'))",
+        is_violated: "o.paid_by_gateway = 1 AND (o.completed_at IS NULL OR o.payment_status IS NULL
+                OR o.payment_status NOT IN ('COMPLETED', 'REFUNDED'))",
     },
-    Invariant {
+    RowInvariant {
         name: "payment-for-nothing",
-        table: "orders",
         sentence: "a payment through the gateway that did not complete its order must have a refund",
-        violations: "SELECT o.id FROM orders o
-            WHERE o.payment_status IN ('COMPLETED', 'REFUNDED') AND o.paid_by_gateway = 0
+        is_violated: "o.payment_status IN ('COMPLETED', 'REFUNDED') AND o.paid_by_gateway = 0
                 AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.source = 'LATE_PAYMENT')",
     },
+    RowInvariant {
+        name: "order-cancelled-at",
+        sentence: "only a CANCELLED order may have a time of cancellation",
+        is_violated: "o.cancelled_at IS NOT NULL AND o.status <> 'CANCELLED'",
+    },
+];
+
+pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "refund-amount",
         table: "refunds",
@@ -78,11 +82,5 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         sentence: "the organization and the event of a dispute must be those of its order",
         violations: "SELECT d.id FROM disputes d JOIN orders o ON o.id = d.order_id
             WHERE d.organization_id <> o.organization_id OR d.event_id <> o.event_id",
-    },
-    Invariant {
-        name: "order-cancelled-at",
-        table: "orders",
-        sentence: "only a CANCELLED order may have a time of cancellation",
-        violations: "SELECT id FROM orders WHERE cancelled_at IS NOT NULL AND status <> 'CANCELLED'",
     },
 ];

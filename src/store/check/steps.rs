@@ -1,7 +1,7 @@
 //! The steps of a check. Each reads one snapshot.
 
 use super::damage::report_damage;
-use super::invariant::Invariant;
+use super::invariant::{Invariant, RowInvariants};
 use super::values::{self, RowRule};
 use super::{checkouts, orders, payments, sales, summary, tickets, webhooks};
 use crate::error::Result;
@@ -9,15 +9,10 @@ use crate::model::check::{CheckReport, Finding};
 use crate::store::Transaction;
 use crate::store::engine::sqlite::{SnapshotReader, tables};
 
-pub(super) const INVARIANTS: &[&[Invariant]] = &[
-    sales::INVARIANTS,
-    summary::INVARIANTS,
-    orders::INVARIANTS,
-    payments::INVARIANTS,
-    checkouts::INVARIANTS,
-    tickets::INVARIANTS,
-    webhooks::INVARIANTS,
-];
+pub(super) const INVARIANTS: &[&[Invariant]] =
+    &[sales::INVARIANTS, summary::INVARIANTS, payments::INVARIANTS, checkouts::INVARIANTS, webhooks::INVARIANTS];
+
+pub(super) const ROWS: &[RowInvariants] = &[tickets::TICKETS, orders::ORDERS, orders::SUMS, orders::ITEMS];
 
 /// The names of the checks of the file itself.
 pub(super) const INTEGRITY: &str = "integrity";
@@ -25,12 +20,13 @@ pub(super) const FOREIGN_KEYS: &str = "foreign-keys";
 
 /// A step of a check.
 pub(super) enum Step {
-    /// The pages of the file, also those that belong to no table.
+    /// The pages of the file, also those that belong to no table, and the types and CHECK constraints of all columns.
     Pages,
-    /// A table and its indexes.
-    Table(String),
+    /// The indexes of a table.
+    Indexes(String),
     /// The foreign keys of a table.
     References(String),
+    Rows(&'static RowInvariants),
     Invariant(&'static Invariant),
     Rule(&'static RowRule),
     /// The bodies of notifications.
@@ -43,14 +39,15 @@ pub(super) fn file_steps(reader: &SnapshotReader) -> Vec<Step> {
     let mut names = reader.read(tables).unwrap_or_default();
     names.sort_by_key(|table| !matches!(table.as_str(), "tickets" | "orders" | "order_items" | "webhook_outbox"));
     let references: Vec<_> = names.iter().cloned().map(Step::References).collect();
-    let tables = names.into_iter().map(Step::Table);
-    std::iter::once(Step::Pages).chain(tables).chain(references).collect()
+    let indexes = names.into_iter().map(Step::Indexes);
+    std::iter::once(Step::Pages).chain(indexes).chain(references).collect()
 }
 
 /// The steps that check the data in the current schema.
 pub(super) fn data_steps() -> Vec<Step> {
+    let rows = ROWS.iter().map(Step::Rows);
     let invariants = INVARIANTS.iter().copied().flatten().map(Step::Invariant);
-    invariants.chain(values::RULES.iter().map(Step::Rule)).chain([Step::Notifications]).collect()
+    rows.chain(invariants).chain(values::RULES.iter().map(Step::Rule)).chain([Step::Notifications]).collect()
 }
 
 impl Step {
@@ -62,11 +59,12 @@ impl Step {
                 let checked = tx.check_pages(CheckReport::LISTED, |problem| report.add(damaged(problem)));
                 report_damage(checked, |problem| report.add(damaged(problem)))?;
             }
-            Self::Table(table) => {
-                let checked = tx.check_table(table, |problem| report.add(damaged(problem)));
+            Self::Indexes(table) => {
+                let checked = tx.check_indexes(table, |problem| report.add(damaged(problem)));
                 report_damage(checked, |problem| report.add(damaged(problem)))?;
             }
             Self::References(table) => check_references(tx, table, &mut report)?,
+            Self::Rows(invariants) => check_rows(tx, invariants, &mut report)?,
             Self::Invariant(invariant) => check_invariant(tx, invariant, &mut report)?,
             Self::Rule(rule) => values::check_rule(tx, rule, &mut report)?,
             Self::Notifications => webhooks::check(tx, &mut report)?,
@@ -89,12 +87,35 @@ fn check_references(tx: &Transaction<'_>, table: &str, report: &mut CheckReport)
     report_damage(checked, |problem| report.add(damaged(problem)))
 }
 
+/// Checks rules about the rows of one table.
+fn check_rows(tx: &Transaction<'_>, invariants: &RowInvariants, report: &mut CheckReport) -> Result<()> {
+    // Mostly, no row breaks any rule. If one does, or cannot be read, each rule is checked by itself.
+    if tx.exists(&invariants.any_violation(), &[]) == Ok(false) {
+        return Ok(());
+    }
+    for rule in invariants.all_rules() {
+        check_query(tx, rule.name, invariants.table, rule.sentence, &invariants.violations(rule), report)?;
+    }
+    Ok(())
+}
+
 fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
-    let finding =
-        |row, sentence| Finding { invariant: invariant.name.into(), table: invariant.table.to_owned(), row, sentence };
-    let checked = tx.query_each(invariant.violations, &[], |row| {
+    check_query(tx, invariant.name, invariant.table, invariant.sentence, invariant.violations, report)
+}
+
+/// Reports each row that a query returns.
+fn check_query(
+    tx: &Transaction<'_>,
+    name: &str,
+    table: &str,
+    sentence: &str,
+    violations: &str,
+    report: &mut CheckReport,
+) -> Result<()> {
+    let finding = |row, sentence| Finding { invariant: name.into(), table: table.to_owned(), row, sentence };
+    let checked = tx.query_each(violations, &[], |row| {
         let key = row.get("id").ok().map(|key: i64| key.to_string());
-        report.add(finding(key, invariant.sentence.to_owned()));
+        report.add(finding(key, sentence.to_owned()));
         Ok(())
     });
     report_damage(checked, |problem| report.add(finding(None, problem)))

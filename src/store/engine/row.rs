@@ -131,6 +131,11 @@ impl<'r> Row<'r> {
         Ok(self.value(index) == Value::Null)
     }
 
+    /// The value of a column by its position, for a query that was built from the schema.
+    pub(super) fn value_at(&self, index: usize) -> Value<'_> {
+        self.raw.value(index)
+    }
+
     /// The length of all texts that were read, in bytes.
     pub(crate) fn text_bytes_read(&self) -> usize {
         self.text_bytes_read.get()

@@ -1,5 +1,6 @@
 //! SQLite's own checks of a database file, and a write that changes nothing.
 
+use super::index_check::{Compared, quoted};
 use crate::error::Result;
 use crate::store::engine::transaction::Transaction;
 
@@ -16,6 +17,24 @@ impl Transaction<'_> {
     /// `report`.
     pub(crate) fn check_pages(&self, limit: u64, report: impl FnMut(String)) -> Result<()> {
         self.check_with(&format!("PRAGMA quick_check({limit})"), "quick_check", report)
+    }
+
+    /// Checks that the indexes of a table have the entries of its rows. Passes the first 100 problems to `report`.
+    pub(crate) fn check_indexes(&self, table: &str, mut report: impl FnMut(String)) -> Result<()> {
+        let compared = self.compare_indexes(table);
+        if compared == Ok(Compared::Equal) {
+            return Ok(());
+        }
+        let mut is_explained = false;
+        self.check_table(table, |problem| {
+            is_explained = true;
+            report(problem);
+        })?;
+        // SQLite does not look for entries of a partial index that should not be there.
+        if let (false, Ok(Compared::Different(index))) = (is_explained, compared) {
+            report(format!("the entries of index {index} are not those of its rows"));
+        }
+        Ok(())
     }
 
     /// Checks a table: its pages, its indexes, and the types and CHECK constraints of its columns. Passes the first 100
@@ -36,6 +55,9 @@ impl Transaction<'_> {
 
     /// Passes each broken foreign key of a table to `report`.
     pub(crate) fn check_references(&self, table: &str, mut report: impl FnMut(BrokenReference)) -> Result<()> {
+        if self.references_exist(table) == Ok(true) {
+            return Ok(());
+        }
         self.query_each(&format!("PRAGMA foreign_key_check({})", quoted(table)), &[], |row| {
             let table = row.get("table")?;
             let row_id = row.get("rowid")?;
@@ -44,17 +66,40 @@ impl Transaction<'_> {
             Ok(())
         })
     }
+
+    /// Whether every foreign key of a table is known to refer to a row. Looks up each value once, in the order of an
+    /// index if there is one, which is faster than `PRAGMA foreign_key_check`.
+    fn references_exist(&self, table: &str) -> Result<bool> {
+        let sql = format!("PRAGMA foreign_key_list({})", quoted(table));
+        let columns = self.query_all(&sql, &[], |row| {
+            let position: i64 = row.get("seq")?;
+            let referenced: String = row.get("table")?;
+            let column: String = row.get("from")?;
+            let key: Option<String> = row.get("to")?;
+            Ok((position, referenced, column, key))
+        })?;
+        for (position, referenced, column, key) in columns {
+            let (0, Some(key)) = (position, key) else { return Ok(false) };
+            let missing = format!(
+                "SELECT 1 FROM (SELECT DISTINCT {column} AS value FROM {table} WHERE {column} IS NOT NULL) AS used
+                    WHERE NOT EXISTS (SELECT 1 FROM {referenced} AS referenced WHERE referenced.{key} = used.value)",
+                column = quoted(&column),
+                table = quoted(table),
+                referenced = quoted(&referenced),
+                key = quoted(&key),
+            );
+            if self.exists(&missing, &[])? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// The names of all tables.
 pub(in crate::store) fn tables(tx: &Transaction<'_>) -> Result<Vec<String>> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     tx.query_all(sql, &[], |row| row.get("name"))
-}
-
-/// A name as an SQL identifier.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Writes the first page of the file as it is, to find out whether the disk accepts writes.

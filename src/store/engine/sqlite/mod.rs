@@ -8,6 +8,7 @@ mod copy;
 mod database;
 mod errors;
 mod file_state;
+mod index_check;
 mod inspection;
 mod integrity;
 mod location;
