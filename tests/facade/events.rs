@@ -1,8 +1,9 @@
 //! Events: status transitions by request and by the system, defaults, revisions, settings and deletion.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ticketing::Amount;
+use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::event::{
     CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
@@ -14,6 +15,7 @@ use ticketing::order::OrderStatus;
 use ticketing::organization::CreateOrganization;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
+use ticketing::{Amount, Timestamp};
 
 use crate::common::*;
 
@@ -515,21 +517,27 @@ fn settings_change_only_the_fields_that_are_set() {
     assert_eq!(updated, expected);
 }
 
-#[test]
-fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile() {
-    let fixture = Fixture::new();
+/// Creates an event with 2,500 discounts, which are deleted in three batches.
+fn event_with_many_discounts(fixture: &Fixture) -> Event {
     let event = fixture.event();
     fixture.ticket_type(&event, 1250, 10);
     fixture.discount(percent_off(&event, "ONE", 10));
-    let database = fixture.database();
-    database.run(
+    fixture.database().run(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499)
         INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,
             valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at)
         SELECT d.id + n.i, organization_id, event_id, 'C' || n.i, 'c' || n.i, type, value, value_decimals, auto_apply,
-            valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at FROM n, discounts d;
-        CREATE TRIGGER crash BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'no'); END",
+            valid_from, valid_to, is_active, applicable_ticket_types, created_at, updated_at FROM n, discounts d",
     );
+    event
+}
+
+#[test]
+fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile() {
+    let fixture = Fixture::new();
+    let event = event_with_many_discounts(&fixture);
+    let database = fixture.database();
+    database.run("CREATE TRIGGER crash BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'no'); END");
     let delete = |revision| fixture.service.delete_event(fixture.caller.if_revision(revision), event.id);
     let discounts = || fixture.stored("SELECT COUNT(*) FROM discounts");
     assert_eq!(delete(7), Err(ticketing::Error::RevisionMismatch(1)));
@@ -540,5 +548,60 @@ fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile()
     database.run("DROP TRIGGER crash");
     delete(2).expect("deleted");
     assert_eq!((discounts(), fixture.stored("SELECT COUNT(*) FROM ticket_types")), (0, 0));
+    assert_not_found(fixture.service.get_event(&fixture.caller, event.id));
+}
+
+/// A clock that runs a function when the time is read, until the function returns `true`.
+#[derive(Clone)]
+struct InterruptingClock(Arc<Mutex<Option<Interruption>>>);
+
+type Interruption = Box<dyn FnMut() -> bool + Send>;
+
+impl InterruptingClock {
+    fn new(interruption: impl FnMut() -> bool + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(interruption)))))
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.lock().unwrap().is_none()
+    }
+}
+
+impl std::fmt::Debug for InterruptingClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InterruptingClock")
+    }
+}
+
+impl Clock for InterruptingClock {
+    fn now(&self) -> Timestamp {
+        at(NOW)
+    }
+
+    fn monotonic(&self) -> Duration {
+        let mut interruption = self.0.lock().unwrap();
+        if interruption.as_mut().is_some_and(|interrupt| interrupt()) {
+            *interruption = None;
+        }
+        Duration::ZERO
+    }
+}
+
+#[test]
+fn an_event_that_another_process_deletes_between_two_batches_is_deleted_without_an_error() {
+    let fixture = Fixture::new();
+    let event = event_with_many_discounts(&fixture);
+    let (other, caller) = (fixture.second_service(), fixture.caller.clone());
+    // The writer reads the clock after each commit.
+    let clock = InterruptingClock::new(move || {
+        let is_between = other.get_event(&caller, event.id).expect("the event").status == Drafted;
+        if is_between {
+            other.delete_event(&caller, event.id).expect("deleted");
+        }
+        is_between
+    });
+    let service = fixture.second_service_with(|builder| builder.clock(clock.clone()));
+    service.delete_event(&fixture.caller, event.id).expect("deleted");
+    assert!(clock.is_done());
     assert_not_found(fixture.service.get_event(&fixture.caller, event.id));
 }
