@@ -3,8 +3,8 @@
 //! Whatever happened: Stripe keeps the totals of the completed orders less what was refunded of them, every other payment
 //! goes back once, an order is never payable twice, and nothing can be paid a minute after its order has ended.
 //!
-//! What Stripe refuses to give back, because the payment is disputed or somebody has refunded it in the Dashboard, is
-//! listed as refused.
+//! What Stripe does not give back, because the payment is disputed or somebody has refunded it in the Dashboard, stays
+//! listed.
 //!
 //! `TICKETING_STRIPE_CASES` is the number of cases, by default 200.
 
