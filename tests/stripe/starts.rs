@@ -90,18 +90,30 @@ fn a_session_is_closed_although_the_client_s_retry_was_turned_away() {
 #[test]
 fn a_session_behind_a_stored_server_error_is_found_among_many() {
     let stripe = Stripe::start();
-    for number in 100..350 {
-        stripe.open(number);
-    }
     stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
     let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
     assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
+    // Stripe lists the newest first, at most 100 at once.
+    for number in 100..350 {
+        stripe.open(number);
+    }
     let checkout = stripe.open(1);
     let session = stripe.fake.get(&checkout.reference);
     assert_eq!(session["client_reference_id"], request(1).order_id.to_string());
     assert_eq!(session["url"], checkout.link);
     assert_eq!(stripe.close(1, &checkout), Ok(CheckoutState::Closed));
     assert_eq!(stripe.fake.all("checkout.session").len(), 251);
+}
+
+#[test]
+fn a_session_of_a_retry_some_minutes_after_the_order_is_found() {
+    let stripe = Stripe::start();
+    let order = request(1).hold_until(at(NOW).saturating_add(Duration::from_hours(1)));
+    stripe.clock.advance(Duration::from_mins(5));
+    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
+    assert!(stripe.gateway.start_checkout(&order).is_err());
+    let checkout = stripe.gateway.start_checkout(&order).unwrap();
+    assert_eq!(stripe.fake.all("checkout.session")[0]["id"], checkout.reference);
 }
 
 #[test]
