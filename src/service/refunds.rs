@@ -228,7 +228,7 @@ impl TicketingService {
         let (refusal, problem) = match answer {
             Ok(()) => return Ok(Ending::Made),
             Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
-            Err(GatewayError::NothingLeft(problem)) => (Refusal::NothingLeft, problem),
+            Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
             Err(failure) => return self.postponed(attempt, &failure),
         };
         if let Some(payment) = &attempt.payment_reference {

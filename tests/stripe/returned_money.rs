@@ -99,7 +99,8 @@ fn a_refund_of_a_payment_that_the_organizer_has_refunded_is_not_owed_by_hand() {
     shop.cancel(&order);
     let [own] = &shop.refunds_of(RefundSource::Order)[..] else { panic!("{:?}", shop.refunds()) };
     assert_eq!((own.status, own.requires_manual_refund), (RefundStatus::Refused, false));
-    assert!(own.last_error.as_ref().is_some_and(|text| text.contains("charge_already_refunded")), "{own:?}");
+    let error = own.last_error.as_deref().unwrap_or_default();
+    assert!(error.contains("has gone back already") && error.contains("charge_already_refunded"), "{error}");
     let [outside] = &shop.refunds_of(RefundSource::Outside)[..] else { panic!("{:?}", shop.refunds()) };
     assert_eq!((outside.status, outside.amount), (RefundStatus::Done, eur(2500)));
     let summary = shop.summary();
@@ -200,6 +201,35 @@ fn a_failed_refund_is_found_although_its_notice_was_lost() {
         assert_eq!((own().status, shop.owed()), (expected, u64::from(is_found)), "it failed after {days} days");
         let listed = shop.fake.requests_to("GET", REFUNDS).len();
         assert!(listed <= 3, "it is asked for {listed} times");
+    }
+}
+
+/// Stripe reports it with `refund.updated` only.
+#[test]
+fn a_refund_that_was_canceled_has_failed() {
+    for is_notice_lost in [false, true] {
+        let shop = Shop::open();
+        shop.fake.delay_refunds();
+        let (order, session) = shop.order();
+        let intent = shop.fake.pay(&session).unwrap();
+        shop.deliver_all();
+        shop.cancel(&order);
+        shop.deliver_all();
+        assert_eq!(shop.refunds()[0].status, RefundStatus::Done);
+        let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
+        shop.fake.cancel_refund(&refund);
+        if is_notice_lost {
+            shop.lose_notices();
+            shop.skip(DAY);
+            shop.maintain();
+        } else {
+            shop.deliver_all();
+        }
+        let own = &shop.refunds()[0];
+        assert_eq!((own.status, own.requires_manual_refund), (RefundStatus::Refused, true));
+        assert!(own.last_error.as_ref().is_some_and(|text| text.contains("canceled")));
+        assert_eq!((shop.owed(), shop.summary().manual_refund_total), (1, eur(2500)));
+        assert_eq!(shop.fake.get(&intent)["amount_received"], 2500);
     }
 }
 
