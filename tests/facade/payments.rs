@@ -496,6 +496,8 @@ fn on_the_sandbox_a_late_cancel_changes_nothing() {
         (result.outcome, result.redirect_url.as_deref()),
         (CheckoutOutcome::Failure, Some("https://shop.example/no"))
     );
+    // The page does not wait for the refund.
+    fixture.service.run_maintenance().expect("a run");
     assert_eq!(fixture.payment_status(late.id), Some(PaymentStatus::Refunded));
 }
 
@@ -506,8 +508,10 @@ fn on_the_sandbox_a_payment_that_is_refunded_is_reported_as_failure() {
     let (order, token) = sandbox_order(&fixture, &ticket_type, Some(redirect_urls()));
     fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
+    assert_eq!(result.outcome, CheckoutOutcome::Failure, "the payment is refunded");
+    // The page does not wait for the refund.
+    fixture.service.run_maintenance().expect("a run");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    assert_eq!(result.outcome, CheckoutOutcome::Failure, "the payment was refunded");
 }
 
 #[test]
