@@ -21,7 +21,8 @@ pub enum CheckoutState {
     /// The customer has paid.
     Paid(GatewayPayment),
     /// The customer has paid, but the whole payment has gone back: it was refunded, or a bank has taken it. It completes no
-    /// order, and nobody owes the money.
+    /// order, and nobody owes the money. [`list_refunds`](crate::payment::PaymentGateway::list_refunds) should have its
+    /// refunds, so that a report of the payment that comes later completes no order either.
     Returned(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
     Closed,

@@ -19,8 +19,9 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
 /// clock that was wrong, and counts as due now.
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
 
-/// For how long a refund is attempted. After that, somebody has to give the money back by hand.
-pub(crate) const LONGEST_DUE: Duration = Duration::from_hours(7 * 24);
+/// How many times a refund is attempted, which takes at least 7 days. After that, somebody has to give the money back by
+/// hand.
+pub(crate) const MAX_ATTEMPTS: i64 = 176;
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -76,6 +77,14 @@ mod tests {
     fn the_delay_doubles_from_10_seconds_up_to_an_hour() {
         let seconds: Vec<_> = [1, 2, 3, 9, 10, 1_000_000].map(|attempt| delay_after(attempt).as_secs()).into();
         assert_eq!(seconds, [10, 20, 40, 2560, 3600, 3600]);
+    }
+
+    #[test]
+    fn a_refund_is_attempted_for_7_days() {
+        let total = |attempts: i64| (1..attempts).map(delay_after).sum::<Duration>();
+        // 10 s, 20 s, … 2560 s, and an hour 166 times: 5110 s + 166 h.
+        assert_eq!(total(MAX_ATTEMPTS), Duration::from_secs(5110) + Duration::from_hours(166));
+        assert!(total(MAX_ATTEMPTS + 1) > Duration::from_hours(7 * 24));
     }
 
     #[test]

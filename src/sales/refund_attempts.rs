@@ -8,7 +8,7 @@ use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
 use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
 use crate::model::refund::RefundSource;
-use crate::rules::refund::{FIRST_CHECK, LONGEST_DUE, delay_after};
+use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, delay_after};
 use crate::store::refunds::DueRefund;
 use crate::store::refused_refunds::{self, SettledBy};
 use crate::store::{Transaction, checkouts, handler_queue, order_refunds, refund_checks, refunds, sales_figures};
@@ -32,7 +32,7 @@ pub(crate) struct RefundAttempt {
     pub(crate) source: RefundSource,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
-    /// Whether the refund has been due for so long that it is not attempted again if this attempt fails too.
+    /// Whether the refund is not attempted again if this attempt fails too.
     pub(crate) is_last: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<Re
         payment_reference: claimed.payment_reference.or(payment.payment_reference),
         source: claimed.source,
         number: claimed.attempt,
-        is_last: tx.now() >= claimed.created_at.saturating_add(LONGEST_DUE),
+        is_last: claimed.attempt >= MAX_ATTEMPTS,
     }))
 }
 

@@ -174,6 +174,8 @@ fn take_back(tx: &Transaction<'_>, state: &OrderState, known: &StoredRefund, fai
         sales_figures::refunded(tx, state.id, -known.amount)?;
         owed = order_refunds::add_manual(tx, state.id, known.amount)?;
     }
+    // Of a payment that completed no order, this service gives the money back itself.
+    refused_refunds::attempt_payment_again(tx, state.id, known.payment_reference.as_deref())?;
     if owed == 0 {
         refused_refunds::settle(tx, known.id, SettledBy::Gateway)?;
     }

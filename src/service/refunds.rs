@@ -229,26 +229,17 @@ impl TicketingService {
             Ok(()) => return Ok(Ending::Made),
             Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
             Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
-            Err(failure) => return self.postponed(attempt, &failure),
+            Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
         };
         if let Some(payment) = &attempt.payment_reference {
             let request = PaymentLookUp::new(payment).organization(attempt.organization);
             let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
             match gateway.call(move |gateway| gateway.list_refunds(&request)) {
                 Ok(listed) => self.record_listed_refunds(order, payment, &listed)?,
-                Err(failure) => return self.postponed(attempt, &failure),
+                Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
             }
         }
         Ok(Ending::Refused(refusal, problem))
-    }
-
-    fn postponed(&self, attempt: &RefundAttempt, failure: &GatewayError) -> Result<Ending> {
-        let problem = failure.to_string();
-        if attempt.is_last && self.believes_clock()? {
-            let problem = format!("it was not made within 7 days: {problem}");
-            return Ok(Ending::Refused(Refusal::ForGood, problem));
-        }
-        Ok(Ending::Postponed(problem))
     }
 }
 
@@ -260,6 +251,16 @@ enum Ending {
     Refused(Refusal, String),
     /// It is attempted again.
     Postponed(String),
+}
+
+impl Ending {
+    fn after_failure(attempt: &RefundAttempt, failure: &GatewayError) -> Self {
+        if attempt.is_last {
+            let problem = format!("it was not made in {} attempts: {failure}", attempt.number);
+            return Self::Refused(Refusal::ForGood, problem);
+        }
+        Self::Postponed(failure.to_string())
+    }
 }
 
 /// Logs a refund that will not be made: somebody has to give the money back by hand.

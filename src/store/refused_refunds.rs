@@ -32,9 +32,20 @@ const OWED: &str = concat!(
     stored_columns!(),
     " FROM refunds WHERE order_id = ?1 AND status = 'REFUSED' AND settled_by IS NULL"
 );
-const ATTEMPT_AGAIN: &str =
-    "UPDATE refunds SET status = 'DUE', settled_by = NULL, next_attempt_at = ?2, updated_at = ?2
-    WHERE order_id = ?1 AND status = 'REFUSED' AND settled_by = 'GATEWAY' AND source <> 'OUTSIDE'";
+/// The next attempt is the second one: it looks first whether the gateway has made the refund.
+macro_rules! attempt_again {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE refunds SET status = 'DUE', settled_by = NULL, attempts = 1, next_attempt_at = ?2, updated_at = ?2
+            WHERE order_id = ?1 AND status = 'REFUSED' AND settled_by = 'GATEWAY' AND ",
+            $condition
+        )
+    };
+}
+
+const ATTEMPT_AGAIN: &str = attempt_again!("source <> 'OUTSIDE'");
+const ATTEMPT_PAYMENT_AGAIN: &str =
+    attempt_again!("source IN ('LATE_PAYMENT', 'OTHER_PAYMENT') AND COALESCE(payment_reference, '') = ?3");
 const DONE_OF_ORDER: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM refunds
     WHERE order_id = ?1 AND status = 'DONE' AND payment_reference IS NULL";
 const DONE_OF_PAYMENT: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM refunds
@@ -65,6 +76,14 @@ pub(crate) fn owed(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<StoredRef
 pub(crate) fn attempt_again(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(ATTEMPT_AGAIN, &[order.into(), tx.now().into()])?;
+    Ok(())
+}
+
+/// Makes the refund of a payment that completed no order due again, which was refused because the payment had gone back.
+pub(crate) fn attempt_payment_again(tx: &Transaction<'_>, order: OrderId, other_payment: Option<&str>) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let payment = other_payment.unwrap_or_default();
+    tx.execute(ATTEMPT_PAYMENT_AGAIN, &[order.into(), tx.now().into(), payment.into()])?;
     Ok(())
 }
 
