@@ -5,11 +5,13 @@ use std::time::Duration;
 use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::payment::RefundStatus;
 
-use crate::common::HOLD;
+use ticketing::environment::Clock;
+
 use crate::common::fake_stripe::Fault;
 use crate::common::long_runs::first_seed;
 use crate::common::random::Random;
-use crate::shop::Shop;
+use crate::common::{HOLD, NOW, at};
+use crate::shop::{SETTLED_AFTER, Shop};
 
 const SESSIONS: &str = "/v1/checkout/sessions";
 const REFUNDS: &str = "/v1/refunds";
@@ -53,6 +55,48 @@ fn a_payment_in_the_last_second_is_settled_within_70_seconds_although_its_notice
         _ => shop.kept(&intent) == 0 && shop.fixture.payment_status(order.id) == Some(PaymentStatus::Refunded),
     };
     assert!(is_settled, "{:?}", shop.status(&order));
+}
+
+#[test]
+fn with_every_notice_lost_each_payment_is_settled_within_70_seconds_of_the_end_of_its_hold() {
+    let seed = first_seed();
+    for seed in seed..seed + 3 {
+        let mut random = Random::new(seed);
+        let shop = Shop::open();
+        // Each order, its session, and the second of its hold at which it is paid.
+        let mut unpaid = Vec::new();
+        let mut paid = Vec::new();
+        let hold = HOLD.as_secs();
+        let step = |second: u64| if (100..hold - 120).contains(&second) { 20 } else { 1 };
+        let mut second = 0;
+        while second < hold + 160 {
+            if second < 80 && second % 8 == 0 {
+                let (order, session) = shop.order();
+                let at = second + hold - [1, 2, 30, 61, 100, 1500][random.below(6)];
+                unpaid.push((order, session, at));
+            }
+            for (order, session, _) in unpaid.extract_if(.., |(_, _, at)| *at <= second) {
+                paid.push((order, shop.fake.pay(&session).unwrap()));
+            }
+            shop.fake.take_notices();
+            for (order, intent) in &paid {
+                let end = at(NOW).saturating_add(HOLD + SETTLED_AFTER);
+                let created = order.created_at.duration_since(at(NOW)).unwrap();
+                if shop.fixture.clock.now() >= end.saturating_add(created) {
+                    let is_settled = match shop.status(order) {
+                        OrderStatus::Completed => shop.kept(intent) == 2500,
+                        _ => shop.kept(intent) == 0,
+                    };
+                    assert!(is_settled, "seed {seed}: {} is {:?}", order.id, shop.status(order));
+                }
+            }
+            let step = step(second);
+            shop.skip(Duration::from_secs(step));
+            shop.maintain();
+            second += step;
+        }
+        assert_eq!((paid.len(), unpaid.len()), (10, 0), "seed {seed}");
+    }
 }
 
 #[test]
