@@ -66,6 +66,12 @@ pub enum Error {
     /// the message of this error.
     #[error("the payment gateway returned no checkout link; the order was cancelled and its seats were released")]
     PaymentGatewayFailed(#[source] GatewayError),
+    /// The payment gateway refused or did not answer when a checkout was to be
+    /// [renewed](crate::TicketingService::renew_checkout). The order is as it was.
+    ///
+    /// As with [`PaymentGatewayFailed`](Self::PaymentGatewayFailed), the gateway's own message is in the source only.
+    #[error("the payment gateway returned no new checkout link; the order is as it was")]
+    CheckoutNotRenewed(#[source] GatewayError),
     /// A notice of the payment gateway was refused.
     ///
     /// What is wrong with it is for logs. It is in the source, and not in the message of this error.
@@ -132,7 +138,7 @@ impl Error {
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::IdempotencyInProgress => "idempotency-in-progress",
             Self::WriteQuotaExceeded { .. } => "rate-limited",
-            Self::PaymentGatewayFailed(_) => "payment-gateway-failed",
+            Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => "payment-gateway-failed",
             Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => "malformed-request",
             Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => "unavailable",
             Self::Store(error) if error.is_temporary() => "unavailable",
@@ -152,7 +158,7 @@ impl Error {
             Self::RevisionMismatch(_) => 412,
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
             Self::WriteQuotaExceeded { .. } => 429,
-            Self::PaymentGatewayFailed(_) => 502,
+            Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => 502,
             Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => 400,
             Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => 503,
             Self::Store(error) if error.is_temporary() => 503,
@@ -168,6 +174,7 @@ impl Error {
             Self::IdempotencyInProgress
             | Self::WriteQuotaExceeded { .. }
             | Self::PaymentGatewayFailed(_)
+            | Self::CheckoutNotRenewed(_)
             | Self::NoticeRefused(NoticeError::Unavailable(_))
             | Self::Unavailable(_) => true,
             Self::Store(error) => *error.kind() == StoreErrorKind::Full,

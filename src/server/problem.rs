@@ -319,6 +319,7 @@ mod tests {
             Error::IdempotencyInProgress,
             Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },
             Error::PaymentGatewayFailed(GatewayError::Refused(String::new())),
+            Error::CheckoutNotRenewed(GatewayError::Refused(String::new())),
             Error::Unavailable("busy"),
             StoreErrorKind::Full.into(),
             StoreErrorKind::SyncFailed.into(),

@@ -38,7 +38,7 @@ impl TicketingService {
     /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is paid or has ended; `checkout-in-progress` if
     ///   another request is asking the gateway for a checkout of the order; `payment-in-progress` if the customer has paid
     ///   and the money is still on its way; `limit-reached` if the checkout was renewed 10 times.
-    /// - [`Error::PaymentGatewayFailed`] if the gateway does not answer within
+    /// - [`Error::CheckoutNotRenewed`] if the gateway does not answer within
     ///   [20 seconds](crate::Builder::gateway_timeout), or refuses.
     ///
     /// ```
@@ -69,7 +69,7 @@ impl TicketingService {
         let operation = running.operation();
         let seen = self.store().read(|tx| checkout_renewal::examine(tx, organization, id))?;
         let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms()) else {
-            return Err(Error::PaymentGatewayFailed(GatewayError::Unavailable("there is none".to_owned())));
+            return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
         };
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
@@ -92,7 +92,7 @@ impl TicketingService {
     /// Asks the gateway whether the customer can pay under a checkout. Records what it says.
     fn can_be_paid(&self, gateway: &GatewayCalls, order: CheckoutOrder, seen: &ToRenew) -> Result<bool> {
         let Some(reference) = seen.to_look_up() else { return Ok(false) };
-        let state = state_of(gateway, order, seen, reference).map_err(Error::PaymentGatewayFailed)?;
+        let state = state_of(gateway, order, seen, reference).map_err(Error::CheckoutNotRenewed)?;
         match &state {
             CheckoutState::Open | CheckoutState::Unknown => Ok(true),
             CheckoutState::Closed => Ok(false),
@@ -153,7 +153,7 @@ impl TicketingService {
         let is_refused = matches!(failure, GatewayError::Refused(_));
         self.store_in_operation()
             .write_for(organization, move |tx| checkout_renewal::failed(tx, id, renewals, is_refused))?;
-        Err(Error::PaymentGatewayFailed(failure))
+        Err(Error::CheckoutNotRenewed(failure))
     }
 }
 

@@ -170,10 +170,10 @@ fn a_gateway_that_fails_leaves_the_order_as_it_is() {
     for (behavior, next_key) in [(GatewayBehavior::Unavailable, 2), (GatewayBehavior::Refuse, 3)] {
         let (fixture, _, order) = fixture();
         fixture.gateway.on_look_up(GatewayBehavior::Unavailable);
-        assert!(matches!(renew(&fixture, &order), Err(Error::PaymentGatewayFailed(_))));
+        assert!(matches!(renew(&fixture, &order), Err(Error::CheckoutNotRenewed(_))));
         fixture.gateway.on_look_up(GatewayBehavior::Succeed);
         fixture.gateway.on_checkout(behavior);
-        assert!(matches!(renew(&fixture, &order), Err(Error::PaymentGatewayFailed(_))));
+        assert!(matches!(renew(&fixture, &order), Err(Error::CheckoutNotRenewed(_))));
         assert_eq!(fixture.order_status(order.id), OrderStatus::Pending);
         assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 2);
         assert_consistent(&fixture.database());

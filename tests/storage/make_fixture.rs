@@ -13,6 +13,7 @@ use ticketing::event::EventStatus;
 use ticketing::id::{EventId, TicketTypeId};
 use ticketing::order::CreateOrder;
 use ticketing::organization::{CreateApiKey, CreateOrganization};
+use ticketing::payment::CheckoutState;
 use ticketing::webhook::CreateWebhook;
 
 use crate::common::*;
@@ -97,7 +98,10 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     let order = || basket(event.id, ticket_type.id);
     let finished = service.create_order(&fixture.caller_with_key("finished"), order()).expect("an order").value.order;
     service.payment_completed(caller, finished.id).expect("paid");
-    service.create_order(caller, order()).expect("an order");
+    let pending = service.create_order(caller, order()).expect("an order").order;
+    fixture.gateway.set_state(Some(CheckoutState::Closed));
+    assert!(service.renew_checkout(caller, pending.id).expect("a checkout").renewed);
+    fixture.gateway.set_state(None);
 
     // An event whose pending orders are still to be cancelled, because the program ended in between.
     let cancelled = fixture.event_with(|new| "Cancelled".clone_into(&mut new.title));

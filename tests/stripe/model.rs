@@ -151,7 +151,7 @@ impl Case {
                 assert_eq!(payable.len(), 1, "seed {}: {renewed:?}", self.seed);
                 assert_eq!(payable[0]["url"], renewed.checkout_url, "seed {}", self.seed);
             }
-            Err(Error::PaymentGatewayFailed(_)) => {}
+            Err(Error::CheckoutNotRenewed(_)) => {}
             Err(error) => {
                 let expected = [
                     Some(Reason::OrderNotPending),

@@ -116,7 +116,7 @@ fn a_renewal_whose_answer_was_lost_is_the_same_session_the_next_time() {
         let (order, first) = shop.order();
         shop.fake.expire(&first);
         shop.fake.fail("POST", SESSIONS, fault.clone(), 1);
-        assert!(matches!(renew(&shop, &order), Err(Error::PaymentGatewayFailed(_))), "{fault:?}");
+        assert!(matches!(renew(&shop, &order), Err(Error::CheckoutNotRenewed(_))), "{fault:?}");
         assert_eq!(shop.status(&order), OrderStatus::Pending, "{fault:?}");
         let renewed = renew(&shop, &order).unwrap();
         assert!(renewed.renewed, "{fault:?}");
@@ -136,7 +136,7 @@ fn a_renewal_that_stripe_will_never_make_is_followed_by_another() {
     // A 500 is stored under its key for a day.
     shop.fake.fail("POST", SESSIONS, Fault::ServerError, 1);
     for _ in 0..2 {
-        assert!(matches!(renew(&shop, &order), Err(Error::PaymentGatewayFailed(_))));
+        assert!(matches!(renew(&shop, &order), Err(Error::CheckoutNotRenewed(_))));
         assert_eq!(payable(&shop), [""; 0]);
     }
     assert!(renew(&shop, &order).unwrap().renewed);
