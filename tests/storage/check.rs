@@ -169,7 +169,10 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE refunds SET amount = amount + 1 WHERE status = 'DUE'", &["refund-amount"]),
     ("UPDATE refunds SET event_id = event_id + 1 WHERE status = 'DUE'", &["refund-amount"]),
     ("UPDATE refunds SET event_id = NULL WHERE status = 'DUE'", &["refund-amount"]),
-    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done", "summary-amounts"]),
+    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done", "refund-settled", "summary-amounts"]),
+    ("UPDATE refunds SET settled_by = 'HAND' WHERE status = 'DUE'", &["refund-settled"]),
+    ("UPDATE refunds SET check_at = 1 WHERE status = 'DUE'", &["refund-settled"]),
+    ("UPDATE refunds SET checks = -1 WHERE status = 'DONE'", &["refund-settled"]),
     ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-done"]),
     (
         "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,

@@ -66,6 +66,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 OR o.payment_status = 'COMPLETED' AND COALESCE(r.amount, 0) >= o.total",
     },
     Invariant {
+        name: "refund-settled",
+        table: "refunds",
+        sentence: "only a REFUSED refund may be settled in another way, and only a DONE one may be looked up later",
+        violations: "SELECT id FROM refunds
+            WHERE settled_by IS NOT NULL AND status <> 'REFUSED' OR check_at IS NOT NULL AND status <> 'DONE'
+                OR checks < 0",
+    },
+    Invariant {
         name: "order-refunded",
         table: "orders",
         sentence: "what an order gives back, by the gateway and by hand, must be at most its total, and nothing if the order was not completed",
