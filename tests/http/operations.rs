@@ -161,6 +161,7 @@ fn refunds_are_listed_without_the_text_of_the_gateway() {
         json!({
             "id": newest["id"], "orderId": refused["id"], "source": "ORDER", "amount": refused["total"], "currency": "EUR",
             "reason": null, "reference": null, "status": "REFUSED", "attempts": 1,
+            "requiresManualRefund": true,
             "createdAt": newest["createdAt"], "updatedAt": newest["updatedAt"],
         })
     );
