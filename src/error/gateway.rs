@@ -1,5 +1,7 @@
 //! The errors of payment gateways.
 
+use std::fmt;
+
 /// Why a call to the payment gateway failed. The text is for logs, and for [`Refund::last_error`]. It may reveal
 /// internal addresses: it is not in the message of the error that
 /// [`create_order`](crate::TicketingService::create_order) returns, only in its source, and the server sends it to no
@@ -24,6 +26,39 @@ pub enum GatewayError {
     /// the customer's bank has taken it. Nobody owes the money any more.
     #[error("the payment has gone back already: {0}")]
     NothingLeft(String),
+}
+
+/// A payment gateway that returned no checkout for a new order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GatewayFailure {
+    /// The id of the order, which was cancelled, and whose seats were released.
+    pub cancelled_order: Option<String>,
+    /// Why. It is for logs.
+    pub cause: GatewayError,
+}
+
+impl fmt::Display for GatewayFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the payment gateway returned no checkout link; ")?;
+        match &self.cancelled_order {
+            Some(order) => write!(f, "the order {order} was cancelled and its seats were released"),
+            None => f.write_str("the order was cancelled and its seats were released"),
+        }
+    }
+}
+
+impl std::error::Error for GatewayFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+impl From<GatewayError> for GatewayFailure {
+    /// A failure that does not name its order.
+    fn from(cause: GatewayError) -> Self {
+        Self { cancelled_order: None, cause }
+    }
 }
 
 /// Why a notice was not accepted.

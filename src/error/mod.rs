@@ -14,7 +14,7 @@ pub use store::{StoreError, StoreErrorKind};
 use std::time::Duration;
 
 use crate::scope::Scope;
-use gateway::{GatewayError, NoticeError};
+use gateway::{GatewayError, GatewayFailure, NoticeError};
 
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -60,12 +60,13 @@ pub enum Error {
         /// When the organization can write again.
         retry_after: Duration,
     },
-    /// The payment gateway refused or did not answer. The order was cancelled and its seats were released.
+    /// The payment gateway refused or did not answer. The order was cancelled and its seats were released. The message
+    /// names it.
     ///
     /// The gateway's own message is for logs, because it may reveal internal addresses. It is in the source, and not in
     /// the message of this error.
-    #[error("the payment gateway returned no checkout link; the order was cancelled and its seats were released")]
-    PaymentGatewayFailed(#[source] GatewayError),
+    #[error(transparent)]
+    PaymentGatewayFailed(GatewayFailure),
     /// The payment gateway refused or did not answer when a checkout was to be
     /// [renewed](crate::TicketingService::renew_checkout). The order is as it was.
     ///
@@ -92,6 +93,11 @@ impl Error {
     /// Creates a conflict. `detail` is a message for the caller.
     pub(crate) fn conflict(reason: Reason, detail: impl Into<String>) -> Self {
         Self::Conflict(Conflict { reason, detail: detail.into() })
+    }
+
+    /// Creates the error of a call to the payment gateway for an order that the caller names.
+    pub(crate) fn gateway(cause: GatewayError) -> Self {
+        Self::PaymentGatewayFailed(cause.into())
     }
 
     /// Creates a validation error about one field.

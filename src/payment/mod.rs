@@ -14,7 +14,7 @@ pub(crate) use sandbox::{SandboxNotice, SandboxPayment, sandbox_reference};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::error::gateway::{GatewayError, NoticeError};
+pub use crate::error::gateway::{GatewayError, GatewayFailure, NoticeError};
 pub use crate::model::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, CheckoutTerms, GatewayPayment, HostedCheckout,
     OrderCheckout, RenewCheckoutResponse, SettledCheckout,

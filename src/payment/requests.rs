@@ -64,6 +64,7 @@ impl CheckoutRequest {
             items: Vec::new(),
             locale: None,
             public_url: "http://127.0.0.1:8080".to_owned(),
+            return_url: None,
             idempotency_key: format!("checkout-{order_id}"),
         }
     }
@@ -113,6 +114,10 @@ with_setters! {
         /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
         /// slash.
         pub public_url: String,
+        /// The page of the server to which the gateway can send the customer back, whatever became of the payment: it asks
+        /// the gateway, and leads to the pages that the order names. Nobody can guess the URL. `None` if the checkout was
+        /// first asked for by version 0.1.
+        pub return_url: Option<String>,
         /// The idempotency key: the same for every attempt to create this checkout. It is `checkout-<order id>` for the
         /// first checkout of an order, and `checkout-<order id>-2`, `-3` and so on for those that replace it.
         pub idempotency_key: String,

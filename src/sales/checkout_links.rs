@@ -51,6 +51,8 @@ pub(crate) struct GatewayTerms {
     pub(crate) shortest_checkout: Duration,
     /// The address of this service for the gateway.
     pub(crate) public_url: Option<String>,
+    /// With what the customer can come back to a new order. Nobody can guess it.
+    pub(crate) return_token: String,
     /// Fails if the gateway cannot take the payment of an order.
     pub(crate) check: CheckTerms,
 }
@@ -110,6 +112,7 @@ pub(crate) fn create_or_resume(
                     tx.now().saturating_add(terms.hold.duration),
                     created.event_title,
                     gateway.public_url.clone(),
+                    gateway.return_token.clone(),
                 );
                 (gateway.check)(&CheckoutTerms {
                     amount: order.order.total,

@@ -1,15 +1,17 @@
 //! The pages of a checkout: the hosted checkout page of the sandbox gateway, whose token identifies the order, and the
 //! end of a checkout on the gateway's page. There is no API key.
 
+use sha2::{Digest, Sha256};
+
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
 };
-use crate::model::id::EventId;
+use crate::model::id::{EventId, OrderId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::rules::order::status_at_hold;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{Transaction, checkouts, events, order_details, order_status, orders, refunds};
+use crate::store::{Transaction, checkout_parameters, checkouts, events, order_details, order_status, orders, refunds};
 
 /// Returns the order of a checkout page, by the gateway's reference of the checkout. There is no page of a checkout that was
 /// replaced by a new one.
@@ -52,24 +54,46 @@ pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: Checkou
     Ok(CheckoutResult { outcome, redirect_url })
 }
 
+/// The last part of the URL under which the customer can come back to an order, although neither the customer nor the
+/// gateway knows the gateway's id of the checkout there.
+pub(crate) fn return_reference(order: OrderId, token: &str) -> String {
+    format!("{order}-{token}")
+}
+
+/// Returns the order of such a reference, and the gateway's id of its newest checkout.
+fn find_returning(tx: &Transaction<'_>, reference: &str) -> Result<Option<(CheckoutOrder, Option<String>)>> {
+    let Some((order, token)) = reference.split_once('-') else { return Ok(None) };
+    let Ok(order) = order.parse::<OrderId>() else { return Ok(None) };
+    let stored = checkout_parameters::return_token(tx, order)?;
+    // Hashes are compared, so that the time tells nothing about the token.
+    let is_same = stored.is_some_and(|stored| Sha256::digest(stored) == Sha256::digest(token));
+    if is_same { checkouts::find_by_order(tx, order) } else { Ok(None) }
+}
+
 /// A checkout that may have to be settled.
 pub(crate) struct ToSettle {
     pub(crate) order: CheckoutOrder,
     pub(crate) event: EventId,
+    /// The gateway's id of the checkout. `None` if the gateway has not answered.
+    pub(crate) reference: Option<String>,
     /// Whether the gateway may know more than is stored.
     pub(crate) asks_gateway: bool,
 }
 
-/// Returns what is known about a checkout, by the gateway's reference of it.
+/// Returns what is known about a checkout, by the gateway's reference of it, or by a
+/// [reference for the customer's return](return_reference).
 pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettle> {
-    let order = checkouts::find_order(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))?;
+    let (order, reference) = match checkouts::find_order(tx, reference)? {
+        Some(order) => (order, Some(reference.to_owned())),
+        None => find_returning(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))?,
+    };
     let state = order_status::load(tx, order.organization, order.id)?;
     let asks_gateway = match status_at_hold(state.status, state.hold_until, tx.now()) {
         OrderStatus::Pending => true,
         OrderStatus::Expired => state.checkout != Some(CheckoutStatus::Closed),
         OrderStatus::Completed | OrderStatus::Cancelled => false,
     };
-    Ok(ToSettle { order, event: state.event, asks_gateway })
+    Ok(ToSettle { order, event: state.event, reference, asks_gateway })
 }
 
 /// Returns a checkout after the gateway was asked about it. `state` is what it said.

@@ -318,7 +318,7 @@ mod tests {
             Error::IdempotencyKeyReused,
             Error::IdempotencyInProgress,
             Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },
-            Error::PaymentGatewayFailed(GatewayError::Refused(String::new())),
+            Error::gateway(GatewayError::Refused(String::new())),
             Error::CheckoutNotRenewed(GatewayError::Refused(String::new())),
             Error::Unavailable("busy"),
             StoreErrorKind::Full.into(),

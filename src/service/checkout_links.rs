@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use super::TicketingService;
+use crate::environment::{Entropy, SystemEntropy};
 use crate::error::{Error, Result};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::CreateOrderResponse;
-use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError};
+use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError, GatewayFailure};
 use crate::sales::checkout_links::{self, GatewayTerms};
+use crate::sales::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
@@ -40,6 +42,7 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
         public_url,
         renewals,
         renewed_at,
+        return_token,
         ..
     } = order;
     let items = order.items.into_iter();
@@ -63,7 +66,16 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
     if let Some(url) = public_url {
         request.public_url = url;
     }
+    let path = return_token.map(|token| return_reference(request.order_id, &token));
+    request.return_url = path.map(|path| format!("{}/checkout/return/{path}", request.public_url));
     request
+}
+
+/// A text of 24 random bytes. It is in no result of the service, so it need not be the same in each run of a test.
+fn new_return_token() -> String {
+    let mut bytes = [0; 24];
+    SystemEntropy.fill(&mut bytes);
+    hex::encode(bytes)
 }
 
 impl TicketingService {
@@ -74,6 +86,7 @@ impl TicketingService {
             timeout: gateway.timeout(),
             shortest_checkout: gateway.shortest_checkout(),
             public_url: self.inner.public_url.clone(),
+            return_token: new_return_token(),
             check: Box::new(move |terms| match gateway.check_checkout(terms) {
                 Some(Ok(())) => Ok(()),
                 Some(Err(problem)) => Err(Error::field("items", problem)),
@@ -129,7 +142,7 @@ impl TicketingService {
         match recorded {
             Ok(Some(response)) => Ok(response),
             Ok(None) => Err(GatewayError::Unavailable("it returned no link to another process".to_owned()).into()),
-            Err(Error::PaymentGatewayFailed(failure)) => Err(failure.into()),
+            Err(Error::PaymentGatewayFailed(failure)) => Err(failure.cause.into()),
             Err(error) => Err(LinkFailure::Store(error)),
         }
     }
@@ -154,6 +167,8 @@ impl TicketingService {
         let response = self.store_in_operation().write_for(organization, move |tx| {
             checkout_links::cancel_without_link(tx, &operation, organization, id, was_created)
         })?;
-        response.ok_or(Error::PaymentGatewayFailed(failure))
+        response.ok_or_else(|| {
+            Error::PaymentGatewayFailed(GatewayFailure { cancelled_order: Some(id.to_string()), cause: failure })
+        })
     }
 }

@@ -119,7 +119,7 @@ impl TicketingService {
         let (organization, id, renewals) = (order.order.organizer_id, order.order.id, order.renewals);
         let request = checkout_request(order);
         let started = gateway.call(move |gateway| gateway.start_checkout(&request));
-        let recorded = started.map_err(Error::PaymentGatewayFailed).and_then(|checkout| {
+        let recorded = started.map_err(Error::gateway).and_then(|checkout| {
             let operation = operation.clone();
             self.store_in_operation().write_for(organization, move |tx| {
                 let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
@@ -132,7 +132,7 @@ impl TicketingService {
                 let detail = "the order has ended or was paid while the payment gateway was asked for a checkout";
                 Err(Error::conflict(Reason::OrderNotPending, detail))
             }
-            Err(Error::PaymentGatewayFailed(failure)) => self.renewal_failed(organization, id, renewals, failure),
+            Err(Error::PaymentGatewayFailed(failure)) => self.renewal_failed(organization, id, renewals, failure.cause),
             Err(error) => Err(error),
         }
     }

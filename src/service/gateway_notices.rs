@@ -253,7 +253,8 @@ impl TicketingService {
     }
 
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
-    /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout.
+    /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last part
+    /// of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
     /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. It is asked at most
     /// once in 4 seconds about a checkout, and ten times in a second about all of them, so that a page that is loaded again
@@ -279,6 +280,7 @@ impl TicketingService {
         let mut state = CheckoutState::Unknown;
         if found.asks_gateway
             && let Some(gateway) = &self.inner.gateway
+            && let Some(reference) = &found.reference
             && self.inner.look_ups.allows(reference, self.inner.environment.now())
         {
             let request = look_up_of(&found, reference);

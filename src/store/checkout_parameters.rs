@@ -30,6 +30,9 @@ pub(crate) struct CheckoutParameters {
     /// `None` for the first checkout of an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     renewed_at: Option<Timestamp>,
+    /// With what the customer can come back to the order. `None` if an earlier version has stored the parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    return_token: Option<String>,
 }
 
 /// A pending order for which the gateway is asked for a checkout.
@@ -44,6 +47,8 @@ pub(crate) struct OrderToPay {
     pub(crate) redirect_urls: Option<CheckoutRedirectUrls>,
     pub(crate) event_title: String,
     pub(crate) public_url: Option<String>,
+    /// With what the customer can come back to the order.
+    pub(crate) return_token: Option<String>,
     /// Whether the gateway was never asked for this checkout before.
     pub(crate) is_first_start: bool,
     /// How often the checkout was renewed.
@@ -61,6 +66,7 @@ impl OrderToPay {
         hold_until: Timestamp,
         event_title: String,
         public_url: Option<String>,
+        return_token: String,
     ) -> Self {
         Self {
             order,
@@ -70,6 +76,7 @@ impl OrderToPay {
             redirect_urls: request.checkout_redirect_urls.clone(),
             event_title,
             public_url,
+            return_token: Some(return_token),
             is_first_start: true,
             renewals: 0,
             renewed_at: None,
@@ -83,6 +90,7 @@ impl OrderToPay {
             customer_metadata: self.order.customer.metadata.clone(),
             public_url: self.public_url.clone(),
             renewed_at: self.renewed_at,
+            return_token: self.return_token.clone(),
         }
     }
 }
@@ -143,17 +151,20 @@ pub(crate) fn load(
     let mut event_title: String = title;
     let mut stored_url = public_url;
     let mut renewed_at = None;
+    let mut return_token = None;
     if let Some(CheckoutParameters {
         event_title: stored_title,
         item_names,
         customer_metadata,
         public_url,
         renewed_at: at,
+        return_token: stored_token,
     }) = parameters
     {
         event_title = stored_title;
         stored_url = public_url;
         renewed_at = at;
+        return_token = stored_token;
         for (item, name) in order.items.iter_mut().zip(item_names) {
             item.ticket_type_name = name;
         }
@@ -167,10 +178,19 @@ pub(crate) fn load(
         redirect_urls: details.checkout_redirect_urls,
         event_title,
         public_url: stored_url,
+        return_token,
         is_first_start: false,
         renewals,
         renewed_at,
     })
+}
+
+/// Returns with what the customer can come back to an order, if its checkout has that.
+pub(crate) fn return_token(tx: &Transaction<'_>, order: OrderId) -> Result<Option<String>> {
+    let found = tx.query_opt(ORDER, &[order.into()], |row| {
+        Ok(if row.is_null("parameters")? { None } else { Some(row.json::<CheckoutParameters>("parameters")?) })
+    })?;
+    Ok(found.flatten().and_then(|parameters| parameters.return_token))
 }
 
 /// Whether a stored column `parameters` can be read.

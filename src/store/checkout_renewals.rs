@@ -82,5 +82,5 @@ pub(crate) fn check_reference(tx: &Transaction<'_>, reference: &str) -> Result<(
 
 fn reference_taken() -> Error {
     let problem = "it returned the reference of another checkout".to_owned();
-    Error::PaymentGatewayFailed(GatewayError::Refused(problem))
+    Error::gateway(GatewayError::Refused(problem))
 }

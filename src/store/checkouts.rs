@@ -52,7 +52,7 @@ pub(crate) fn record_reference(tx: &Transaction<'_>, order: OrderId, reference: 
 
 fn reference_taken() -> Error {
     let problem = "it returned the reference of another payment".to_owned();
-    Error::PaymentGatewayFailed(GatewayError::Refused(problem))
+    Error::gateway(GatewayError::Refused(problem))
 }
 
 /// The order that a payment belongs to.

@@ -88,10 +88,10 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
     if email::is_accepted(&request.customer.email) {
         form.add("customer_email", &request.customer.email);
     }
-    // Stripe replaces what is in braces by the id of the session.
-    let return_url = return_url(request, "{CHECKOUT_SESSION_ID}");
-    form.add("success_url", &return_url);
-    form.add("cancel_url", &return_url);
+    // Stripe replaces what is in braces by the id of the session. Its documentation says that of this URL only.
+    let success_url = return_url(request, "{CHECKOUT_SESSION_ID}");
+    form.add("cancel_url", request.return_url.as_ref().unwrap_or(&success_url));
+    form.add("success_url", success_url);
     if let Some(account) = account {
         let total = amounts::to_stripe(request.amount, &request.currency)?;
         let fee = application_fee(total, account.application_fee, amounts::step(&request.currency));

@@ -331,7 +331,10 @@ fn a_failing_gateway_gets_a_problem_of_its_own_and_the_order_is_cancelled() {
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let problem = expect(client.post("/v1/orders", &order_of(&event, &ticket_type, 1)), 502, "payment-gateway-failed");
     assert!(!problem.to_string().contains("10.0.0.7"), "the gateway's message is exposed: {problem}");
-    assert_eq!(client.get("/v1/orders").expect(200).json()["data"][0]["status"], "CANCELLED");
+    let order = &client.get("/v1/orders").expect(200).json()["data"][0];
+    assert_eq!(order["status"], "CANCELLED");
+    let id = order["id"].as_str().unwrap();
+    assert!(problem["detail"].as_str().unwrap().contains(id), "the order is not named: {problem}");
 }
 
 #[test]

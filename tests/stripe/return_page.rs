@@ -190,6 +190,60 @@ fn a_customer_who_comes_back_too_late_is_told_that_the_money_goes_back() {
 }
 
 #[test]
+fn a_customer_who_goes_back_needs_no_id_of_the_session() {
+    let mut shop = Shop::open();
+    let urls = json!({
+        "success": "https://shop.example/thanks", "failure": "https://shop.example/sorry",
+        "cancel": "https://shop.example/bye",
+    });
+    let order = shop.order_with(Some(&urls));
+    let without_urls = shop.order();
+    let back = |shop: &Shop, order: &Ordered| {
+        let session = shop.fake.get(&order.session);
+        let url = session["cancel_url"].as_str().unwrap().to_owned();
+        assert!(!url.contains('{') && !url.contains(&order.session), "{url}");
+        url.rsplit('/').next().unwrap().to_owned()
+    };
+    let reference = back(&shop, &order);
+    let response = shop.come_back(&reference).expect(303);
+    assert_eq!(response.header("location"), Some("https://shop.example/bye"));
+    assert_eq!(shop.status(&order), "PENDING");
+    let other = back(&shop, &without_urls);
+    assert!(shop.come_back(&other).expect(200).text().contains("Not paid yet"));
+    // Both ways to come back are one checkout, about which Stripe is asked once in a while.
+    shop.come_back(&order.session).expect(200);
+    assert_eq!(shop.fake.requests_to("GET", SESSIONS).len(), 2);
+    shop.clock.advance(PAUSE);
+    shop.fake.pay(&order.session).unwrap();
+    let response = shop.come_back(&reference).expect(303);
+    assert_eq!(response.header("location"), Some("https://shop.example/thanks"));
+    assert_eq!(shop.status(&order), "COMPLETED");
+
+    // Nobody can guess it.
+    let (id, token) = reference.split_once('-').unwrap();
+    assert!(id == order.id && token.len() >= 32, "{reference}");
+    let (_, other_token) = other.split_once('-').unwrap();
+    let changed = format!("{id}-{}", token.chars().rev().collect::<String>());
+    for wrong in [id, &format!("{id}-"), &format!("{id}-{other_token}"), &changed, &format!("{reference}0"), "-", token]
+    {
+        shop.come_back(wrong).expect(404);
+    }
+}
+
+#[test]
+fn a_customer_who_goes_back_before_the_session_is_recorded_is_not_lost() {
+    let mut shop = Shop::open();
+    let order = shop.order();
+    let url = shop.fake.get(&order.session)["cancel_url"].as_str().unwrap().to_owned();
+    shop.server
+        .database()
+        .run("UPDATE orders SET payment_reference = NULL, payment_link = NULL, payment_status = NULL");
+    let page = shop.come_back(url.rsplit('/').next().unwrap()).expect(200);
+    assert!(page.text().contains("not known yet"), "{}", page.text());
+    shop.server.skip_final_check();
+}
+
+#[test]
 fn an_unknown_checkout_is_not_found_and_nobody_is_asked() {
     let mut shop = Shop::open();
     let before = shop.fake.requests().len();

@@ -146,7 +146,8 @@ fn checkout_return() -> Value {
     json!({
         "parameters": [{
             "name": "session", "in": "path", "required": true, "schema": {"type": "string"},
-            "description": "The gateway's id of the checkout.",
+            "description": "The gateway's id of the checkout, or the text that the server has given the order for its \
+                return.",
         }],
         "get": {
             "operationId": "return_from_checkout", "tags": ["Checkout"],

@@ -62,10 +62,9 @@ fn form(stored: &super::state::Stored) -> Page {
         .collect();
     let button =
         |outcome: &str| format!("<form method=post action=\"?outcome={outcome}\"><button>{outcome}</button></form>");
-    let cancel = value["cancel_url"].as_str().map_or_else(String::new, |url| {
-        let url = url.replace("{CHECKOUT_SESSION_ID}", value["id"].as_str().unwrap_or_default());
-        format!("<a href=\"{}\">Back</a>", escape(&url))
-    });
+    // "To use information from the successful Checkout Session on your page": only the success_url has placeholders.
+    let cancel = value["cancel_url"].as_str();
+    let cancel = cancel.map_or_else(String::new, |url| format!("<a href=\"{}\">Back</a>", escape(url)));
     let (total, currency) = (&value["amount_total"], value["currency"].as_str().unwrap_or_default());
     let buttons = ["success", "declined", "sepa_debit"].map(button).concat();
     let html = format!("<!doctype html><title>Pay</title><ul>{rows}</ul><p>{total} {currency}</p>{buttons}{cancel}");
