@@ -32,14 +32,15 @@ impl<'p> Runner<'p> {
     /// Runs these steps on threads, each with its own connection.
     pub(super) fn run(&mut self, database: &Snapshots, steps: &[Step]) -> Result<CheckReport> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-        let queue = Queue { steps, next: AtomicUsize::new(0) };
+        let queue = Queue::new(steps);
         let mut parts: Vec<Option<CheckReport>> = steps.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
-            for _ in 0..threads {
+            for number in 0..threads {
                 let (work, sender) = (&queue, sender.clone());
+                let looks_up = number == 0;
                 let thread = std::thread::Builder::new().name("ticketing-check".to_owned());
-                let started = thread.spawn_scoped(scope, move || work.run(database, &sender));
+                let started = thread.spawn_scoped(scope, move || work.run(database, looks_up, &sender));
                 if let Err(error) = started {
                     queue.end();
                     return Err(Error::Internal(format!("a thread for the check did not start: {error}")));
@@ -71,18 +72,34 @@ impl<'p> Runner<'p> {
 }
 
 /// The steps from which the threads take the next one.
+///
+/// All steps that look up rows run on one thread. The page caches of all connections of a process have one lock in SQLite,
+/// and two of these steps at a time would take longer than one after the other.
 struct Queue<'s> {
     steps: &'s [Step],
+    look_ups: Indexes,
+    scans: Indexes,
+}
+
+/// Indexes of steps, which are taken one after another.
+struct Indexes {
+    indexes: Vec<usize>,
     next: AtomicUsize,
 }
 
-impl Queue<'_> {
-    /// Runs steps until there are no more.
-    fn run(&self, database: &Snapshots, results: &Sender<(usize, Result<CheckReport>)>) {
+impl<'s> Queue<'s> {
+    fn new(steps: &'s [Step]) -> Self {
+        let (look_ups, scans) = (0..steps.len()).partition(|index| steps[*index].looks_up_rows());
+        Self { steps, look_ups: Indexes::new(look_ups), scans: Indexes::new(scans) }
+    }
+
+    /// Runs steps until there are no more: those that look up rows first if `looks_up`, and otherwise only the others.
+    fn run(&self, database: &Snapshots, looks_up: bool, results: &Sender<(usize, Result<CheckReport>)>) {
         let mut reader = None;
         loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(step) = self.steps.get(index) else { return };
+            let first = if looks_up { self.look_ups.take() } else { None };
+            let Some(index) = first.or_else(|| self.scans.take()) else { return };
+            let step = &self.steps[index];
             let part = match &reader {
                 Some(reader) => run(step, reader),
                 None => database.open().and_then(|opened| run(step, reader.insert(opened))),
@@ -95,7 +112,22 @@ impl Queue<'_> {
 
     /// Lets the threads find no more steps.
     fn end(&self) {
-        self.next.store(self.steps.len(), Ordering::Relaxed);
+        self.look_ups.end();
+        self.scans.end();
+    }
+}
+
+impl Indexes {
+    fn new(indexes: Vec<usize>) -> Self {
+        Self { indexes, next: AtomicUsize::new(0) }
+    }
+
+    fn take(&self) -> Option<usize> {
+        self.indexes.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    }
+
+    fn end(&self) {
+        self.next.store(self.indexes.len(), Ordering::Relaxed);
     }
 }
 

@@ -51,6 +51,14 @@ pub(super) fn data_steps() -> Vec<Step> {
 }
 
 impl Step {
+    /// Whether the step mostly looks up rows, instead of reading tables and indexes in their order.
+    pub(super) fn looks_up_rows(&self) -> bool {
+        match self {
+            Self::Pages | Self::Indexes(_) | Self::Rule(_) => false,
+            Self::References(_) | Self::Rows(_) | Self::Invariant(_) | Self::Notifications => true,
+        }
+    }
+
     /// Runs the step on the snapshot that `tx` reads.
     pub(super) fn run(&self, tx: &Transaction<'_>) -> Result<CheckReport> {
         let mut report = CheckReport::default();
