@@ -2,10 +2,12 @@
 
 use crate::common::http;
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
+use crate::common::{FakeGateway, GatewayBehavior};
 use crate::walkthrough::Document;
 use serde_json::json;
 use std::time::Duration;
 use ticketing::environment::ManualClock;
+use ticketing::payment::CheckoutState;
 
 fn path_of(url: &str) -> String {
     format!("/{}", url.splitn(4, '/').nth(3).unwrap())
@@ -90,6 +92,26 @@ fn a_failed_checkout_is_renewed_and_only_the_new_page_can_be_paid() {
     let refused = client.post_empty(&checkout).expect(409);
     document.check(&document.operation("renew_checkout"), &refused);
     assert_eq!(refused.problem()["reason"], "order-not-pending");
+}
+
+#[test]
+fn a_renewal_that_the_gateway_refuses_is_502_and_leaves_the_order_as_it_is() {
+    let gateway = FakeGateway::new();
+    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201).json();
+    let order = format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap());
+    gateway.set_state(Some(CheckoutState::Closed));
+    gateway.on_checkout(GatewayBehavior::Refuse);
+    let refused = client.post_empty(&format!("{order}/checkout")).expect(502);
+    let document = Document::of(&server);
+    document.check(&document.operation("renew_checkout"), &refused);
+    assert_eq!(refused.problem()["type"], "urn:ticketing:problem:payment-gateway-failed");
+    assert!(!refused.text().contains("blocked"), "{}", refused.text());
+    assert_eq!(client.get(&order).expect(200).json()["status"], "PENDING");
+    gateway.on_checkout(GatewayBehavior::Succeed);
+    assert_eq!(client.post_empty(&format!("{order}/checkout")).expect(200).json()["renewed"], true);
 }
 
 #[test]
