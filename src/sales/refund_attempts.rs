@@ -91,10 +91,18 @@ pub(crate) enum Refusal {
 /// by hand, and `false` if the refund is not due any more.
 pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, refusal: Refusal, problem: &str) -> Result<bool> {
     tx.lock_event(attempt.order)?;
-    if !refunds::mark_refused(tx, attempt.id, problem)? {
+    let Some(refund) = refunds::find(tx, attempt.organization, attempt.order, attempt.id)? else { return Ok(false) };
+    let done = refused_refunds::done(tx, attempt.order, refund.payment_reference.as_deref())?;
+    let problem = match done {
+        0 => problem.to_owned(),
+        done => {
+            let done = Amount::in_currency(done, refund.decimals);
+            format!("{problem}; {done} {} of the payment has gone back already", refund.currency)
+        }
+    };
+    if !refunds::mark_refused(tx, attempt.id, &problem)? {
         return Ok(false);
     }
-    let Some(refund) = refunds::find(tx, attempt.organization, attempt.order, attempt.id)? else { return Ok(false) };
     if refusal == Refusal::NothingLeft {
         refused_refunds::settle(tx, attempt.id, SettledBy::Gateway)?;
         return Ok(false);

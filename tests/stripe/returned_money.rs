@@ -119,6 +119,8 @@ fn only_what_the_organizer_has_not_refunded_is_owed_by_hand() {
     shop.cancel(&order);
     let [own] = &shop.refunds_of(RefundSource::Order)[..] else { panic!("{:?}", shop.refunds()) };
     assert_eq!((own.status, own.requires_manual_refund), (RefundStatus::Refused, true));
+    let error = own.last_error.as_deref().unwrap_or_default();
+    assert!(error.ends_with("; 10.00 EUR of the payment has gone back already"), "{error}");
     let summary = shop.summary();
     assert_eq!((summary.refunded_total, summary.manual_refund_total, shop.owed()), (eur(1000), eur(1500), 1));
     // The organizer gives the rest back in the Dashboard.
