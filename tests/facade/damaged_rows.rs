@@ -7,7 +7,7 @@ use std::time::Duration;
 use ticketing::id::OrderId;
 use ticketing::maintenance::MaintenanceReport;
 use ticketing::notification::NotificationTopic;
-use ticketing::order::OrderStatus;
+use ticketing::order::{CreateOrder, OrderStatus};
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
 
 use crate::common::database::stored_id;
@@ -89,6 +89,26 @@ fn a_damaged_order_does_not_keep_the_others_of_its_event_from_freeing_seats_for_
     let order = fixture.try_order(&sold_out_type, 2).expect("the seats of the expired order");
     assert_eq!(fixture.order_status(order.id), OrderStatus::Pending);
     assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
+}
+
+#[test]
+fn a_sale_passes_over_a_damaged_order_to_the_next_one_with_expired_seats() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let damaged_type = fixture.ticket_type(&event, 1250, 2);
+    let sold_out_type = fixture.ticket_type(&event, 1250, 2);
+    let both = CreateOrder::new(event.id, new_customer(), damaged_type.id, 1).item(sold_out_type.id, 1);
+    let damaged = fixture.service.create_order(&fixture.caller, both).expect("created").order;
+    fixture.clock.advance(Duration::from_secs(1));
+    let expired = fixture.order(&sold_out_type, 1);
+    let id = database::stored_id(damaged_type.id);
+    fixture.database().run(&format!("UPDATE ticket_types SET held = 0 WHERE id = {id}"));
+    fixture.skip_final_check();
+    fixture.expire_holds();
+    fixture.try_order(&sold_out_type, 1).expect("the seat of the order after the damaged one");
+    let stored =
+        |id| fixture.database().value_with::<String>("SELECT status FROM orders WHERE id = ?1", [stored_id(id)]);
+    assert_eq!([damaged.id, expired.id].map(stored), ["PENDING", "EXPIRED"]);
 }
 
 #[test]

@@ -468,6 +468,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         assert_eq!(page.order.items[0].ticket_type_name, "Seat");
         assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
         assert_eq!(page.currency, "EUR");
+        assert_eq!(page.hold_until, (status == OrderStatus::Pending).then(|| at("2026-06-01T12:30:00Z")));
     }
     let (_, token) = sandbox_order(&fixture, &ticket_type, None);
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
