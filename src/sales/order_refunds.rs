@@ -75,6 +75,22 @@ pub(super) fn settle_returned(tx: &Transaction<'_>, order: OrderId) -> Result<()
     Ok(())
 }
 
+/// Makes the refunds of an order due again that a bank had left nothing for, and whose money has not gone back in another
+/// way.
+pub(super) fn attempt_again(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+    for refund in refused_refunds::returned(tx, order)? {
+        let is_open = match refund.source {
+            RefundSource::Order => refund.amount <= order_refunds::not_given_back(tx, order)?,
+            RefundSource::LatePayment | RefundSource::OtherPayment => !has_gone_back(tx, order, &refund)?,
+            RefundSource::Outside => false,
+        };
+        if is_open {
+            refused_refunds::attempt_again(tx, order, refund.id)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether a whole payment, which a refund was to give back, has gone back in another way.
 fn has_gone_back(tx: &Transaction<'_>, order: OrderId, refund: &StoredRefund) -> Result<bool> {
     Ok(refused_refunds::done(tx, order, refund.payment_reference.as_deref())? >= refund.amount)

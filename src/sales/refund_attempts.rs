@@ -87,11 +87,27 @@ pub(crate) enum Refusal {
     NothingLeft,
 }
 
-/// Records that the refund will not be made. It is not attempted again. Returns whether somebody has to give the money back
-/// by hand, and `false` if the refund is not due any more.
-pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, refusal: Refusal, problem: &str) -> Result<bool> {
+/// The result of recording that a refund will not be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordedRefusal {
+    /// Somebody has to give the money back by hand.
+    Owed,
+    /// The money has gone back in another way, or a bank has taken it.
+    Settled,
+    /// The refund was not due any more.
+    NotDue,
+}
+
+/// Records that the refund will not be made. It is not attempted again.
+pub(crate) fn refused(
+    tx: &Transaction<'_>,
+    attempt: &RefundAttempt,
+    refusal: Refusal,
+    problem: &str,
+) -> Result<RecordedRefusal> {
     tx.lock_event(attempt.order)?;
-    let Some(refund) = refunds::find(tx, attempt.organization, attempt.order, attempt.id)? else { return Ok(false) };
+    let refund = refunds::find(tx, attempt.organization, attempt.order, attempt.id)?;
+    let Some(refund) = refund else { return Ok(RecordedRefusal::NotDue) };
     let done = refused_refunds::done(tx, attempt.order, refund.payment_reference.as_deref())?;
     let problem = match done {
         0 => problem.to_owned(),
@@ -101,14 +117,14 @@ pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, refusal: Re
         }
     };
     if !refunds::mark_refused(tx, attempt.id, &problem)? {
-        return Ok(false);
+        return Ok(RecordedRefusal::NotDue);
     }
     if refusal == Refusal::NothingLeft {
         refused_refunds::settle(tx, attempt.id, SettledBy::Gateway)?;
-        return Ok(false);
+        return Ok(RecordedRefusal::Settled);
     }
     if !owe(tx, attempt.order, &refund)? {
-        return Ok(false);
+        return Ok(RecordedRefusal::Settled);
     }
     let notification = NotificationDetails::RefundRefused(RefundNotification {
         refund_id: Some(attempt.id),
@@ -117,7 +133,7 @@ pub(crate) fn refused(tx: &Transaction<'_>, attempt: &RefundAttempt, refusal: Re
         currency: attempt.currency.clone(),
     });
     handler_queue::report(tx, attempt.organization, [notification])?;
-    Ok(true)
+    Ok(RecordedRefusal::Owed)
 }
 
 /// Records that the gateway was unavailable, and schedules the next attempt.

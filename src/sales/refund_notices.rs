@@ -19,7 +19,7 @@ use crate::store::{
 };
 
 use super::order_lifecycle;
-use super::order_refunds::{owe, refund_of, settle_returned};
+use super::order_refunds::{attempt_again, owe, refund_of, settle_returned};
 
 /// The result of recording what became of a refund that claims to be one of this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +208,7 @@ pub(crate) fn dispute(
     let is_new = disputes::record(tx, &DisputedOrder { organization, order, event: state.event, amount }, dispute)?;
     if is_new && dispute.status == DisputeStatus::Won {
         // The bank has given the money back to the account at the gateway.
-        refused_refunds::attempt_again(tx, order)?;
+        attempt_again(tx, order)?;
     }
     Ok(is_new)
 }

@@ -14,7 +14,7 @@ use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, RefundRequest};
 use crate::rules::checked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::partial_refunds;
-use crate::sales::refund_attempts::{self, RefundAttempt, Refusal};
+use crate::sales::refund_attempts::{self, RecordedRefusal, RefundAttempt, Refusal};
 use crate::scope::Scope;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::refunds::{self, DueRefund};
@@ -198,21 +198,21 @@ impl TicketingService {
             }
         };
         let recorded = ending.clone();
-        let is_owed = self.store_in_operation().write(move |tx| match &recorded {
-            Ending::Made => refund_attempts::refunded(tx, &attempt).map(|()| false),
-            Ending::Refused(refusal, problem) => refund_attempts::refused(tx, &attempt, *refusal, problem),
-            Ending::Postponed(problem) => refund_attempts::unavailable(tx, &attempt, problem).map(|()| false),
+        let refusal = self.store_in_operation().write(move |tx| match &recorded {
+            Ending::Made => refund_attempts::refunded(tx, &attempt).map(|()| None),
+            Ending::Refused(refusal, problem) => refund_attempts::refused(tx, &attempt, *refusal, problem).map(Some),
+            Ending::Postponed(problem) => refund_attempts::unavailable(tx, &attempt, problem).map(|()| None),
         })?;
-        match &ending {
-            Ending::Refused(_, problem) if is_owed => warn_of_refused_refund(order, problem),
-            Ending::Refused(_, problem) => tracing::info!(
+        match (&ending, refusal) {
+            (Ending::Refused(_, problem), Some(RecordedRefusal::Owed)) => warn_of_refused_refund(order, problem),
+            (Ending::Refused(_, problem), Some(RecordedRefusal::Settled)) => tracing::info!(
                 target: "ticketing::payment",
                 refund = %refund.id,
                 %order,
                 problem,
                 "a refund was not made, because its money has gone back in another way"
             ),
-            Ending::Made | Ending::Postponed(_) => {}
+            _ => {}
         }
         Ok(outcome)
     }

@@ -24,6 +24,8 @@ const LEDGER: &str = "SELECT o.id, o.total, o.refunded, o.manual_refund_due,
         WHERE r.order_id = o.id AND r.status = 'DONE' AND r.source IN ('ORDER', 'OUTSIDE')
             AND r.payment_reference IS NULL) AS done
     FROM orders o WHERE o.id = ?1";
+const DUE: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM refunds
+    WHERE order_id = ?1 AND status = 'DUE' AND source = 'ORDER'";
 const SET_REFUNDED: &str = "UPDATE orders SET refunded = ?2, updated_at = ?3 WHERE id = ?1";
 
 /// Claims a part of what was paid for a completed order, so that it can be given back once. Returns `false` if so much is
@@ -70,6 +72,13 @@ pub(crate) fn add_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> R
 /// What is to be given back by hand for an order, in minor units.
 pub(crate) fn manual_due(tx: &Transaction<'_>, order: OrderId) -> Result<i64> {
     Ok(ledger(tx, order)?.manual_refund_due)
+}
+
+/// What was decided to be given back, and is neither given back nor to be, by the gateway or by hand, in minor units.
+pub(crate) fn not_given_back(tx: &Transaction<'_>, order: OrderId) -> Result<i64> {
+    let ledger = ledger(tx, order)?;
+    let due: Option<i64> = tx.query_opt(DUE, &[order.into()], |row| row.get("amount"))?;
+    Ok(ledger.refunded - ledger.done - ledger.manual_refund_due - due.unwrap_or(0))
 }
 
 fn change_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {

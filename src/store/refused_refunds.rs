@@ -32,20 +32,28 @@ const OWED: &str = concat!(
     stored_columns!(),
     " FROM refunds WHERE order_id = ?1 AND status = 'REFUSED' AND settled_by IS NULL"
 );
-/// The next attempt is the second one: it looks first whether the gateway has made the refund.
+/// The next attempt is the second one: it looks first whether the gateway has made the refund. If it makes one now, that
+/// has another id than one that failed.
 macro_rules! attempt_again {
     ($condition:literal) => {
         concat!(
-            "UPDATE refunds SET status = 'DUE', settled_by = NULL, attempts = 1, next_attempt_at = ?2, updated_at = ?2
+            "UPDATE refunds SET status = 'DUE', settled_by = NULL, reference = NULL, attempts = 1, next_attempt_at = ?2,
+                updated_at = ?2
             WHERE order_id = ?1 AND status = 'REFUSED' AND settled_by = 'GATEWAY' AND ",
             $condition
         )
     };
 }
 
-const ATTEMPT_AGAIN: &str = attempt_again!("source <> 'OUTSIDE'");
+const ATTEMPT_AGAIN: &str = attempt_again!("id = ?3");
 const ATTEMPT_PAYMENT_AGAIN: &str =
     attempt_again!("source IN ('LATE_PAYMENT', 'OTHER_PAYMENT') AND COALESCE(payment_reference, '') = ?3");
+const RETURNED: &str = concat!(
+    "SELECT ",
+    stored_columns!(),
+    " FROM refunds WHERE order_id = ?1 AND status = 'REFUSED' AND settled_by = 'GATEWAY' AND source <> 'OUTSIDE'
+    ORDER BY id"
+);
 const DONE_OF_ORDER: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM refunds
     WHERE order_id = ?1 AND status = 'DONE' AND payment_reference IS NULL";
 const DONE_OF_PAYMENT: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM refunds
@@ -71,11 +79,15 @@ pub(crate) fn owed(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<StoredRef
     tx.query_all(OWED, &[order.into()], decode_stored)
 }
 
-/// Makes the refunds of an order due again that were refused because a bank had taken the money, or because it had gone
-/// back.
-pub(crate) fn attempt_again(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+/// Returns the refunds of an order that were refused because a bank had taken the money, or because it had gone back.
+pub(crate) fn returned(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<StoredRefund>> {
+    tx.query_all(RETURNED, &[order.into()], decode_stored)
+}
+
+/// Makes such a refund due again.
+pub(crate) fn attempt_again(tx: &Transaction<'_>, order: OrderId, id: RefundId) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(ATTEMPT_AGAIN, &[order.into(), tx.now().into()])?;
+    tx.execute(ATTEMPT_AGAIN, &[order.into(), tx.now().into(), id.into()])?;
     Ok(())
 }
 

@@ -6,8 +6,8 @@ use ticketing::Amount;
 use ticketing::error::Reason;
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
-    CheckoutState, GatewayEvent, GatewayPayment, GatewayRefund, ListRefunds, NoticeOutcome, Refund, RefundSource,
-    RefundState, RefundStatus,
+    CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListRefunds,
+    NoticeOutcome, Refund, RefundOrder, RefundSource, RefundState, RefundStatus,
 };
 use ticketing::ticket_type::TicketType;
 
@@ -158,6 +158,56 @@ fn a_refund_whose_answers_were_all_lost_is_found_in_the_list() {
     notice.send(&fixture.service).expect("received");
     assert_eq!((refunds(&fixture)[0].status, owed(&fixture)), (RefundStatus::Done, 0));
     assert_eq!(manual_total(&fixture, &ticket_type), eur(0));
+    assert_consistent(&fixture.database());
+}
+
+fn report(fixture: &Fixture, order: &Order, event: GatewayEvent) {
+    let notice = Notice::about(order, event);
+    fixture.gateway.know(&notice);
+    notice.send(&fixture.service).expect("received");
+    maintain(fixture);
+}
+
+fn failed(refund: GatewayRefund) -> GatewayEvent {
+    GatewayEvent::Refund(refund.state(RefundState::Failed("the account is closed".to_owned())))
+}
+
+#[test]
+fn a_refund_whose_money_went_back_in_another_way_is_not_made_after_a_dispute() {
+    let (fixture, ticket_type) = fixture();
+    let order = fixture.order(&ticket_type, 2);
+    report_payment(&fixture, &order, GatewayPayment::new("pi_1", eur(2500), "EUR"));
+    let part = RefundOrder::of_amount(eur(1000));
+    let own = fixture.service.refund_order(&fixture.caller, order.id, part).expect("refunded").refund_id.expect("one");
+    report(&fixture, &order, failed(GatewayRefund::new("re_1", eur(1000), "EUR").refund(own)));
+    assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (1, eur(1000)));
+    // Somebody gives the money back in the account at the gateway.
+    report(&fixture, &order, GatewayEvent::Refund(GatewayRefund::new("re_2", eur(1000), "EUR")));
+    assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (0, eur(0)));
+    let won = GatewayDispute::new("dp_1", eur(2500), "EUR").status(DisputeStatus::Won);
+    report(&fixture, &order, GatewayEvent::Dispute(won));
+    assert_eq!(fixture.gateway.refunds().len(), 1, "the money has gone back already");
+    assert_consistent(&fixture.database());
+}
+
+#[test]
+fn a_refund_that_is_made_again_after_a_failure_is_known_by_its_new_id() {
+    let (fixture, ticket_type) = fixture();
+    let order = fixture.order(&ticket_type, 1);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    report_payment(&fixture, &order, GatewayPayment::new("pi_1", eur(1250), "EUR"));
+    maintain(&fixture);
+    let own = refunds(&fixture)[0].id;
+    let of_own = || refunds(&fixture).into_iter().find(|refund| refund.id == own).expect("it");
+    let outside = GatewayRefund::new("re_2", eur(1250), "EUR");
+    report(&fixture, &order, GatewayEvent::Refund(outside.clone()));
+    report(&fixture, &order, failed(GatewayRefund::new("re_1", eur(1250), "EUR").refund(own)));
+    assert_eq!((of_own().status, of_own().requires_manual_refund), (RefundStatus::Refused, false));
+    // The refund in the account at the gateway fails too, so that this service makes one again.
+    report(&fixture, &order, failed(outside));
+    assert_eq!(of_own().status, RefundStatus::Done);
+    report(&fixture, &order, GatewayEvent::Refund(GatewayRefund::new("re_3", eur(1250), "EUR").refund(own)));
+    assert_eq!((refunds(&fixture).len(), of_own().reference.as_deref()), (2, Some("re_3")));
     assert_consistent(&fixture.database());
 }
 
