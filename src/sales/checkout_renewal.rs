@@ -164,6 +164,9 @@ pub(crate) fn record(
     }
     if checkout.reference.is_none() {
         checkout_renewals::check_reference(tx, new.reference)?;
+    }
+    // A notice may have named the reference already.
+    if checkout.reference.is_none_or(|reference| reference == new.reference) {
         match state.status {
             OrderStatus::Pending => checkout_renewals::record(tx, id, new.link, new.reference)?,
             _ => checkouts::record_reference(tx, id, new.reference)?,

@@ -14,9 +14,9 @@ const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.e
 const KEEP: &str = "INSERT INTO replaced_checkouts (order_id, renewals, reference) VALUES (?1, ?2, ?3)";
 const FORGET_REFERENCE: &str = "UPDATE orders SET payment_reference = NULL WHERE id = ?1";
 const LEASE: &str = "UPDATE checkouts SET lease_ends_at = ?3 WHERE order_id = ?1 AND renewals = ?2";
-const RECORD: &str =
-    "UPDATE orders SET payment_link = ?2, payment_reference = ?3, payment_status = 'WAITING', updated_at = ?4
-    WHERE id = ?1 AND payment_reference IS NULL";
+const RECORD: &str = "UPDATE orders SET payment_link = ?2, payment_reference = ?3, updated_at = ?4,
+        payment_status = CASE WHEN payment_reference IS NULL THEN 'WAITING' ELSE payment_status END
+    WHERE id = ?1 AND (payment_reference IS NULL OR payment_reference = ?3)";
 
 /// The newest checkout of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]

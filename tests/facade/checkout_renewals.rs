@@ -266,6 +266,25 @@ fn the_page_of_the_sandbox_is_replaced_with_its_checkout() {
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
 }
 
+#[test]
+fn a_renewed_checkout_whose_first_notice_was_faster_than_the_answer_has_the_new_link() {
+    let pages = Pages::default();
+    let gateway = pages.clone();
+    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let order = fixture.order(&ticket_type, 1);
+    pages.close_all();
+    let path = fixture.path();
+    *pages.on_start.lock().expect("no panic") = Some(Box::new(move |_| {
+        // What a notice does that names the order and the reference.
+        Database::open(&path).execute("UPDATE orders SET payment_reference = 'page-1'", []);
+    }));
+    let renewed = renew(&fixture, &order).expect("renewed");
+    assert_eq!(renewed.checkout_url, "https://pay.example/page-1");
+    assert_eq!(fixture.read_order(order.id).payment_gateway.expect("a payment").link, renewed.checkout_url);
+    assert_eq!(pages.payable(order.id), 1);
+}
+
 /// What a [`Pages`] gateway knows of a page.
 #[derive(Debug, Clone)]
 struct Page {
