@@ -96,15 +96,24 @@ pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettl
     Ok(ToSettle { order, event: state.event, reference, asks_gateway })
 }
 
-/// Returns a checkout after the gateway was asked about it. `state` is what it said.
-pub(crate) fn settled(tx: &Transaction<'_>, order: CheckoutOrder, state: CheckoutState) -> Result<SettledCheckout> {
+/// Returns a checkout after the gateway was asked about it. `answer` is what it said: `None` if it may know more than is
+/// stored, and was not asked.
+pub(crate) fn settled(
+    tx: &Transaction<'_>,
+    order: CheckoutOrder,
+    answer: Option<CheckoutState>,
+) -> Result<SettledCheckout> {
     let CheckoutOrder { organization, id } = order;
     let is_paid = is_paid(tx, order)?;
     let order = orders::get(tx, organization, id)?;
     let payment = order.payment_gateway.as_ref().map(|payment| payment.status);
     let has_payment = matches!(payment, Some(PaymentStatus::Completed | PaymentStatus::Refunded));
+    let is_unknown = answer.is_none();
+    let state = answer.unwrap_or(CheckoutState::Unknown);
     let outcome = match (order.status, &state) {
         (OrderStatus::Completed, _) if is_paid => Some(CheckoutOutcome::Success),
+        // A payment that arrives late may still complete it.
+        (OrderStatus::Expired, _) if is_unknown && !has_payment => None,
         (OrderStatus::Pending, CheckoutState::Open) => Some(CheckoutOutcome::Cancel),
         (OrderStatus::Pending, CheckoutState::Processing | CheckoutState::Unknown) => None,
         _ => Some(CheckoutOutcome::Failure),

@@ -60,11 +60,17 @@ fn notice(settled: &SettledCheckout) -> Notice {
         (OrderStatus::Pending, CheckoutState::Processing) => {
             ("calm", "In progress", "Your payment is on its way. Your tickets are issued as soon as it has arrived.")
         }
-        (OrderStatus::Pending, _) => (
+        _ if settled.outcome.is_none() => (
             "calm",
             "Please wait",
             "It is not known yet whether your payment has arrived. This page looks again every few seconds.",
         ),
+        (OrderStatus::Pending, CheckoutState::Closed) => {
+            ("calm", "Not paid", "Nothing was charged. You can no longer pay on the page that you come from.")
+        }
+        (OrderStatus::Pending, _) => {
+            ("calm", "Not paid", "Your payment does not fit this order. If you were charged, your money goes back.")
+        }
         (OrderStatus::Cancelled, _) => {
             ("calm", "Cancelled", "This order was cancelled. If you have paid, your money goes back.")
         }

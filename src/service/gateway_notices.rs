@@ -277,7 +277,7 @@ impl TicketingService {
     /// ```
     pub fn settle_checkout(&self, reference: &str) -> Result<SettledCheckout> {
         let found = self.store().read(|tx| hosted_checkout::to_settle(tx, reference))?;
-        let mut state = CheckoutState::Unknown;
+        let mut answered = (!found.asks_gateway).then_some(CheckoutState::Unknown);
         if found.asks_gateway
             && let Some(gateway) = &self.inner.gateway
             && let Some(reference) = &found.reference
@@ -285,11 +285,12 @@ impl TicketingService {
         {
             let request = look_up_of(&found, reference);
             if let Some(answer) = gateway.call_for_page(move |gateway| gateway.look_up(&request)) {
-                state = state_of(answer)?;
+                let state = state_of(answer)?;
                 self.settle(found.order, Some(reference), &state)?;
+                answered = Some(state);
             }
         }
-        self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, state))
+        self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, answered))
     }
 
     /// Asks the gateway what became of a checkout, and records it, because a notice says that its payment is known.

@@ -14,8 +14,8 @@ use crate::payment::CheckoutRequest;
 const PAGE: usize = 100;
 const MAX_PAGES: usize = 30;
 
-/// The times within which the session was created, in seconds after it was first asked for, one after the other. The clocks may differ,
-/// and the first attempt is the most likely one. In a rush, each minute has a thousand sessions.
+/// The times within which the session was created, in seconds after it was first asked for, one after the other. The
+/// clocks may differ, and the first attempt is the most likely one. In a rush, each minute has a thousand sessions.
 const WINDOWS: [(i64, i64); 2] = [(-60, 60), (61, 15 * 60)];
 
 /// Returns the session of an order, as Stripe lists it. If there are several, one that can be paid comes first, and then the

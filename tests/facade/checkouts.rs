@@ -366,6 +366,29 @@ fn a_checkout_is_looked_up_for_a_page_once_in_four_seconds_and_ten_are_in_a_seco
 }
 
 #[test]
+fn nobody_is_sent_to_the_page_for_failure_while_the_gateway_may_know_of_a_payment() {
+    let (fixture, ticket_type) = fixture();
+    let order = fixture.order(&ticket_type, 1);
+    let settle = || fixture.service.settle_checkout(&format!("pay-{}", order.id)).expect("settled");
+    fixture.clock.advance(HOLD);
+    fixture.gateway.set_state(Some(CheckoutState::Open));
+    assert_eq!(
+        settle().outcome.map(|outcome| outcome.as_str()),
+        Some("failure"),
+        "the gateway says that nothing is paid"
+    );
+    fixture.gateway.set_state(Some(paid(&order, "pi_1")));
+    let too_soon = settle();
+    assert_eq!(
+        (too_soon.order.status, too_soon.outcome),
+        (OrderStatus::Expired, None),
+        "the gateway is not asked again"
+    );
+    fixture.clock.advance(PAUSE);
+    assert_eq!(settle().outcome.map(|outcome| outcome.as_str()), Some("success"));
+}
+
+#[test]
 fn a_settled_checkout_says_where_the_customer_goes() {
     let (fixture, ticket_type) = fixture();
     let order = fixture.order(&ticket_type, 1);
