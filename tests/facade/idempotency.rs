@@ -457,3 +457,17 @@ fn the_table_has_every_post_operation_and_every_idempotent_one() {
     let posts = ["create(", "create_several(", "action(", "action_on("].map(|kind| format!("Operation::{kind}"));
     assert_eq!(names_after("src/server/operations", &posts.each_ref().map(String::as_str)), named);
 }
+
+#[test]
+fn a_stored_response_is_returned_while_another_process_keeps_everyone_from_writing() {
+    let fixture = Fixture::new();
+    let caller = fixture.caller.with_idempotency_key("basket-1");
+    let ticket_type = fixture.default_ticket_type();
+    let order = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
+    let first = fixture.service.create_order(&caller, order.clone()).expect("created");
+    let database = fixture.database();
+    assert!(database.try_begin());
+    let again = fixture.service.create_order(&caller, order).expect("the stored response");
+    assert!(again.replayed);
+    assert_eq!(again.value, first.value);
+}
