@@ -34,6 +34,7 @@ pub fn open(state: &mut State, request: &Request, session: &str) -> Page {
                 Err(ended) => refuse(&ended),
             };
         }
+        "" => return text(400, "The form has no outcome."),
         method => payments::pay_later(state, session, method),
     };
     match paid {
@@ -61,7 +62,7 @@ fn form(stored: &super::state::Stored) -> Page {
         })
         .collect();
     let button =
-        |outcome: &str| format!("<form method=post action=\"?outcome={outcome}\"><button>{outcome}</button></form>");
+        |outcome: &str| format!("<form method=post><button name=outcome value={outcome}>{outcome}</button></form>");
     // "To use information from the successful Checkout Session on your page": only the success_url has placeholders.
     let cancel = value["cancel_url"].as_str();
     let cancel = cancel.map_or_else(String::new, |url| format!("<a href=\"{}\">Back</a>", escape(url)));
