@@ -2,6 +2,8 @@
 //! delays no other.
 
 use std::collections::HashSet;
+use std::io;
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use super::TicketingService;
@@ -16,7 +18,7 @@ use crate::model::id::OrganizationId;
 use crate::payment::GatewayCalls;
 use crate::round_robin::RoundRobin;
 use crate::sales::checkout_attempts::claim_all;
-use crate::store::checkout_attempts::{self, DueCheckout};
+use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
 use crate::store::refunds::{self, DueRefund};
 
 /// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns among
@@ -155,9 +157,17 @@ impl TicketingService {
         let results: Vec<_> = std::thread::scope(|scope| {
             let calls: Vec<_> = attempts
                 .iter()
-                .map(|attempt| (attempt.order, scope.spawn(|| self.attempt_checkout(gateway, attempt))))
+                .map(|attempt| {
+                    let run = || self.attempt_checkout(gateway, attempt);
+                    (attempt, std::thread::Builder::new().spawn_scoped(scope, run))
+                })
                 .collect();
-            calls.into_iter().map(|(order, call)| (order, call.join())).collect()
+            let result = |(attempt, call): (&CheckoutAttempt, io::Result<ScopedJoinHandle<'_, _>>)| match call {
+                Ok(call) => (attempt.order, call.join()),
+                // No thread could be started.
+                Err(_) => (attempt.order, Ok(self.attempt_checkout(gateway, attempt))),
+            };
+            calls.into_iter().map(result).collect()
         });
         let (mut answered, mut failed) = (0, 0);
         for (order, result) in results {
