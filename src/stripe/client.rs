@@ -15,11 +15,12 @@ use ureq::{Agent, AsSendBody, Body, Timeout, http};
 use super::clock_check::ClockCheck;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
+use super::key_connection::{Authorization, KeyConnector};
 use super::rate_limit::{RateLimit, operation};
 use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::error::{Error, Result};
 use crate::model::secret::Secret;
-use crate::webhook::tls_config;
+use crate::webhook::ureq_traits::{Connector, DefaultResolver, RustlsConnector, TcpConnector, tls_config};
 
 /// The version of the API that requests and answers have. It is the one that the package `stripe` 16.1.0 for Python
 /// was generated for.
@@ -50,6 +51,7 @@ pub(super) struct Client {
     agent: Agent,
     /// The URL of the API, without `/v1` and without a trailing slash.
     base: String,
+    /// A placeholder, which the connection replaces by the key.
     authorization: HeaderValue,
     rate_limit: RateLimit,
     clock_check: ClockCheck,
@@ -84,10 +86,9 @@ impl Client {
         rate_limit: RateLimit,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self> {
-        let authorization = HeaderValue::try_from(format!("Bearer {}", key.expose()));
-        let mut authorization =
-            authorization.map_err(|_| Error::field("secret_key", "must be a secret key of Stripe, in one line"))?;
-        authorization.set_sensitive(true);
+        let authorization = Authorization::new(key);
+        let header = authorization.header();
+        let header = header.map_err(|_| Error::field("secret_key", "must be a secret key of Stripe, in one line"))?;
         let config = Config::builder()
             .proxy(None)
             .https_only(base.starts_with("https:"))
@@ -102,7 +103,9 @@ impl Client {
             .max_idle_connections_per_host(IDLE_CONNECTIONS)
             .max_idle_age(IDLE_AGE)
             .build();
-        Ok(Self { agent: config.new_agent(), base, authorization, rate_limit, clock_check: ClockCheck::default() })
+        let connector = TcpConnector::default().chain(RustlsConnector::default()).chain(KeyConnector(authorization));
+        let agent = Agent::with_parts(config, connector, DefaultResolver::default());
+        Ok(Self { agent, base, authorization: header, rate_limit, clock_check: ClockCheck::default() })
     }
 
     pub(super) fn base(&self) -> &str {

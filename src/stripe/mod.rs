@@ -66,6 +66,7 @@ mod event_mode;
 mod failure;
 mod form;
 mod gateway;
+mod key_connection;
 mod locale;
 mod lost_session;
 mod notices;

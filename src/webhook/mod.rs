@@ -51,7 +51,7 @@ pub use crate::model::webhook::{
 #[cfg(feature = "webhooks")]
 pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
 #[cfg(feature = "stripe")]
-pub(crate) use https::{choose_crypto_provider, tls_config};
+pub(crate) use https::{choose_crypto_provider, ureq_traits};
 pub(crate) use sender::deliver_due;
 pub use sender::{SenderOptions, WebhookSenderGuard};
 pub use signature::{

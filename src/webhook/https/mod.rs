@@ -25,12 +25,10 @@ mod provider;
 mod resolver;
 mod settings;
 mod tcp;
-mod ureq_traits;
+pub(crate) mod ureq_traits;
 
 #[cfg(feature = "stripe")]
 pub(crate) use provider::choose as choose_crypto_provider;
-#[cfg(feature = "stripe")]
-pub(crate) use ureq_traits::tls_config;
 
 pub use https_transport::{CertificatesError, HttpsTransport, HttpsTransportBuilder};
 pub use resolver::{Resolver, SystemResolver};

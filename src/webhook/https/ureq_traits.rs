@@ -7,17 +7,20 @@
 //! minor version. The oldest is 3.5, the first with [`Agent::shutdown`](ureq::Agent::shutdown), which interrupts
 //! requests in progress.
 //!
-//! To add a minor version of ureq: widen the range, run the tests of webhooks with both ends of it
+//! To add a minor version of ureq: widen the range, run the tests of webhooks and Stripe with both ends of it
 //! (`cargo update -p ureq --precise …`), and adapt this file and the implementations of the traits.
 
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 use ureq::tls::{RootCerts, TlsConfig};
+#[cfg(feature = "stripe")]
+pub(crate) use ureq::unversioned::resolver::DefaultResolver;
 pub(super) use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
-pub(super) use ureq::unversioned::transport::{
-    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, RustlsConnector, TcpConnector, Transport, time,
+pub(crate) use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
 };
+pub(super) use ureq::unversioned::transport::{LazyBuffers, time};
 
 /// Returns the TLS configuration with these certificate authorities and this implementation of cryptography.
 pub(crate) fn tls_config(roots: RootCerts, provider: Arc<CryptoProvider>) -> TlsConfig {
