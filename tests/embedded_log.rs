@@ -44,7 +44,10 @@ fn what_an_operator_has_to_know_is_logged_under_stable_targets() {
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
     fixture.service.cancel_order(&fixture.caller, refused.id).unwrap();
     let lines = lines_of("ticketing::payment", 0);
-    assert_one(&lines, &["did not make a refund; it stays due", &unanswered.id.to_string(), "attempt=1", "closed for lunch"]);
+    assert_one(
+        &lines,
+        &["did not make a refund; it stays due", &unanswered.id.to_string(), "attempt=1", "closed for lunch"],
+    );
     assert_one(&lines, &["refund was refused", &refused.id.to_string(), "the card is blocked"]);
 
     // A payment that comes too late, with a gateway that cannot refund.
