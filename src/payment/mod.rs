@@ -64,8 +64,8 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// # Errors
     /// On any error, or after the timeout, the service cancels the order and releases its seats, unless the payment was
     /// reported in the meantime. A payment that is reported after that is refunded. After the timeout and after
-    /// [`GatewayError::Unavailable`], the service asks for the same checkout again, to close it; after the other errors, there
-    /// is none.
+    /// [`GatewayError::Unavailable`], the service asks for the same checkout again, to close it. After the other errors,
+    /// it assumes that no checkout was created.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError>;
 
     /// Refunds a completed payment.
@@ -159,9 +159,9 @@ pub trait PaymentGateway: Send + Sync + 'static {
         Err(NoticeError::Unsupported)
     }
 
-    /// Returns the gateway's id of the checkout with which a payment was made, or `None` if there is none. The service
-    /// asks for this after a notice about a refund or a dispute whose order it does not find by the references in it. By
-    /// default, the gateway cannot say.
+    /// Returns the gateway's id of the checkout through which a payment was made. `None` means that
+    /// there was no checkout. The service asks for this after a notice about a refund or a dispute if the references in it
+    /// lead to no order. By default, the gateway cannot say.
     ///
     /// # Errors
     /// After [`GatewayError::Refused`] the notice is ignored, with a warning in the log. After any other error it is

@@ -114,8 +114,8 @@ with_setters! {
         /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
         /// slash.
         pub public_url: String,
-        /// The page of the server to which the gateway can send the customer back, whatever became of the payment: it asks
-        /// the gateway, and leads to the pages that the order names. Nobody can guess the URL. `None` if the checkout was
+        /// The page of the server to which the gateway can send the customer back, whatever became of the payment. The
+        /// page asks the gateway, and then leads to the success, failure or cancel URL of the order. Nobody can guess the URL. `None` if the checkout was
         /// first asked for by version 0.1.
         pub return_url: Option<String>,
         /// The idempotency key: the same for every attempt to create this checkout. It is `checkout-<order id>` for the

@@ -4,8 +4,8 @@
 //! 2. [`begin`] replaces it if nothing can be paid under it any more. The new one has a lease: until it ends, no other
 //!    process asks the gateway for a checkout of the order. So two renewals at once lead to one new checkout.
 //! 3. The gateway is asked for the new checkout, with another idempotency key than for those before.
-//! 4. [`record`] stores its link, or [`failed`] that there is none. After that, or after a crash, the next renewal asks for
-//!    the same checkout again.
+//! 4. [`record`] stores its link. Without a link, [`failed`] stores that the gateway returned none. After a failure or a
+//!    crash, the next renewal asks for the same checkout again.
 //!
 //! The hold of the order stays as it was.
 

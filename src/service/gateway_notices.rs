@@ -167,7 +167,8 @@ impl TicketingService {
     }
 
     /// The payment whose checkout finds the order of a notice. `None` if the notice names its checkout, or if the payment
-    /// is of another program: the gateway is asked nothing about that. Only disputes do not tell of which program they are.
+    /// is of another program, about which the gateway is not asked. A dispute does not tell its program, so it is always asked
+    /// about.
     fn payment_to_ask_about(&self, notice: &GatewayNotice) -> Result<Option<PaymentLookUp>> {
         let Some(payment) = payment_of(notice).filter(|_| notice.checkout_reference.is_none()) else {
             return Ok(None);

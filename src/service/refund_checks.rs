@@ -12,7 +12,7 @@ use crate::sales::refund_checks;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::refund_checks::{self as store, DueCheck, RefundCheck};
 
-/// How many refunds a run reads, of which it skips those that cannot be processed.
+/// How many refunds a run reads. Rows that cannot be processed are skipped.
 const ROWS_PER_RUN: i64 = 1000;
 
 /// About how many refunds the gateway is asked in one run.

@@ -40,7 +40,8 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Records what became of a refund that this service asked for. Returns `false` if it is none.
+    /// Records what became of a refund that this service asked for. Returns `false` if the refund was
+    /// made by somebody else.
     fn record_own_refund(&self, order: CheckoutOrder, payment: Option<&str>, refund: &GatewayRefund) -> Result<bool> {
         if refund.refund_id.is_none() {
             return Ok(false);

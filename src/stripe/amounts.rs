@@ -47,7 +47,8 @@ impl Units {
     }
 }
 
-/// The number of Stripe's units of which every amount must be a multiple. 1 if Stripe has no units for the currency.
+/// Every amount in this currency must be a multiple of this number of Stripe's units. It is 1 for a currency that Stripe
+/// does not support.
 pub(super) fn step(currency: &str) -> i64 {
     Units::of(currency).map_or(1, |units| units.step)
 }

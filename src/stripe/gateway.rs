@@ -11,7 +11,8 @@ use super::client::{Call, Client};
 use super::event_mode::EventMode;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
-use super::session::{self, is_session_id};
+use super::session;
+use super::session_state::{self, is_session_id};
 use super::{disputes, lost_session, notices, refunds, signature};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
@@ -55,7 +56,7 @@ impl StripeGateway {
         if !is_session_id(reference) {
             return Err(GatewayError::Refused("the checkout is not one of Stripe".to_owned()));
         }
-        self.check_mode(session::livemode(reference)).map_err(GatewayError::Refused)
+        self.check_mode(session_state::livemode(reference)).map_err(GatewayError::Refused)
     }
 
     /// Fails if a session is of the other mode than the key: nothing of it was paid with the money that the key stands for.
@@ -70,13 +71,13 @@ impl StripeGateway {
     fn session_state(&self, organization: OrganizationId, session: &str) -> Result<CheckoutState, Failure> {
         let account = self.account_id(organization);
         let mut form = Form::default();
-        form.add("expand[0]", session::EXPANDED);
+        form.add("expand[0]", session_state::EXPANDED);
         let path = format!("checkout/sessions/{session}");
         let call = Call { path: &path, form, account: account.as_deref(), ..Call::default() };
         let session = self.client.get(&call)?.body;
         match self.state(&session)? {
             CheckoutState::Paid(payment)
-                if session::is_disputed(&session)
+                if session_state::is_disputed(&session)
                     && disputes::is_lost(&self.client, account.as_deref(), &payment.payment_reference)? =>
             {
                 Ok(CheckoutState::Returned(payment))
@@ -87,7 +88,7 @@ impl StripeGateway {
 
     fn state(&self, session: &Value) -> Result<CheckoutState, Failure> {
         self.check_mode(session.get("livemode").and_then(Value::as_bool)).map_err(Failure::Unexpected)?;
-        match session::state(session) {
+        match session_state::state(session) {
             // Of a session that is complete, nothing can be paid any more.
             CheckoutState::Unknown if session.get("status").is_none_or(|status| status != "complete") => {
                 Err(Failure::Unexpected("the session has no state that is known".to_owned()))
@@ -120,7 +121,7 @@ impl StripeGateway {
         let session = request.reference.as_deref().filter(|reference| is_session_id(reference));
         let session = session.ok_or_else(not_paid)?;
         // With the right key, Stripe will tell what was paid.
-        self.check_mode(session::livemode(session)).map_err(GatewayError::Unavailable)?;
+        self.check_mode(session_state::livemode(session)).map_err(GatewayError::Unavailable)?;
         match self.session_state(request.organization_id, session).map_err(GatewayError::from) {
             Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => Ok(payment.payment_reference),
             Ok(_) => Err(not_paid()),

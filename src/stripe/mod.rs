@@ -73,6 +73,7 @@ mod notices;
 mod rate_limit;
 mod refunds;
 mod session;
+mod session_state;
 mod setup;
 mod signature;
 

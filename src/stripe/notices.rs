@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::disputes;
 use super::event_mode::EventMode;
 use super::refunds::{StripeRefund, payment_of};
-use super::session::{self, ORDER, ORGANIZATION, is_plain, money};
+use super::session::{ORDER, ORGANIZATION};
+use super::session_state::{self, is_plain, is_session_id, money};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::payment::{CheckoutState, GatewayDispute, GatewayEvent, GatewayNotice, NoticeError, RefundState};
 
@@ -36,8 +37,8 @@ struct Event<'a> {
     object: &'a Value,
 }
 
-/// Reads an event whose signature was verified. The list is empty if it is none of a payment, or if it is of the other
-/// mode than the key.
+/// Reads an event whose signature was verified. The list is empty if the event is not about a payment, or if
+/// its mode is not that of the key.
 ///
 /// # Errors
 /// [`NoticeError::Unreadable`] if the body is not an event.
@@ -114,8 +115,8 @@ fn about_session(event: &Event<'_>) -> Option<GatewayNotice> {
     if event.text("mode") != Some("payment") {
         return None;
     }
-    let id = event.text("id").filter(|id| session::is_session_id(id))?;
-    let happened = match (event.kind, session::state(event.object)) {
+    let id = event.text("id").filter(|id| is_session_id(id))?;
+    let happened = match (event.kind, session_state::state(event.object)) {
         (_, CheckoutState::Paid(payment)) => GatewayEvent::Checkout(CheckoutState::Paid(payment)),
         ("checkout.session.async_payment_failed", _) => GatewayEvent::PaymentFailed,
         ("checkout.session.expired", _) => GatewayEvent::Checkout(CheckoutState::Closed),

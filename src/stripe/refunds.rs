@@ -6,7 +6,8 @@ use super::amounts;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
-use super::session::{ORDER, ORGANIZATION, id_of, is_plain};
+use super::session::{ORDER, ORGANIZATION};
+use super::session_state::{id_of, is_plain};
 use crate::model::id::RefundId;
 use crate::payment::{GatewayError, GatewayRefund, RefundRequest, RefundSource, RefundState};
 

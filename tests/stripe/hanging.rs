@@ -1,4 +1,4 @@
-//! Stripe accepts requests and never answers: whatever does not need it goes on.
+//! What does not need Stripe continues while Stripe accepts requests and never answers.
 
 use crate::common::fake_stripe::Fault;
 use crate::common::webhooks::wait_until;
