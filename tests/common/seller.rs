@@ -96,7 +96,8 @@ impl<R: Fn(String)> Seller<R> {
         }
     }
 
-    /// Makes one sale of each kind, but none that is sold out. Returns at the first other error.
+    /// Makes one sale of each kind, but none that is sold out. Returns at the first other error. The last place that is
+    /// sold makes the event SOLD_OUT, and from then on it is the event that is not on sale.
     pub fn sell(&self) -> Result<()> {
         let sales: [fn(&Self) -> Result<()>; 5] = [
             Self::create_free_order,
@@ -107,7 +108,7 @@ impl<R: Fn(String)> Seller<R> {
         ];
         for sale in sales {
             match sale(self) {
-                Err(error) if error.reason() == Some(Reason::SoldOut) => {}
+                Err(error) if matches!(error.reason(), Some(Reason::SoldOut | Reason::EventNotOnSale)) => {}
                 result => result?,
             }
         }

@@ -138,8 +138,8 @@ fn while_one_process_is_stopped_the_other_sells_and_nothing_is_sold_or_sent_twic
             signal(&child.child, "CONT");
         }
         ends.store(true, Ordering::Relaxed);
-        sellers.join().unwrap();
         drop(child.child.stdin.take());
+        sellers.join().unwrap();
         reader.join().unwrap();
     });
     assert!(child.child.wait().unwrap().success());
