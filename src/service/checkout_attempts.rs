@@ -2,6 +2,7 @@
 
 use super::TicketingService;
 use super::checkout_links::checkout_request;
+use super::gateway_groups::Progress;
 use crate::error::{Error, Result};
 use crate::model::checkout::{CheckoutState, CheckoutStatus};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
@@ -9,15 +10,6 @@ use crate::sales::checkout_attempts;
 use crate::store::checkout_attempts::CheckoutAttempt;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::{Transaction, checkout_parameters};
-
-/// The result of asking the gateway about a checkout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CheckoutProgress {
-    /// The gateway answered, or there was nothing to ask.
-    Answered,
-    /// The gateway was unavailable.
-    Unavailable,
-}
 
 /// What the gateway says about a checkout.
 enum Answer {
@@ -38,7 +30,7 @@ impl TicketingService {
         &self,
         gateway: &GatewayCalls,
         attempt: &CheckoutAttempt,
-    ) -> Result<CheckoutProgress> {
+    ) -> Result<Progress> {
         let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
         let reference = attempt.reference.as_deref();
         let is_open = attempt.status == CheckoutStatus::Open;
@@ -50,7 +42,7 @@ impl TicketingService {
                 match self.settle(order, reference, &CheckoutState::Returned(payment)) {
                     Err(Error::Unavailable(problem)) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
-                        return Ok(CheckoutProgress::Unavailable);
+                        return Ok(Progress::Unavailable);
                     }
                     settled => settled?,
                 };
@@ -71,11 +63,11 @@ impl TicketingService {
             Ok(Answer::NoProof(problem)) => self.ask_later(attempt, problem)?,
             Err(AskError::Gateway(failure)) => {
                 self.postpone(attempt, &failure)?;
-                return Ok(CheckoutProgress::Unavailable);
+                return Ok(Progress::Unavailable);
             }
             Err(AskError::Store(error)) => return Err(error),
         }
-        Ok(CheckoutProgress::Answered)
+        Ok(Progress::Answered)
     }
 
     fn ask_later(&self, attempt: &CheckoutAttempt, problem: String) -> Result<()> {

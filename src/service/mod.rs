@@ -44,6 +44,7 @@ mod orders;
 
 mod checkout_renewal;
 
+mod gateway_groups;
 mod gateway_notices;
 mod payments;
 mod refund_checks;

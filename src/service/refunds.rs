@@ -1,6 +1,7 @@
 //! Refunds through the payment gateway.
 
 use super::TicketingService;
+use super::gateway_groups::Progress;
 use super::idempotency::Start;
 use crate::error::Result;
 use crate::form::request::{Nothing, Request};
@@ -10,7 +11,7 @@ use crate::model::idempotency::Replayable;
 use crate::model::order::Order;
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse};
-use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, RefundRequest};
+use crate::payment::{GatewayCalls, GatewayError, PaymentGateway, PaymentLookUp, RefundRequest};
 use crate::rules::checked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::partial_refunds;
@@ -18,17 +19,6 @@ use crate::sales::refund_attempts::{self, RecordedRefusal, RefundAttempt, Refusa
 use crate::scope::Scope;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::refunds::{self, DueRefund};
-
-/// The result of an attempt to refund a payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RefundOutcome {
-    /// The gateway refunded the payment, or refused to.
-    Answered,
-    /// The gateway was unavailable.
-    Unavailable,
-    /// There was no attempt: no refund is due, or another process has claimed it.
-    NotDue,
-}
 
 /// # Refunds
 impl TicketingService {
@@ -152,7 +142,7 @@ impl TicketingService {
 
     /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.
     pub(super) fn attempt_refund_now(&self, refund: DueRefund) {
-        if let Err(error) = self.attempt_refund(refund) {
+        if let Err(error) = self.attempt_refund(refund, Waiting::Caller) {
             tracing::warn!(
                 target: "ticketing::payment",
                 refund = %refund.id,
@@ -163,13 +153,18 @@ impl TicketingService {
         }
     }
 
+    /// Attempts a refund for the maintenance, if it is due.
+    pub(super) fn attempt_refund_in_background(&self, refund: DueRefund) -> Result<Progress> {
+        self.attempt_refund(refund, Waiting::Maintenance)
+    }
+
     /// Asks the gateway for a refund, if it is due.
-    pub(super) fn attempt_refund(&self, refund: DueRefund) -> Result<RefundOutcome> {
+    fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
-            return Ok(RefundOutcome::NotDue);
+            return Ok(Progress::NotDue);
         };
         let Some(attempt) = self.store().write(move |tx| refund_attempts::claim(tx, refund))? else {
-            return Ok(RefundOutcome::NotDue);
+            return Ok(Progress::NotDue);
         };
         let order = attempt.order;
         let mut request = RefundRequest::new(order, attempt.amount, attempt.currency.clone())
@@ -181,10 +176,10 @@ impl TicketingService {
         request.reference.clone_from(&attempt.reference);
         request.payment_reference.clone_from(&attempt.payment_reference);
         request.idempotency_key = attempt.idempotency_key();
-        let answer = gateway.call(move |gateway| gateway.refund(&request));
-        let ending = self.ending_of(gateway, &attempt, answer)?;
+        let answer = waiting.call(gateway, move |gateway| gateway.refund(&request));
+        let ending = self.ending_of(gateway, &attempt, answer, waiting)?;
         let outcome = match &ending {
-            Ending::Made | Ending::Refused(..) => RefundOutcome::Answered,
+            Ending::Made | Ending::Refused(..) => Progress::Answered,
             Ending::Postponed(problem) => {
                 tracing::warn!(
                     target: "ticketing::payment",
@@ -194,7 +189,7 @@ impl TicketingService {
                     problem,
                     "the payment gateway did not make a refund; it stays due"
                 );
-                RefundOutcome::Unavailable
+                Progress::Unavailable
             }
         };
         let recorded = ending.clone();
@@ -224,6 +219,7 @@ impl TicketingService {
         gateway: &GatewayCalls,
         attempt: &RefundAttempt,
         answer: Result<(), GatewayError>,
+        waiting: Waiting,
     ) -> Result<Ending> {
         let (refusal, problem) = match answer {
             Ok(()) => return Ok(Ending::Made),
@@ -234,12 +230,32 @@ impl TicketingService {
         if let Some(payment) = &attempt.payment_reference {
             let request = PaymentLookUp::new(payment).organization(attempt.organization);
             let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
-            match gateway.call(move |gateway| gateway.list_refunds(&request)) {
+            match waiting.call(gateway, move |gateway| gateway.list_refunds(&request)) {
                 Ok(listed) => self.record_listed_refunds(order, payment, &listed)?,
                 Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
             }
         }
         Ok(Ending::Refused(refusal, problem))
+    }
+}
+
+/// Who waits for an attempt to make a refund.
+#[derive(Debug, Clone, Copy)]
+enum Waiting {
+    Caller,
+    Maintenance,
+}
+
+impl Waiting {
+    fn call<T: Send + 'static>(
+        self,
+        gateway: &GatewayCalls,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Result<T, GatewayError> {
+        match self {
+            Self::Caller => gateway.call(work),
+            Self::Maintenance => gateway.call_in_background(work),
+        }
     }
 }
 

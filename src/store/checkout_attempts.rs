@@ -24,12 +24,23 @@ const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
         o.hold_until, c.expires_at
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
-pub(super) const DUE: &str = "SELECT c.order_id, o.organization_id, o.payment_reference
-    FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND c.next_attempt_at <= ?2
-    ORDER BY c.next_attempt_at, c.order_id LIMIT ?3";
-pub(super) const DUE_TOO_LATE: &str = "SELECT c.order_id, o.organization_id, o.payment_reference
-    FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND c.next_attempt_at > ?2
-    ORDER BY c.next_attempt_at, c.order_id LIMIT ?3";
+/// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
+/// organization do not hide those of the others behind the limit.
+macro_rules! due {
+    ($condition:literal) => {
+        concat!(
+            "SELECT order_id, organization_id, payment_reference FROM (
+                SELECT c.order_id, o.organization_id, o.payment_reference, c.next_attempt_at, ROW_NUMBER()
+                        OVER (PARTITION BY o.organization_id ORDER BY c.next_attempt_at, c.order_id) AS turn
+                FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND ",
+            $condition,
+            ") due ORDER BY turn, next_attempt_at, order_id LIMIT ?3"
+        )
+    };
+}
+
+pub(super) const DUE: &str = due!("c.next_attempt_at <= ?2");
+pub(super) const DUE_TOO_LATE: &str = due!("c.next_attempt_at > ?2");
 const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = ?3 WHERE order_id = ?1
     AND status = ?4";
 pub(super) const COUNT_CLOSING: &str =
@@ -81,8 +92,9 @@ pub(crate) struct DueCheckout {
     pub(crate) is_unanswered: bool,
 }
 
-/// Returns up to `limit` checkouts with this status that are due now. The one that has been due for the longest time comes
-/// first. Those to be closed whose due time comes from a clock that was wrong come last.
+/// Returns up to `limit` checkouts with this status that are due now, so that organizations take turns. Of each, the one that
+/// has been due for the longest time comes first. Those to be closed whose due time comes from a clock that was wrong come
+/// last.
 pub(crate) fn due(tx: &Transaction<'_>, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
     let decode = |row: &Row<'_>| {
         Ok(DueCheckout {

@@ -6,7 +6,12 @@ use crate::model::id::{OrderId, OrganizationId, RefundId};
 use crate::model::timestamp::Timestamp;
 
 const SCHEDULE: &str = "UPDATE refunds SET check_at = ?2 WHERE id = ?1 AND status = 'DONE'";
-pub(super) const DUE: &str = "SELECT id, order_id FROM refunds WHERE check_at <= ?1 ORDER BY check_at, id LIMIT ?2";
+/// First one of each organization, then the second one of each, and so on.
+pub(super) const DUE: &str = "SELECT id, order_id, organization_id FROM (
+        SELECT id, order_id, organization_id, check_at,
+            ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY check_at, id) AS turn
+        FROM refunds WHERE check_at <= ?1) due
+    ORDER BY turn, check_at, id LIMIT ?2";
 const CLAIM: &str = "UPDATE refunds SET check_at = ?3
     WHERE id = ?1 AND check_at <= ?2 RETURNING id, order_id, organization_id, checks,
         COALESCE(payment_reference,
@@ -28,13 +33,14 @@ pub(crate) fn schedule(tx: &Transaction<'_>, id: RefundId, at: Timestamp) -> Res
 pub(crate) struct DueCheck {
     pub(crate) id: RefundId,
     pub(crate) order: OrderId,
+    pub(crate) organization: OrganizationId,
 }
 
-/// Returns up to `limit` refunds that the gateway is to be asked about now, the one that has been due for the longest time
-/// first.
+/// Returns up to `limit` refunds that the gateway is to be asked about now, so that organizations take turns. Of each, the
+/// one that has been due for the longest time comes first.
 pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<DueCheck>> {
     tx.query_all(DUE, &[tx.now().into(), limit.into()], |row| {
-        Ok(DueCheck { id: row.get("id")?, order: row.get("order_id")? })
+        Ok(DueCheck { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
     })
 }
 

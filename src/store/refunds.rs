@@ -40,10 +40,23 @@ const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
     RETURNING id, order_id, source, amount, currency, payment_reference, attempts";
-pub(super) const DUE: &str = "SELECT id, order_id, organization_id FROM refunds
-    WHERE status = 'DUE' AND next_attempt_at <= ?1 ORDER BY next_attempt_at, id LIMIT ?2";
-pub(super) const DUE_TOO_LATE: &str = "SELECT id, order_id, organization_id FROM refunds
-    WHERE status = 'DUE' AND next_attempt_at > ?1 ORDER BY next_attempt_at, id LIMIT ?2";
+/// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
+/// organization do not hide those of the others behind the limit.
+macro_rules! due {
+    ($condition:literal) => {
+        concat!(
+            "SELECT id, order_id, organization_id FROM (
+                SELECT id, order_id, organization_id, next_attempt_at,
+                    ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY next_attempt_at, id) AS turn
+                FROM refunds WHERE status = 'DUE' AND ",
+            $condition,
+            ") due ORDER BY turn, next_attempt_at, id LIMIT ?2"
+        )
+    };
+}
+
+pub(super) const DUE: &str = due!("next_attempt_at <= ?1");
+pub(super) const DUE_TOO_LATE: &str = due!("next_attempt_at > ?1");
 const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE id = ?1 AND status = 'DUE'";
 const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
     WHERE id = ?1 AND status = 'DUE'";
@@ -284,8 +297,8 @@ fn latest_due(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(LATEST_DUE)
 }
 
-/// Returns up to `limit` refunds that are due now. The one that has been due for the longest time comes first, and those
-/// whose due time comes from a clock that was wrong come last.
+/// Returns up to `limit` refunds that are due now, so that organizations take turns. Of each, the one that has been due for
+/// the longest time comes first. Those whose due time comes from a clock that was wrong come last.
 pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<DueRefund>> {
     let decode = |row: &Row<'_>| {
         Ok(DueRefund { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })

@@ -102,7 +102,7 @@ impl FakeGateway {
         self.state().refuses_terms = Some(problem.to_owned());
     }
 
-    /// Answers no more requests to close a checkout, to look one up, or to refund a payment of an organization.
+    /// Answers no more requests about the checkouts, payments and refunds of an organization.
     pub fn disconnect(&self, organization: OrganizationId) {
         self.state().disconnected.insert(organization);
     }
@@ -265,7 +265,11 @@ impl PaymentGateway for FakeGateway {
         let (behavior, listed) = {
             let mut state = self.state();
             state.listed_for.push(payment.clone());
-            (state.on_list, state.listed.clone())
+            let behavior = match payment.organization_id {
+                Some(organization) => state.behavior_for(organization, state.on_list),
+                None => state.on_list,
+            };
+            (behavior, state.listed.clone())
         };
         respond(behavior, || listed)
     }

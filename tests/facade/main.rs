@@ -41,6 +41,7 @@ mod partial_refunds;
 mod payments;
 mod random_clock_jumps;
 mod refund_notices;
+mod refund_runs;
 mod refunds;
 mod refused_refunds;
 mod request_forms;

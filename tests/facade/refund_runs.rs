@@ -1,0 +1,130 @@
+//! Runs of the maintenance that make refunds, or ask what became of them: organizations take turns, and several refunds are
+//! made at the same time.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use ticketing::Caller;
+use ticketing::order::CreateOrder;
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+
+use crate::common::database::stored_id;
+use crate::common::*;
+
+const DAY: Duration = Duration::from_hours(24);
+
+fn seats_of(fixture: &Fixture, caller: &Caller) -> TicketType {
+    let event = fixture.service.create_event(caller, new_event(|_| {})).expect("an event");
+    fixture
+        .service
+        .create_ticket_type(caller, event.id, CreateTicketType::new("Seat", eur(1250), 100))
+        .expect("a ticket type")
+}
+
+fn cancelled_order(fixture: &Fixture, caller: &Caller, seats: &TicketType) {
+    let created = fixture
+        .service
+        .create_order(caller, CreateOrder::new(seats.event_id, new_customer(), seats.id, 1))
+        .expect("an order");
+    fixture.service.payment_completed(caller, created.order.id).expect("paid");
+    fixture.service.cancel_order(caller, created.order.id).expect("cancelled");
+}
+
+/// Adds refunds to the one of a cancelled order, as if the organization had as many cancelled orders.
+fn multiply(fixture: &Fixture, caller: &Caller, count: usize) {
+    fixture.skip_final_check();
+    let organization = stored_id(caller.organization());
+    fixture.database().run(&format!(
+        "INSERT INTO refunds (id, organization_id, order_id, event_id, source, amount, currency, status, attempts,
+            next_attempt_at, check_at, created_at, updated_at)
+        WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {count})
+        SELECT id + 1000000 + number, organization_id, order_id, event_id, source, amount, currency, status, attempts,
+            next_attempt_at, check_at, created_at, updated_at
+        FROM refunds, numbers WHERE organization_id = {organization}"
+    ));
+}
+
+#[test]
+fn thousands_of_refunds_of_one_organization_that_fail_delay_nobody_else_s() {
+    let fixture = Fixture::new();
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    let other = fixture.other_organization();
+    cancelled_order(&fixture, &fixture.caller, &seats_of(&fixture, &fixture.caller));
+    multiply(&fixture, &fixture.caller, 2500);
+    fixture.clock.advance(Duration::from_secs(1));
+    cancelled_order(&fixture, &other, &seats_of(&fixture, &other));
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    fixture.gateway.disconnect(fixture.caller.organization());
+    fixture.clock.advance(Duration::from_mins(1));
+    assert_eq!(fixture.service.run_maintenance().expect("a run").answered_refunds, 1);
+}
+
+#[test]
+fn refunds_of_one_organization_that_cannot_be_looked_up_delay_nobody_else_s_look_ups() {
+    let fixture = Fixture::new();
+    let other = fixture.other_organization();
+    cancelled_order(&fixture, &fixture.caller, &seats_of(&fixture, &fixture.caller));
+    // The gateway lists the refunds of a payment.
+    fixture.database().run("UPDATE checkouts SET payment_reference = 'pi_1'");
+    multiply(&fixture, &fixture.caller, 2500);
+    fixture.clock.advance(Duration::from_secs(1));
+    cancelled_order(&fixture, &other, &seats_of(&fixture, &other));
+    fixture.database().run("UPDATE checkouts SET payment_reference = 'pi_2' WHERE payment_reference IS NULL");
+    fixture.gateway.disconnect(fixture.caller.organization());
+    fixture.clock.advance(DAY);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_refunds, 1);
+    let asked: Vec<_> = fixture.gateway.listed_for().into_iter().map(|payment| payment.payment_reference).collect();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+}
+
+/// Makes refunds only if several are asked for at the same time, after a first one.
+#[derive(Debug, Clone, Default)]
+struct PatientGateway(Arc<(Mutex<Calls>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    is_open: bool,
+    refunds: usize,
+    waiting: usize,
+}
+
+const AT_ONCE: usize = 4;
+
+impl PaymentGateway for PatientGateway {
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        let (calls, changed) = &*self.0;
+        let mut calls = calls.lock().expect("no panic");
+        if !calls.is_open {
+            return Err(GatewayError::Unavailable("closed".to_owned()));
+        }
+        calls.refunds += 1;
+        if calls.refunds == 1 {
+            return Ok(());
+        }
+        calls.waiting += 1;
+        changed.notify_all();
+        // Longer than any machine takes for it, and passed only if nobody else comes.
+        let patience = Duration::from_secs(15);
+        let waited = changed.wait_timeout_while(calls, patience, |calls| calls.waiting < AT_ONCE);
+        let (_calls, timeout) = waited.expect("no panic");
+        if timeout.timed_out() { Err(GatewayError::Unavailable("nobody else came".to_owned())) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn refunds_are_made_several_at_a_time() {
+    let gateway = PatientGateway::default();
+    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
+    let seats = seats_of(&fixture, &fixture.caller);
+    for _ in 0..1 + 2 * AT_ONCE {
+        cancelled_order(&fixture, &fixture.caller, &seats);
+    }
+    gateway.0.0.lock().expect("no panic").is_open = true;
+    fixture.clock.advance(Duration::from_mins(1));
+    assert_eq!(fixture.service.run_maintenance().expect("a run").answered_refunds, 1 + 2 * AT_ONCE);
+}
