@@ -151,8 +151,13 @@ const COUNTS: &[Expected] = &[
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
 
-/// Lists whose index finds few rows, in another order.
+/// Lists whose index finds few rows, in another order, and background work in which organizations take turns.
 const SORTED: &[&str] = &[
+    checkout_attempts::DUE,
+    checkout_attempts::DUE_TOO_LATE,
+    refunds::DUE,
+    refunds::DUE_TOO_LATE,
+    refund_checks::DUE,
     event_lists::BY_START,
     event_lists::BY_SLUG,
     order_lists::COMPLETED,
@@ -246,7 +251,10 @@ fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
         for index in indexes {
             assert!(plan.iter().any(|step| step.contains(index)), "{index} is not used: {plan:#?}\n{sql}");
         }
-        assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "a whole table is read: {plan:#?}\n{sql}");
+        // The rows that a subquery has found by its index are no table.
+        let is_table = |step: &&String| !step.starts_with("SCAN (subquery") && *step != "SCAN due";
+        let reads_table = plan.iter().filter(is_table).any(|step| step.starts_with("SCAN"));
+        assert!(!reads_table, "a whole table is read: {plan:#?}\n{sql}");
         // Only groups may be sorted.
         let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE") && !step.contains("FOR GROUP BY"));
         assert!(!sorts || sql == children || SORTED.contains(&sql), "rows are sorted: {plan:#?}\n{sql}");
