@@ -26,11 +26,7 @@ enum Answer {
 
 impl TicketingService {
     /// Asks the gateway about a checkout that this process has claimed, and records the answer.
-    pub(super) fn attempt_checkout(
-        &self,
-        gateway: &GatewayCalls,
-        attempt: &CheckoutAttempt,
-    ) -> Result<Progress> {
+    pub(super) fn attempt_checkout(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Progress> {
         let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
         let reference = attempt.reference.as_deref();
         let is_open = attempt.status == CheckoutStatus::Open;

@@ -136,10 +136,8 @@ pub(super) fn at_once<R: GatewayRow>(
 ) -> Result<GroupProgress> {
     let work = &work;
     let results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = rows
-            .iter()
-            .map(|row| (row, std::thread::Builder::new().spawn_scoped(scope, move || work(row))))
-            .collect();
+        let threads: Vec<_> =
+            rows.iter().map(|row| (row, std::thread::Builder::new().spawn_scoped(scope, move || work(row)))).collect();
         let result = |(row, thread): (_, io::Result<ScopedJoinHandle<'_, _>>)| match thread {
             Ok(thread) => (row, thread.join()),
             // No thread could be started.
