@@ -91,6 +91,21 @@ impl Database {
         begun.is_ok()
     }
 
+    /// Lets these statements, such as `UPDATE ON orders`, fail with the error of a full disk: SQLite reports it also for a
+    /// table that has no row number left. The transaction goes on.
+    pub fn refuse_as_if_full(&self, statements: &str) {
+        self.run(&format!(
+            "CREATE TABLE no_room (id INTEGER PRIMARY KEY AUTOINCREMENT);
+             INSERT INTO no_room VALUES (9223372036854775807);
+             CREATE TRIGGER refuse_as_if_full BEFORE {statements} BEGIN INSERT INTO no_room VALUES (NULL); END"
+        ));
+    }
+
+    /// Ends [`refuse_as_if_full`](Self::refuse_as_if_full).
+    pub fn allow_again(&self) {
+        self.run("DROP TRIGGER refuse_as_if_full; DROP TABLE no_room");
+    }
+
     /// Makes a passive checkpoint.
     pub fn checkpoint(&self) -> Result<(), String> {
         let checkpoint = self.0.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));

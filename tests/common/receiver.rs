@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// How long to wait for requests: the machine may be busy.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// How the receiver responds to one request.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use super::outbox::{self, OutboxRow};
 use super::transport::FakeTransport;
 
 /// How long to wait for something that usually happens at once: the machine may be busy.
-pub const TIMEOUT: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Longer than a sender needs to notice that the clock was moved.
 pub const POLL_TIME: Duration = Duration::from_millis(450);
@@ -33,6 +33,17 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(SystemClock.monotonic() < end, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits until none is left. Panics if their number stays the same for [`TIMEOUT`]: how many there are, and how long they
+/// take, depends on the machine.
+#[track_caller]
+pub fn wait_until_none(what: &str, number: impl Fn() -> i64) {
+    let mut left = number();
+    while left > 0 {
+        wait_until(&format!("fewer {what} than {left} are left"), || number() != left);
+        left = number();
     }
 }
 
@@ -144,7 +155,7 @@ impl Fixture {
     /// Waits until exactly `number` rows of the outbox are in this state.
     #[track_caller]
     pub fn wait_for_outbox(&self, number: i64, state: &str) {
-        wait_until(&format!("{number} rows are {state}"), || self.outbox_count(state) >= number);
+        wait_until_none(&format!("rows that are not {state}"), || number - self.outbox_count(state));
         assert_eq!(self.outbox_count(state), number, "{state}");
     }
 

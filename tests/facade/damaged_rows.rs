@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ticketing::error::StoreErrorKind;
 use ticketing::id::OrderId;
 use ticketing::maintenance::MaintenanceReport;
 use ticketing::notification::NotificationTopic;
@@ -197,6 +198,23 @@ fn events_that_end_together_expire_in_batches_and_one_that_fails_is_skipped() {
     fixture.database().run("DROP TRIGGER refuse");
     fixture.clock.advance(Duration::from_mins(1));
     assert_eq!(run(&fixture).expired_events, 1);
+}
+
+#[test]
+fn a_full_disk_ends_the_batch_and_no_row_is_skipped() {
+    let fixture = Fixture::without_gateway();
+    let ticket_type = fixture.new_ticket_type(1250, 10);
+    let orders = [(); 3].map(|()| fixture.order(&ticket_type, 1).id);
+    fixture.expire_holds();
+    let second = stored_id(orders[1]);
+    fixture.database().refuse_as_if_full(&format!("UPDATE ON orders WHEN old.id = {second}"));
+    assert_eq!(fixture.service.run_maintenance(), Err(StoreErrorKind::Full.into()));
+    assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 0);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'PENDING'"), 3, "the batch was undone");
+
+    fixture.database().allow_again();
+    let report = run(&fixture);
+    assert_eq!((report.expired_orders, report.skipped_rows), (3, 0), "at once: a skipped row would wait for a minute");
 }
 
 #[test]

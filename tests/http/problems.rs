@@ -1,7 +1,7 @@
 //! Problem responses: their members, their codes, and which one is returned when several apply.
 
 use std::sync::Mutex;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
@@ -337,52 +337,53 @@ fn a_failing_gateway_gets_a_problem_of_its_own_and_the_order_is_cancelled() {
     assert!(problem["detail"].as_str().unwrap().contains(id), "the order is not named: {problem}");
 }
 
+/// A gateway whose calls block until the test drops the sender that it receives for each of them.
+struct BlockingGateway {
+    calls: Mutex<Sender<Sender<()>>>,
+}
+
+impl PaymentGateway for BlockingGateway {
+    fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        let (release, released) = channel();
+        self.calls.lock().unwrap().send(release).unwrap();
+        let _ = released.recv();
+        Err(GatewayError::Unavailable("held".to_owned()))
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        Ok(())
+    }
+}
+
+/// A server that works on two requests at a time, and whose gateway tells the test of each of its calls.
+fn server_with_blocking_gateway() -> (Server, Receiver<Sender<()>>) {
+    let (call_sender, calls) = channel();
+    let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
+    let server = Server::with(|builder: Builder| builder.payment_gateway(gateway), |options| options.calls = 2);
+    (server, calls)
+}
+
 #[test]
 fn requests_beyond_the_limit_of_concurrent_calls_get_503_and_retry_after() {
-    struct SlowGateway;
-    impl PaymentGateway for SlowGateway {
-        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-            std::thread::sleep(std::time::Duration::from_secs(1));
-            Err(GatewayError::Unavailable("slow".to_owned()))
-        }
-        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-            Ok(())
-        }
-    }
-    let server = Server::with(|builder: Builder| builder.payment_gateway(SlowGateway), |options| options.calls = 2);
+    let (server, calls) = server_with_blocking_gateway();
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &ticket_type, 1);
-    let responses: Vec<_> = std::thread::scope(|scope| {
-        let buyers: Vec<_> = (0..3).map(|_| scope.spawn(|| server.client().post("/v1/orders", &order))).collect();
-        buyers.into_iter().map(|buyer| buyer.join().unwrap()).collect()
+    std::thread::scope(|scope| {
+        let buyer = scope.spawn(|| server.client().post("/v1/orders", &order));
+        let release = calls.recv().unwrap();
+        let unavailable = client.post("/v1/orders", &order).expect(503);
+        assert_eq!(unavailable.code(), "unavailable");
+        assert_eq!(unavailable.header("retry-after"), Some("1"));
+        client.get("/v1/events").expect(200);
+        drop(release);
+        expect(buyer.join().unwrap(), 502, "payment-gateway-failed");
     });
-    let unavailable = responses.iter().find(|response| response.status == 503).unwrap();
-    assert_eq!(unavailable.code(), "unavailable");
-    assert_eq!(unavailable.header("retry-after"), Some("1"));
-    client.get("/v1/events").expect(200);
 }
 
 #[test]
 fn the_key_is_checked_before_the_limit_of_concurrent_calls() {
-    /// A gateway whose calls block until the test drops the sender that it receives for each of them.
-    struct BlockingGateway {
-        calls: Mutex<Sender<Sender<()>>>,
-    }
-    impl PaymentGateway for BlockingGateway {
-        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-            let (release, released) = channel();
-            self.calls.lock().unwrap().send(release).unwrap();
-            let _ = released.recv();
-            Err(GatewayError::Unavailable("held".to_owned()))
-        }
-        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-            Ok(())
-        }
-    }
-    let (call_sender, calls) = channel();
-    let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
-    let server = Server::with(|builder: Builder| builder.payment_gateway(gateway), |options| options.calls = 2);
+    let (server, calls) = server_with_blocking_gateway();
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let order = order_of(&event, &ticket_type, 1);

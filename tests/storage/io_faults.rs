@@ -90,6 +90,10 @@ impl Trial {
             assert!(calls.failed > 0, "{error}");
             assert!(matches!(error, Error::Store(_) | Error::Unavailable(_)), "{error:?}");
         }
+        // The fault is not one of a single row.
+        if self.world.is_open() {
+            assert_eq!(self.world.service().statistics().maintenance.skipped_rows, 0, "{error:?}");
+        }
         let after_crash = self.rows_after_crash();
         let must_reopen = !self.world.is_open() || self.world.service().stopped().is_some();
         if must_reopen {

@@ -202,8 +202,11 @@ fn a_hanging_lookup_fails_at_the_timeout() {
     // An interrupt ends the wait for a lookup.
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| transport.send(&request, Duration::from_mins(10)));
-        std::thread::sleep(Duration::from_millis(50));
-        transport.interrupt();
+        while !sending.is_finished() {
+            // It may not have started yet.
+            transport.interrupt();
+            std::thread::sleep(Duration::from_millis(10));
+        }
         assert_eq!(sending.join().unwrap(), unconnected(FailureKind::ConnectionFailed, "the sender was stopped"));
     });
     drop(ends);
