@@ -61,7 +61,7 @@ fn a_start_that_was_not_executed_is_never_asked_for_again() {
 
 #[test]
 fn a_start_for_which_no_call_was_free_is_never_asked_for_again() {
-    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)).gateway_calls(1));
+    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)).gateway_calls(1));
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     fixture.gateway.on_checkout(GatewayBehavior::Hang);
     fail_to_start(&fixture, &ticket_type);

@@ -255,7 +255,7 @@ fn a_gateway_that_returns_a_reference_twice_has_failed() {
 
 #[test]
 fn calls_beyond_the_limit_of_the_gateway_fail_at_once() {
-    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_millis(50)).gateway_calls(1));
+    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)).gateway_calls(1));
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     fixture.gateway.on_checkout(GatewayBehavior::Hang);
     create_order(&fixture, &ticket_type, 1).expect_err("it hangs");

@@ -296,7 +296,8 @@ fn a_marker_that_cannot_be_created_is_tried_again() {
     let shop = Shop::new();
     let Some(shim) = SyncShim::for_database(&shop.path) else { return };
     let mut seller = shop.child("sell", 1000);
-    shim.fail_at(1, &mut seller).env("SHIM_MARKER", "2");
+    // How often it cannot be created: it is tried every second.
+    shim.fail_at(1, &mut seller).env("SHIM_MARKER", "5");
     let mut seller = ChildProcess::start(seller);
     assert_eq!(seller.next_message().as_deref(), Some("stopped"));
     let marker = beside(&shop.path, "-sync-failed");

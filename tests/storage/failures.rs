@@ -100,8 +100,8 @@ fn writes_fail_as_busy_while_another_program_locks_the_file() {
     for result in results {
         assert_eq!(result.unwrap_err(), Error::Unavailable("the store is busy"));
     }
-    // The busy handler gives up after about five seconds.
-    assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(12), "{waited:?}");
+    // The busy handler gives up after about five seconds: together they wait for it once or twice, and not eight times.
+    assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(30), "{waited:?}");
     other.run("COMMIT");
     assert!(fixture.try_order(&ticket_type, 1).is_ok());
     assert_eq!(fixture.sold(&ticket_type), 1);
@@ -247,10 +247,9 @@ fn readers_do_not_wait_for_writers() {
     let ticket_type = fixture.new_ticket_type(0, 100);
     let other = fixture.database();
     other.run("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7");
-    let clock = ticketing::environment::SystemClock;
-    let start = clock.monotonic();
+    // It would fail as busy, as writes do.
     assert_eq!(fixture.sold(&ticket_type), 0);
-    assert!(clock.monotonic() - start < Duration::from_secs(1));
+    assert_eq!(fixture.try_order(&ticket_type, 1).unwrap_err(), Error::Unavailable("the store is busy"));
     other.run("ROLLBACK");
 }
 
