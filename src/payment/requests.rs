@@ -226,6 +226,7 @@ impl RefundRequest {
             source: RefundSource::Order,
             attempt: 1,
             reference: None,
+            earlier_references: Vec::new(),
             payment_reference: None,
             amount,
             currency: currency.into(),
@@ -257,6 +258,9 @@ with_setters! {
         /// [`Checkout::reference`](super::Checkout::reference). `None` if the gateway returned no checkout, or returned it after the timeout: then find the payment by the order id in
         /// the idempotency key of the checkout, `checkout-<order id>`.
         pub reference: Option<String>,
+        /// The gateway's ids of the checkouts that the newest one has replaced, the newest of them first: one of them may be
+        /// the one that was paid. Empty if `payment_reference` is known.
+        pub earlier_references: Vec<String>,
         /// The gateway's id of the payment, from [`GatewayPayment::payment_reference`]. `None` if the payment was reported
         /// without it.
         ///

@@ -27,6 +27,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) currency: String,
     /// The gateway's reference of the checkout of the order, if it returned one.
     pub(crate) reference: Option<String>,
+    /// The references of the earlier checkouts of the order, the newest first, if the gateway's id of the payment is not known.
+    pub(crate) earlier_references: Vec<String>,
     /// The gateway's id of the payment, if it was reported.
     pub(crate) payment_reference: Option<String>,
     pub(crate) source: RefundSource,
@@ -49,6 +51,11 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<Re
     tx.lock_event(order)?;
     let Some(claimed) = refunds::claim(tx, id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
     let payment = checkouts::payment(tx, order)?;
+    let payment_reference = claimed.payment_reference.or(payment.payment_reference);
+    let earlier_references = match &payment_reference {
+        Some(_) => Vec::new(),
+        None => checkouts::replaced_references(tx, order)?,
+    };
     Ok(Some(RefundAttempt {
         id,
         order,
@@ -57,7 +64,8 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<Re
         amount: claimed.amount,
         currency: claimed.currency,
         reference: payment.reference,
-        payment_reference: claimed.payment_reference.or(payment.payment_reference),
+        earlier_references,
+        payment_reference,
         source: claimed.source,
         number: claimed.attempt,
         is_last: claimed.attempt >= MAX_ATTEMPTS,

@@ -19,7 +19,9 @@ use crate::store::orders;
 impl TicketingService {
     /// Records that a payment through the gateway was completed. The order is completed, and its tickets are issued.
     ///
-    /// Reporting the same payment again changes nothing. A payment that comes too late for its order is recorded and
+    /// Reporting the same payment again changes nothing. This report has no id of the payment: the first payment of the same
+    /// amount that the gateway reports with its id is taken for the same one, and every further one is refunded. For money that
+    /// was not paid through the gateway, use [`mark_order_paid`](Self::mark_order_paid). A payment that comes too late for its order is recorded and
     /// refunded through the gateway: the order was cancelled, was paid in another way, or has expired and its seats or
     /// its discount use are no longer available.
     ///

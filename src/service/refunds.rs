@@ -174,6 +174,7 @@ impl TicketingService {
         request.source = attempt.source;
         request.attempt = u32::try_from(attempt.number).unwrap_or(u32::MAX);
         request.reference.clone_from(&attempt.reference);
+        request.earlier_references.clone_from(&attempt.earlier_references);
         request.payment_reference.clone_from(&attempt.payment_reference);
         request.idempotency_key = attempt.idempotency_key();
         let answer = waiting.call(gateway, move |gateway| gateway.refund(&request));

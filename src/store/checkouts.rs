@@ -13,6 +13,7 @@ const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE i
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 pub(super) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id
     FROM replaced_checkouts r JOIN orders o ON o.id = r.order_id WHERE r.reference = ?1";
+const REPLACED: &str = "SELECT reference FROM replaced_checkouts WHERE order_id = ?1 ORDER BY renewals DESC";
 const CHECKOUT: &str =
     "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.payment_reference, c.renewals
     FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1 AND o.organization_id = ?2";
@@ -82,6 +83,11 @@ pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option
 /// Returns the order with this id, and the gateway's reference of its checkout.
 pub(crate) fn find_by_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<(CheckoutOrder, Option<String>)>> {
     tx.query_opt(PAYMENT, &[order.into()], |row| Ok((decode_order(row)?, row.get("reference")?)))
+}
+
+/// Returns the references of the checkouts of an order that were replaced by a new one, the newest first.
+pub(crate) fn replaced_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {
+    tx.query_all(REPLACED, &[order.into()], |row| row.get("reference"))
 }
 
 /// Returns the newest checkout of an order.

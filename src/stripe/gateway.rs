@@ -117,17 +117,19 @@ impl StripeGateway {
         if let Some(payment) = &request.payment_reference {
             return Ok(payment.clone());
         }
-        let not_paid = || GatewayError::Refused("Stripe has taken no payment for this order".to_owned());
-        let session = request.reference.as_deref().filter(|reference| is_session_id(reference));
-        let session = session.ok_or_else(not_paid)?;
-        // With the right key, Stripe will tell what was paid.
-        self.check_mode(session_state::livemode(session)).map_err(GatewayError::Unavailable)?;
-        match self.session_state(request.organization_id, session).map_err(GatewayError::from) {
-            Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => Ok(payment.payment_reference),
-            Ok(_) => Err(not_paid()),
-            Err(GatewayError::Refused(problem)) => Err(GatewayError::Unavailable(problem)),
-            Err(failure) => Err(failure),
+        for session in request.reference.iter().chain(&request.earlier_references).filter(|id| is_session_id(id)) {
+            // With the right key, Stripe will tell what was paid.
+            self.check_mode(session_state::livemode(session)).map_err(GatewayError::Unavailable)?;
+            match self.session_state(request.organization_id, session).map_err(GatewayError::from) {
+                Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => {
+                    return Ok(payment.payment_reference);
+                }
+                Ok(_) => {}
+                Err(GatewayError::Refused(problem)) => return Err(GatewayError::Unavailable(problem)),
+                Err(failure) => return Err(failure),
+            }
         }
+        Err(GatewayError::Refused("Stripe has taken no payment for this order".to_owned()))
     }
 }
 

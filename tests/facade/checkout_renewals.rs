@@ -227,6 +227,20 @@ fn a_payment_of_an_earlier_checkout_completes_the_order_once_and_a_second_paymen
     }
 }
 
+/// The program reports the payment without its id, so the gateway has to find it.
+#[test]
+fn a_refund_names_the_earlier_checkouts_under_which_the_order_may_have_been_paid() {
+    let (fixture, _, order) = fixture();
+    for _ in 0..2 {
+        renew(&fixture, &order).expect("renewed");
+    }
+    fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    let refund = &fixture.gateway.refunds()[0];
+    assert_eq!(refund.reference, Some(format!("pay-{}-3", order.id)));
+    assert_eq!(refund.earlier_references, [format!("pay-{}-2", order.id), format!("pay-{}", order.id)]);
+}
+
 #[test]
 fn a_payment_of_an_earlier_checkout_of_an_order_that_has_ended_goes_back_once() {
     let (fixture, _, order) = fixture();

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use ticketing::error::Reason;
 use ticketing::order::{Order, OrderStatus, PaymentStatus};
-use ticketing::payment::RenewCheckoutResponse;
+use ticketing::payment::{GatewayError, PaymentGateway, RefundRequest, RenewCheckoutResponse};
 use ticketing::{Error, Result};
 
 use crate::common::fake_stripe::Fault;
-use crate::common::{HOLD, reason};
+use crate::common::{HOLD, eur, reason};
+use crate::gateway::{Stripe, order, request};
 use crate::shop::Shop;
 
 const SESSIONS: &str = "/v1/checkout/sessions";
@@ -126,6 +128,21 @@ fn a_renewal_whose_answer_was_lost_is_the_same_session_the_next_time() {
         shop.pass(Duration::from_secs(10));
         assert_eq!(payable(&shop), [""; 0], "{fault:?}");
     }
+}
+
+/// The program has reported the payment without its id.
+#[test]
+fn a_payment_under_an_earlier_session_is_found_for_its_refund() {
+    let stripe = Stripe::start();
+    let first = stripe.open(1).reference;
+    let key = format!("checkout-{}-2", order(1));
+    let second = stripe.gateway.start_checkout(&request(1).idempotency_key(key)).unwrap().reference;
+    let refund = RefundRequest::new(order(1), eur(2500), "EUR").reference(&second).earlier_references([first.clone()]);
+    assert!(matches!(stripe.gateway.refund(&refund), Err(GatewayError::Refused(_))), "nothing is paid");
+    let intent = stripe.fake.pay(&first).unwrap();
+    stripe.gateway.refund(&refund).unwrap();
+    let refunds = stripe.fake.all("refund");
+    assert_eq!((refunds.len(), &refunds[0]["payment_intent"]), (1, &Value::from(intent)));
 }
 
 #[test]
