@@ -29,7 +29,7 @@ pub struct GatewayRefund {
 pub enum RefundState {
     /// The gateway has accepted it. It may still fail.
     Pending,
-    /// The money has gone back.
+    /// The money has gone back. With some providers, it may still fail.
     Succeeded,
     /// The money was not sent, or came back. The text says why, in the gateway's words.
     Failed(String),

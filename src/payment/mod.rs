@@ -172,14 +172,15 @@ pub trait PaymentGateway: Send + Sync + 'static {
     }
 
     /// Lists the refunds of a payment, as the provider has them now. The service asks for this after a notice with
-    /// [`GatewayEvent::RefundsChanged`], if a refund is refused, and 1, 7 and 30 days after it was accepted, as long as it
-    /// is [pending](RefundState::Pending): the notice that it has failed may be lost. By default, there are none, and the
-    /// service does not ask again.
+    /// [`GatewayEvent::RefundsChanged`], if a refund is refused, and 1, 7 and 30 days after it was accepted, until it has
+    /// failed or is not in the list: it may fail although it has succeeded, and the notice of that may be lost. By default,
+    /// there are none, and the service does not ask again.
     ///
     /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
     ///
     /// # Errors
-    /// After an error the service asks again later. Only a notice is ignored after [`GatewayError::Refused`].
+    /// After an error the service asks again later, about a refund that was accepted every hour until 37 days after that. Only
+    /// a notice is ignored after [`GatewayError::Refused`].
     fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
         let _ = payment;
         Ok(Vec::new())

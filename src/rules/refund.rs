@@ -7,6 +7,7 @@ use crate::error::FieldErrors;
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::refund::RefundOrder;
+use crate::model::timestamp::Timestamp;
 
 /// The delay after the attempt with this number, counted from 1, if the gateway was unavailable: 10 seconds, doubled by
 /// each further attempt, up to an hour.
@@ -25,11 +26,24 @@ pub(crate) const MAX_ATTEMPTS: i64 = 176;
 
 const DAY: Duration = Duration::from_hours(24);
 
+/// The delay after the gateway did not answer.
+const CHECK_AGAIN: Duration = Duration::from_hours(1);
+
+/// How long after a refund the gateway is asked no more if it does not answer: a week after the last time that it would be
+/// asked.
+const LAST_CHECK: Duration = Duration::from_hours(37 * 24);
+
+/// When the gateway is asked again what became of a refund, after it has not answered. `None` if it is not asked again.
+pub(crate) fn check_again(made_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let next = now.saturating_add(CHECK_AGAIN);
+    (next <= made_at.saturating_add(LAST_CHECK)).then_some(next)
+}
+
 /// After which time the gateway is first asked what became of a refund that it accepted.
 pub(crate) const FIRST_CHECK: Duration = DAY;
 
-/// The delay until the gateway is asked again what became of a refund, after it has answered `answers` times that this is
-/// not final: it is asked 1, 7 and 30 days after it accepted the refund.
+/// The delay until the gateway is asked again what became of a refund, after it has answered `answers` times that it has not
+/// failed: it is asked 1, 7 and 30 days after it accepted the refund.
 pub(crate) fn next_check(answers: i64) -> Option<Duration> {
     match answers {
         1 => Some(6 * DAY),

@@ -3,8 +3,8 @@
 use super::TicketingService;
 use super::gateway_groups::Progress;
 use crate::error::Result;
-use crate::model::gateway_report::RefundState;
-use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp};
+use crate::model::gateway_report::{GatewayRefund, RefundState};
+use crate::payment::{GatewayCalls, PaymentLookUp};
 use crate::sales::refund_checks;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::refund_checks::{DueCheck, RefundCheck};
@@ -23,17 +23,13 @@ impl TicketingService {
             Ok(listed) => {
                 let order = CheckoutOrder { organization: check.organization, id: check.order };
                 self.record_listed_refunds(order, &payment, &listed)?;
-                let of_check = listed.iter().filter(|refund| refund.refund_id == Some(check.id));
-                let is_pending = of_check.into_iter().any(|refund| refund.state == RefundState::Pending);
-                self.record_check(check, is_pending)?;
+                // It may also fail after it has succeeded: https://docs.stripe.com/testing#refunds.
+                let has_not_failed = |refund: &GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
+                let may_fail = listed.iter().any(|it| it.refund_id == Some(check.id) && has_not_failed(it));
+                self.record_check(check, may_fail)?;
                 Ok(Progress::Answered)
             }
-            // It will refuse to answer the same question in an hour too.
-            Err(GatewayError::Refused(problem)) => {
-                warn_of_unchecked_refund(&check, &problem);
-                self.record_check(check, true)?;
-                Ok(Progress::Answered)
-            }
+            // A refusal is probably about the key, which the operator can replace.
             Err(failure) => {
                 warn_of_unchecked_refund(&check, &failure.to_string());
                 self.store_in_operation().write(move |tx| refund_checks::unavailable(tx, &check))?;
@@ -42,8 +38,8 @@ impl TicketingService {
         }
     }
 
-    fn record_check(&self, check: RefundCheck, is_pending: bool) -> Result<()> {
-        self.store_in_operation().write(move |tx| refund_checks::answered(tx, &check, is_pending))
+    fn record_check(&self, check: RefundCheck, may_fail: bool) -> Result<()> {
+        self.store_in_operation().write(move |tx| refund_checks::answered(tx, &check, may_fail))
     }
 }
 

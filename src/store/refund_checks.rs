@@ -13,7 +13,7 @@ pub(super) const DUE: &str = "SELECT id, order_id, organization_id FROM (
         FROM refunds WHERE check_at <= ?1) due
     ORDER BY turn, check_at, id LIMIT ?2";
 const CLAIM: &str = "UPDATE refunds SET check_at = ?3
-    WHERE id = ?1 AND check_at <= ?2 RETURNING id, order_id, organization_id, checks,
+    WHERE id = ?1 AND check_at <= ?2 RETURNING id, order_id, organization_id, checks, updated_at,
         COALESCE(payment_reference,
             (SELECT c.payment_reference FROM checkouts c WHERE c.order_id = refunds.order_id)) AS payment";
 const ANSWERED: &str =
@@ -50,6 +50,8 @@ pub(crate) struct RefundCheck {
     pub(crate) id: RefundId,
     pub(crate) order: OrderId,
     pub(crate) organization: OrganizationId,
+    /// When it was made, or when the gateway's id of it was reported after that.
+    pub(crate) made_at: Timestamp,
     /// How many times the gateway has answered.
     pub(crate) number: i64,
     /// The gateway's id of the payment, if it was reported.
@@ -64,6 +66,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Res
             id: row.get("id")?,
             order: row.get("order_id")?,
             organization: row.get("organization_id")?,
+            made_at: row.get("updated_at")?,
             number: row.get("checks")?,
             payment: row.get("payment")?,
         })
@@ -77,8 +80,8 @@ pub(crate) fn answered(tx: &Transaction<'_>, id: RefundId, next: Option<Timestam
     Ok(())
 }
 
-/// Records that the gateway has not answered.
-pub(crate) fn postpone(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Result<()> {
+/// Records that the gateway has not answered. It is asked again at `until`, if at all.
+pub(crate) fn postpone(tx: &Transaction<'_>, id: RefundId, until: Option<Timestamp>) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(POSTPONE, &[id.into(), until.into()])?;
     Ok(())

@@ -212,7 +212,7 @@ fn a_refund_that_is_made_again_after_a_failure_is_known_by_its_new_id() {
 }
 
 #[test]
-fn a_gateway_is_asked_about_a_refund_until_that_is_final() {
+fn a_gateway_is_asked_three_times_about_a_refund_unless_it_has_failed() {
     let days = |state: Option<RefundState>| {
         let (fixture, ticket_type) = fixture();
         cancelled(&fixture, &ticket_type);
@@ -230,7 +230,8 @@ fn a_gateway_is_asked_about_a_refund_until_that_is_final() {
         (days, refunds(&fixture)[0].status)
     };
     assert_eq!(days(Some(RefundState::Pending)), (vec![1, 7, 30], RefundStatus::Done));
-    assert_eq!(days(Some(RefundState::Succeeded)), (vec![1], RefundStatus::Done));
+    // It may fail nevertheless.
+    assert_eq!(days(Some(RefundState::Succeeded)), (vec![1, 7, 30], RefundStatus::Done));
     let failed = RefundState::Failed("the account is closed".to_owned());
     assert_eq!(days(Some(failed)), (vec![1], RefundStatus::Refused));
     // It cannot list refunds.
@@ -254,6 +255,26 @@ fn a_gateway_that_does_not_answer_is_asked_about_a_refund_again() {
     fixture.clock.advance(Duration::from_hours(48));
     maintain(&fixture);
     assert_eq!(fixture.gateway.listed_for().len(), 4);
+}
+
+#[test]
+fn a_gateway_that_says_nothing_of_a_refund_is_asked_every_hour_until_a_week_after_the_last_time() {
+    for behavior in [GatewayBehavior::Refuse, GatewayBehavior::Unavailable] {
+        let (fixture, ticket_type) = fixture();
+        cancelled(&fixture, &ticket_type);
+        fixture.gateway.on_list(behavior);
+        let mut asked_at = Vec::new();
+        for hour in 0..40 * 24 {
+            let before = fixture.gateway.listed_for().len();
+            maintain(&fixture);
+            if fixture.gateway.listed_for().len() > before {
+                asked_at.push(hour);
+            }
+            fixture.clock.advance(Duration::from_hours(1));
+        }
+        assert_eq!(asked_at, (24..=37 * 24).collect::<Vec<_>>(), "{behavior:?}");
+        assert_eq!(refunds(&fixture)[0].status, RefundStatus::Done, "{behavior:?}");
+    }
 }
 
 #[test]

@@ -200,9 +200,12 @@ fn a_disputed_payment_is_refunded_only_after_the_bank_has_decided_for_the_organi
 
 #[test]
 fn a_failed_refund_is_found_although_its_notice_was_lost() {
-    for (days, is_found) in [(0, true), (3, true), (20, true), (40, false)] {
+    let cases = [(0, true), (3, true), (20, true), (40, false)];
+    for ((days, is_found), is_pending) in cases.into_iter().flat_map(|case| [(case, true), (case, false)]) {
         let shop = Shop::open();
-        shop.fake.delay_refunds();
+        if is_pending {
+            shop.fake.delay_refunds();
+        }
         let (order, session) = shop.order();
         shop.fake.pay(&session).unwrap();
         shop.deliver_all();
@@ -213,7 +216,7 @@ fn a_failed_refund_is_found_although_its_notice_was_lost() {
             shop.skip(DAY);
             shop.maintain();
         }
-        assert_eq!(own().status, RefundStatus::Done, "after {days} days it is pending");
+        assert_eq!(own().status, RefundStatus::Done, "after {days} days it has not failed");
         let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
         shop.fake.fail_refund(&refund);
         shop.lose_notices();
@@ -258,7 +261,7 @@ fn a_refund_that_was_canceled_has_failed() {
 }
 
 #[test]
-fn a_refund_that_has_arrived_is_looked_up_once() {
+fn a_refund_that_has_arrived_is_looked_up_three_times() {
     let shop = Shop::open();
     let (order, session) = shop.order();
     shop.fake.pay(&session).unwrap();
@@ -272,8 +275,28 @@ fn a_refund_that_has_arrived_is_looked_up_once() {
         shop.skip(DAY);
         shop.maintain();
     }
-    assert_eq!(shop.fake.requests_to("GET", REFUNDS).len(), 1);
+    assert_eq!(shop.fake.requests_to("GET", REFUNDS).len(), 3);
     assert_eq!(shop.refunds()[0].status, RefundStatus::Done);
+}
+
+#[test]
+fn a_refund_is_looked_up_an_hour_after_the_key_was_not_accepted() {
+    let mut shop = Shop::open();
+    let (order, session) = shop.order();
+    shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    shop.cancel(&order);
+    shop.fake.fail_refund(shop.fake.all("refund")[0]["id"].as_str().unwrap());
+    shop.lose_notices();
+    let revoked = StripeGateway::builder("sk_test_revoked").api_base(shop.fake.url()).build().unwrap();
+    shop.fixture.service = shop.fixture.second_service_with(|builder| builder.payment_gateway(revoked));
+    shop.skip(DAY);
+    shop.maintain();
+    assert_eq!((shop.fake.requests_to("GET", REFUNDS).len(), shop.refunds()[0].status), (1, RefundStatus::Done));
+    shop.crash();
+    shop.skip(Duration::from_hours(1));
+    shop.maintain();
+    assert_eq!((shop.refunds()[0].status, shop.owed()), (RefundStatus::Refused, 1));
 }
 
 /// A gateway with the key of an account that knows nothing of what the other one has sold.
