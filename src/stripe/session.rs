@@ -14,6 +14,9 @@ use crate::payment::{CheckoutRequest, CheckoutTerms};
 /// The least time for which a session is open. Stripe requires 30 minutes, by its own clock when it reads the request.
 pub(super) const SHORTEST: Duration = Duration::from_mins(31);
 
+/// The 30 minutes, in seconds.
+const STRIPE_MINIMUM: i64 = 30 * 60;
+
 /// The longest time for which a session can be open. Stripe allows 24 hours.
 const LONGEST: Duration = Duration::from_mins(24 * 60 - 1);
 
@@ -24,8 +27,9 @@ pub(super) const ORGANIZATION: &str = "organization";
 /// The name of the metadata that tells the sessions of an order apart. The first one does not have it.
 const CHECKOUT: &str = "checkout";
 
-/// The payment methods that confirm a payment hours or days later. Seats are reserved for minutes.
-const DELAYED_METHODS: [&str; 13] = [
+/// The payment methods whose outcome Stripe tells after the customer has left its page: in a minute, hours or days. Seats are
+/// reserved for minutes.
+const DELAYED_METHODS: [&str; 14] = [
     "acss_debit",
     "au_becs_debit",
     "bacs_debit",
@@ -36,6 +40,7 @@ const DELAYED_METHODS: [&str; 13] = [
     "nz_bank_account",
     "oxxo",
     "pay_by_bank",
+    "payto",
     "sepa_debit",
     "sofort",
     "us_bank_account",
@@ -57,6 +62,13 @@ pub(super) fn check(terms: &CheckoutTerms) -> Result<(), String> {
         return Err("must be reserved for less than 24 hours to be paid with Stripe".to_owned());
     }
     Ok(())
+}
+
+/// The latest time at which Stripe can create the session of a request, in Unix seconds: afterwards, the session would be open
+/// for less than Stripe's minimum.
+pub(super) fn latest_creation(request: &CheckoutRequest) -> i64 {
+    let expires_at = expires_at(started_at(request), request.hold_until).unwrap_or_default();
+    expires_at - STRIPE_MINIMUM
 }
 
 /// The parameters of a session. They follow from the request alone, so that a repeated request has the same ones.
@@ -219,7 +231,7 @@ mod tests {
             ("expires_at", "1780338660"),
             ("adaptive_pricing[enabled]", "false"),
             ("excluded_payment_method_types[0]", "acss_debit"),
-            ("excluded_payment_method_types[12]", "us_bank_account"),
+            ("excluded_payment_method_types[13]", "us_bank_account"),
             ("locale", "de"),
             ("customer_email", "ada@example.com"),
             ("success_url", "https://tickets.example.com/checkout/return/{CHECKOUT_SESSION_ID}"),

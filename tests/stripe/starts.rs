@@ -116,6 +116,39 @@ fn a_session_of_a_retry_some_minutes_after_the_order_is_found() {
     assert_eq!(stripe.fake.all("checkout.session")[0]["id"], checkout.reference);
 }
 
+/// The first attempts did not reach Stripe.
+#[test]
+fn a_session_of_a_retry_hours_after_the_order_is_found() {
+    let stripe = Stripe::start();
+    let order = request(1).hold_until(at(NOW).saturating_add(Duration::from_hours(5)));
+    for fault in [Fault::CloseBefore, Fault::RateLimitedForLong] {
+        stripe.fake.fail("POST", SESSIONS, fault, 1);
+        assert!(stripe.gateway.start_checkout(&order).is_err());
+    }
+    // The last minute in which Stripe creates a session of 30 minutes or more.
+    stripe.clock.advance(Duration::from_hours(4) + Duration::from_mins(30));
+    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
+    assert!(stripe.gateway.start_checkout(&order).is_err());
+    let checkout = stripe.gateway.start_checkout(&order).unwrap();
+    assert_eq!(stripe.fake.all("checkout.session")[0]["id"], checkout.reference);
+}
+
+#[test]
+fn a_session_among_too_many_is_not_given_up_silently() {
+    let stripe = Stripe::start();
+    stripe.fake.list_at_most(2);
+    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
+    assert!(stripe.gateway.start_checkout(&request(1)).is_err());
+    for number in 100..160 {
+        stripe.open(number);
+    }
+    let (failed, log) = log::during(|| stripe.gateway.start_checkout(&request(1)).unwrap_err());
+    assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
+    let warnings = log.lines();
+    let warnings = warnings.iter().filter(|line| line.contains(&request(1).order_id.to_string()));
+    assert_eq!(warnings.filter(|line| line.contains("is not found among the others of its time")).count(), 1);
+}
+
 #[test]
 fn a_stored_server_error_without_a_session_is_final() {
     let stripe = Stripe::start();

@@ -217,6 +217,7 @@ fn list(state: &State, account: Option<&str>, object: &str, params: &Reader<'_>,
         let position = position.ok_or_else(|| Answer::missing(object, after, "starting_after"))?;
         rest.drain(..=position);
     }
+    let limit = limit.min(state.longest_page);
     let has_more = rest.len() > limit;
     rest.truncate(limit);
     Ok(json!({ "object": "list", "data": rest, "has_more": has_more }))

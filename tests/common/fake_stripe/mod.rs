@@ -148,6 +148,11 @@ impl FakeStripe {
         self.shared.lock().per_second = Some(requests);
     }
 
+    /// Lists so many objects at once, also if more are asked for.
+    pub fn list_at_most(&self, objects: usize) {
+        self.shared.lock().longest_page = objects;
+    }
+
     /// A connected account revokes the access: 403 for all requests on its behalf.
     pub fn disconnect(&self, account: &str) {
         self.shared.lock().disconnected.insert(account.to_owned());

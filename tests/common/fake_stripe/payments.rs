@@ -16,6 +16,8 @@ pub const DELAYED_METHODS: &[&str] = &[
     "multibanco",
     "nz_bank_account",
     "oxxo",
+    "pay_by_bank",
+    "payto",
     "sepa_debit",
     "sofort",
     "us_bank_account",

@@ -47,6 +47,8 @@ pub struct State {
     pub answered: Vec<(Instant, String)>,
     /// How far its header `Date` is ahead of the clock of this machine, in seconds. Without a value, there is no header.
     pub date_ahead: Option<i64>,
+    /// How many objects a page of a list has at most.
+    pub longest_page: usize,
     /// Whether refunds succeed at once. Otherwise they are pending.
     pub refunds_succeed: bool,
     pub endpoint: Option<Endpoint>,
@@ -75,6 +77,7 @@ impl State {
             per_second: None,
             answered: Vec::new(),
             date_ahead: None,
+            longest_page: 100,
             refunds_succeed: true,
             endpoint: None,
             undelivered: VecDeque::new(),
