@@ -64,7 +64,7 @@ pub(crate) struct SignedNotice {
 }
 
 impl SandboxGateway {
-    /// Creates a sandbox that draws its checkout tokens from `entropy`.
+    /// Creates a sandbox that draws its checkout tokens and the secret of its notices from `entropy`.
     #[must_use]
     pub fn new(entropy: Arc<dyn Entropy>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -80,11 +80,8 @@ impl SandboxGateway {
 
     #[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
     fn digest(&self, body: &[u8]) -> Hmac<Sha256> {
-        let secret = self.secret.get_or_init(|| {
-            // It is in no result, so a test needs no secret that is always the same.
-            let environment = Environment { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy) };
-            Secret::new(environment.random_text(TOKEN_ALPHABET, TOKEN_LENGTH))
-        });
+        let new_secret = || Secret::new(self.environment.random_text(TOKEN_ALPHABET, TOKEN_LENGTH));
+        let secret = self.secret.get_or_init(new_secret);
         let mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("a key of any length");
         mac.chain_update(body)
     }

@@ -342,7 +342,8 @@ impl Builder {
         self
     }
 
-    /// Sets the source of randomness for ids, ticket codes and keys. Default: the [system's](crate::environment::SystemEntropy).
+    /// Sets the source of randomness for ids, ticket codes, keys, and the addresses of checkout pages. Default: the
+    /// [system's](crate::environment::SystemEntropy).
     ///
     /// With anything less than cryptographic randomness, codes and keys can be guessed.
     pub fn entropy(mut self, entropy: impl Entropy + 'static) -> Self {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::TicketingService;
-use crate::environment::{Entropy, SystemEntropy};
 use crate::error::{Error, Result};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
@@ -15,6 +14,9 @@ use crate::sales::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
+
+/// The random bytes in the address of the page to which a customer comes back. Nobody can guess it.
+const RETURN_TOKEN_LENGTH: usize = 24;
 
 /// Why an order got no checkout link.
 enum LinkFailure {
@@ -71,13 +73,6 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
     request
 }
 
-/// A text of 24 random bytes. It is in no result of the service, so it need not be the same in each run of a test.
-fn new_return_token() -> String {
-    let mut bytes = [0; 24];
-    SystemEntropy.fill(&mut bytes);
-    hex::encode(bytes)
-}
-
 impl TicketingService {
     /// The terms of the payment gateway. `None` if there is no gateway.
     pub(super) fn gateway_terms(&self) -> Option<Arc<GatewayTerms>> {
@@ -86,7 +81,7 @@ impl TicketingService {
             timeout: gateway.timeout(),
             shortest_checkout: gateway.shortest_checkout(),
             public_url: self.inner.public_url.clone(),
-            return_token: new_return_token(),
+            return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
             check: Box::new(move |terms| match gateway.check_checkout(terms) {
                 Some(Ok(())) => Ok(()),
                 Some(Err(problem)) => Err(Error::field("items", problem)),
