@@ -416,3 +416,13 @@ fn a_settled_checkout_says_where_the_customer_goes() {
     assert_eq!(settled.outcome.map(|outcome| outcome.as_str()), Some("failure"));
     assert!(settled.paid_too_late);
 }
+
+#[test]
+fn a_seeded_program_asks_for_the_same_checkouts_in_each_run() {
+    let return_url = || {
+        let fixture = Fixture::new();
+        fixture.order(fixture.default_ticket_type(), 1);
+        fixture.gateway.checkouts().remove(0).return_url.expect("a page")
+    };
+    assert_eq!(return_url(), return_url());
+}
