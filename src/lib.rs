@@ -156,6 +156,7 @@
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod fair_permits;
 mod form;
 mod model;
 mod round_robin;

@@ -11,7 +11,22 @@ use imports::Sources;
 
 /// Each layer, and the layers below it that it may use.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("server", &["service", "payment", "webhook", "rules", "model", "form", "error", "scope", "text_enum"]),
+    (
+        "server",
+        &[
+            "service",
+            "payment",
+            "webhook",
+            "rules",
+            "model",
+            "form",
+            "error",
+            "fair_permits",
+            "round_robin",
+            "scope",
+            "text_enum",
+        ],
+    ),
     (
         "service",
         &[
@@ -24,13 +39,14 @@ const LAYERS: &[(&str, &[&str])] = &[
             "model",
             "form",
             "error",
+            "fair_permits",
             "round_robin",
             "scope",
             "text_enum",
         ],
     ),
-    ("stripe", &["payment", "webhook", "environment", "model", "error"]),
-    ("payment", &["store", "rules", "environment", "model", "form", "error", "text_enum"]),
+    ("stripe", &["payment", "webhook", "environment", "model", "error", "round_robin"]),
+    ("payment", &["store", "rules", "environment", "model", "form", "error", "fair_permits", "text_enum"]),
     ("webhook", &["store", "rules", "environment", "model", "error", "round_robin", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
     ("store", &["rules", "environment", "model", "form", "error", "round_robin", "scope", "text_enum"]),
@@ -42,6 +58,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("error", &["scope", "text_enum"]),
     ("scope", &["text_enum"]),
     ("text_enum", &[]),
+    ("fair_permits", &["model"]),
     ("round_robin", &[]),
     // Documentation only.
     ("guide", &[]),

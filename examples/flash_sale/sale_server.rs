@@ -53,7 +53,7 @@ impl SaleServer {
         let address = listener.local_addr()?;
         let service = TicketingService::builder(&database)
             .sandbox_gateway()
-            .gateway_calls(connections.max(64))
+            .gateway_calls((2 * connections).max(128))
             .order_hold(ORDER_HOLD)
             .write_quota(None)
             .public_url(format!("http://{address}"))

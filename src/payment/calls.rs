@@ -1,33 +1,37 @@
-//! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit.
+//! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit, of which every
+//! organization leaves some to the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway};
+use crate::fair_permits::{FairPermit, FairPermits, Holder};
 use crate::model::timestamp::Timestamp;
 
 /// How many calls of background work may run at the same time.
-const MAX_IN_BACKGROUND: usize = 16;
+const MAX_IN_BACKGROUND: usize = 32;
 
 /// How many calls for notices may run at the same time. The provider sends a notice again for which none is free.
-const MAX_FOR_NOTICES: usize = 8;
+const MAX_FOR_NOTICES: usize = 16;
 
 /// How many calls for the pages to which customers come back may run at the same time. Anybody who has paid once can open
 /// such a page as often as they like.
-const MAX_FOR_PAGES: usize = 4;
+const MAX_FOR_PAGES: usize = 8;
 
 /// A payment gateway, and the calls to it that are running. Clones share both.
 #[derive(Clone)]
 pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
     limits: CallLimits,
-    running: Arc<AtomicUsize>,
-    running_in_background: Arc<AtomicUsize>,
-    running_for_notices: Arc<AtomicUsize>,
-    running_for_pages: Arc<AtomicUsize>,
+    permits: Arc<FairPermits>,
+    /// Additional permits, one of which a call of background work needs.
+    in_background: Arc<FairPermits>,
+    /// Additional permits for notices.
+    for_notices: Arc<FairPermits>,
+    /// Additional permits for pages.
+    for_pages: Arc<FairPermits>,
 }
 
 /// How long the service waits for a call, and how many calls may run at the same time.
@@ -39,30 +43,20 @@ pub(crate) struct CallLimits {
 
 impl Default for CallLimits {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(20), max_concurrent: 64 }
-    }
-}
-
-/// The right to run one call. The thread of the call holds it until the gateway returns, also after the timeout.
-struct Permit {
-    running: Arc<AtomicUsize>,
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        Self { timeout: Duration::from_secs(20), max_concurrent: 128 }
     }
 }
 
 impl GatewayCalls {
     pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: CallLimits) -> Self {
+        let up_to = |most: usize, share: usize| FairPermits::new((limits.max_concurrent / share).clamp(1, most));
         Self {
             gateway,
             limits,
-            running: Arc::default(),
-            running_in_background: Arc::default(),
-            running_for_notices: Arc::default(),
-            running_for_pages: Arc::default(),
+            permits: FairPermits::new(limits.max_concurrent),
+            in_background: up_to(MAX_IN_BACKGROUND, 2),
+            for_notices: up_to(MAX_FOR_NOTICES, 4),
+            for_pages: up_to(MAX_FOR_PAGES, 4),
         }
     }
 
@@ -100,71 +94,74 @@ impl GatewayCalls {
         read.unwrap_or_else(|_| Err(NoticeError::Unavailable("the gateway panicked".to_owned())))
     }
 
-    /// How many further calls the background work may make at the same time. Calls that hang count until they return, so
-    /// that background work leaves at least half of the permits to customers.
+    /// How many further calls the background work may make at the same time for one organization that has none running.
+    /// Calls that hang count until they return, so that background work leaves at least half of the permits to customers.
     pub(crate) fn free_in_background(&self) -> usize {
-        let most = (self.limits.max_concurrent / 2).clamp(1, MAX_IN_BACKGROUND);
-        most.saturating_sub(self.running_in_background.load(Ordering::Relaxed))
+        self.in_background.free().div_ceil(2)
     }
 
     /// Like [`call`](Self::call), for background work.
     pub(crate) fn call_in_background<T: Send + 'static>(
         &self,
+        organization: impl Into<Holder>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
-        let running = Arc::clone(&self.running_in_background);
-        running.fetch_add(1, Ordering::Relaxed);
-        let in_background = Permit { running };
-        self.call(move |gateway| {
-            let _in_background = in_background;
-            work(gateway)
-        })
+        let called = self.call_with(&self.in_background, organization.into(), work);
+        called.unwrap_or_else(|| Err(too_many("calls of background work")))
     }
 
     /// Like [`call`](Self::call), for a notice.
     pub(crate) fn call_for_notice<T: Send + 'static>(
         &self,
+        organization: impl Into<Holder>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
-        let called = self.call_within(&self.running_for_notices, MAX_FOR_NOTICES, work);
-        called.unwrap_or_else(|| Err(GatewayError::NotExecuted("too many notices wait for it already".to_owned())))
+        let called = self.call_with(&self.for_notices, organization.into(), work);
+        called.unwrap_or_else(|| Err(too_many("calls for notices")))
     }
 
     /// Like [`call`](Self::call), for a page to which a customer has come back. Returns `None` if too many of them wait for
     /// the gateway already, so that they leave the permits to those who order.
     pub(crate) fn call_for_page<T: Send + 'static>(
         &self,
+        organization: impl Into<Holder>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Option<Result<T, GatewayError>> {
-        self.call_within(&self.running_for_pages, MAX_FOR_PAGES, work)
+        self.call_with(&self.for_pages, organization.into(), work)
     }
 
-    /// Like [`call`](Self::call), unless `most` calls of this kind, or a quarter of all permits, are `running` already.
-    fn call_within<T: Send + 'static>(
+    /// Like [`call`](Self::call), with a permit of this kind. Returns `None` if the organization gets none.
+    fn call_with<T: Send + 'static>(
         &self,
-        running: &Arc<AtomicUsize>,
-        most: usize,
+        permits: &Arc<FairPermits>,
+        organization: Holder,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Option<Result<T, GatewayError>> {
-        let most = (self.limits.max_concurrent / 4).clamp(1, most);
-        let permit = try_acquire(running, most)?;
-        Some(self.call(move |gateway| {
+        let permit = permits.try_acquire(organization)?;
+        Some(self.call(organization, move |gateway| {
             let _permit = permit;
             work(gateway)
         }))
     }
 
-    /// Calls the gateway on a new thread, in the current tracing span, and waits for its answer until the timeout.
-    /// Returns [`GatewayError::NotExecuted`] if no permit is free or the thread cannot be started, and
-    /// [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
+    /// Calls the gateway for an organization on a new thread, in the current tracing span, and waits for its answer until
+    /// the timeout. Returns [`GatewayError::NotExecuted`] if the organization has as many calls running as are free or the
+    /// thread cannot be started, and [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
+        organization: impl Into<Holder>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
-        let permit = try_acquire(&self.running, self.limits.max_concurrent).ok_or_else(|| {
-            let limit = self.limits.max_concurrent;
-            GatewayError::NotExecuted(format!("{limit} calls are running already, which is the limit"))
-        })?;
+        let permit = self.permits.try_acquire(organization.into()).ok_or_else(|| too_many("calls"))?;
+        self.run(permit, work)
+    }
+
+    /// Runs one call. Its thread holds the permit until the gateway returns, also after the timeout.
+    fn run<T: Send + 'static>(
+        &self,
+        permit: FairPermit,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Result<T, GatewayError> {
         let gateway = Arc::clone(&self.gateway);
         let (sender, receiver) = sync_channel(1);
         let span = tracing::Span::current();
@@ -186,8 +183,7 @@ impl GatewayCalls {
     }
 }
 
-fn try_acquire(running: &Arc<AtomicUsize>, most: usize) -> Option<Permit> {
-    let permit = Permit { running: Arc::clone(running) };
-    let running_before = running.fetch_add(1, Ordering::Relaxed);
-    (running_before < most).then_some(permit)
+/// The failure of a call for which there is no permit.
+fn too_many(calls: &str) -> GatewayError {
+    GatewayError::NotExecuted(format!("the organization has as many {calls} running already as are left to others"))
 }

@@ -35,9 +35,12 @@ impl Builder {
         self
     }
 
-    /// Sets how many calls to the payment gateway may run at the same time. Default: 64.
+    /// Sets how many calls to the payment gateway may run at the same time. Default: 128.
     ///
-    /// At the limit, an order that needs a checkout link fails at once instead of waiting.
+    /// An organization may make another call while it has fewer running than are left: alone it uses up to half of the calls,
+    /// two organizations a third each, and so on, so that none takes them from the others. At the limit, an order that needs
+    /// a checkout link fails at once instead of waiting. Of these calls, up to 32 are for background work, 16 for notices
+    /// of the gateway and 8 for the pages to which customers come back, which organizations share in the same way.
     pub fn gateway_calls(mut self, max_concurrent: usize) -> Self {
         self.gateway_limits.max_concurrent = max_concurrent;
         self

@@ -118,7 +118,7 @@ impl TicketingService {
         let public_url = self.inner.public_url.clone();
         let request = self.store().read(|tx| checkout_parameters::load(tx, organization, order, public_url));
         let request = checkout_request(request?);
-        let checkout = match gateway.call_in_background(move |gateway| gateway.start_checkout(&request)) {
+        let checkout = match gateway.call_in_background(organization, move |gateway| gateway.start_checkout(&request)) {
             Ok(checkout) => checkout,
             Err(GatewayError::Refused(_)) => return Ok(None),
             Err(failure) => return Err(failure.into()),
@@ -149,7 +149,7 @@ impl From<Error> for AskError {
 
 fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<Answer, AskError> {
     let request = CloseCheckout::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
-    match gateway.call_in_background(move |gateway| gateway.close_checkout(&request)) {
+    match gateway.call_in_background(attempt.organization, move |gateway| gateway.close_checkout(&request)) {
         Ok(CheckoutState::Unknown) => look_up(gateway, attempt, reference, false),
         Ok(state) => Ok(Answer::State { state, can_close: true }),
         Err(GatewayError::Refused(problem)) => match look_up(gateway, attempt, reference, false)? {
@@ -168,7 +168,7 @@ fn look_up(
     can_close: bool,
 ) -> Result<Answer, AskError> {
     let request = LookUp::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
-    match gateway.call_in_background(move |gateway| gateway.look_up(&request)) {
+    match gateway.call_in_background(attempt.organization, move |gateway| gateway.look_up(&request)) {
         Ok(state) => Ok(Answer::State { state, can_close }),
         Err(GatewayError::Refused(problem)) => Ok(Answer::NoProof(problem)),
         Err(failure) => Err(failure.into()),

@@ -1,10 +1,12 @@
 //! Notices of the payment gateway, and checkouts that are settled by asking the gateway.
 
 use super::TicketingService;
+use super::look_up_limit::LookUpPermission;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
+use crate::model::id::OrganizationId;
 use crate::model::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders, PaymentLookUp};
 use crate::sales::hosted_checkout::ToSettle;
@@ -76,7 +78,8 @@ impl TicketingService {
             && let Some(payment) = self.payment_to_ask_about(notice)?
             && let Some(gateway) = &self.inner.gateway
         {
-            let answer = gateway.call_for_notice(move |gateway| gateway.find_checkout(&payment));
+            let answer =
+                gateway.call_for_notice(notice.organization_id, move |gateway| gateway.find_checkout(&payment));
             let Some(reference) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
             if let Some(reference) = reference {
                 found = self.store().read_one(|tx| checkouts::find_order(tx, &reference))?;
@@ -124,7 +127,7 @@ impl TicketingService {
         {
             return Ok(NoticeOutcome::Processed);
         }
-        let answer = gateway.call_for_notice(move |gateway| gateway.list_refunds(&payment));
+        let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.list_refunds(&payment));
         let Some(refunds) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
         for refund in &refunds {
             self.record_refund(order, Some(&reference), refund)?;
@@ -238,7 +241,7 @@ impl TicketingService {
     ) -> Result<NoticeOutcome> {
         if let Some(gateway) = &self.inner.gateway {
             let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
-            let listed = gateway.call(move |gateway| gateway.list_refunds(&request));
+            let listed = gateway.call(order.organization, move |gateway| gateway.list_refunds(&request));
             let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
             self.record_listed_refunds(order, &payment.payment_reference, &listed)?;
         }
@@ -258,9 +261,9 @@ impl TicketingService {
     /// of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
     /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. It is asked at most
-    /// once in 4 seconds about a checkout, and ten times in a second about all of them, so that a page that is loaded again
-    /// and again keeps nobody from paying. Otherwise the result is what is stored, and the state is
-    /// [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
+    /// once in 4 seconds about a checkout, and 80 times about all of them, of which an organization alone gets half, so that a
+    /// page that is loaded again and again keeps nobody from paying. Otherwise the result is what is stored, and the state
+    /// is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.
@@ -282,16 +285,30 @@ impl TicketingService {
         if found.asks_gateway
             && let Some(gateway) = &self.inner.gateway
             && let Some(reference) = &found.reference
-            && self.inner.look_ups.allows(reference, self.inner.environment.now())
+            && self.may_look_up(found.order.organization, reference)
         {
             let request = look_up_of(&found, reference);
-            if let Some(answer) = gateway.call_for_page(move |gateway| gateway.look_up(&request)) {
+            if let Some(answer) =
+                gateway.call_for_page(found.order.organization, move |gateway| gateway.look_up(&request))
+            {
                 let state = state_of(answer)?;
                 self.settle(found.order, Some(reference), &state)?;
                 answered = Some(state);
             }
         }
         self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, answered))
+    }
+
+    /// Whether a checkout may be looked up for a page now.
+    fn may_look_up(&self, organization: OrganizationId, reference: &str) -> bool {
+        let permission = self.inner.page_look_ups.request(organization, reference, self.inner.environment.now());
+        permission == LookUpPermission::Granted
+    }
+
+    /// Returns the organization whose checkout has this reference, as [`settle_checkout`](Self::settle_checkout) takes it.
+    #[cfg(feature = "http")]
+    pub(crate) fn organization_of_checkout(&self, reference: &str) -> Result<OrganizationId> {
+        self.store().read(|tx| hosted_checkout::to_settle(tx, reference)).map(|found| found.order.organization)
     }
 
     /// Asks the gateway what became of a checkout, and records it, because a notice says that its payment is known.
@@ -301,7 +318,8 @@ impl TicketingService {
             && let Some(gateway) = &self.inner.gateway
         {
             let request = look_up_of(&found, reference);
-            let state = state_of(gateway.call_for_notice(move |gateway| gateway.look_up(&request)))?;
+            let state =
+                state_of(gateway.call_for_notice(found.order.organization, move |gateway| gateway.look_up(&request)))?;
             self.settle(found.order, Some(reference), &state)?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::TicketingService;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
+use crate::model::id::OrganizationId;
 use crate::payment::{SandboxGateway, SandboxNotice, SandboxPayment, sandbox_reference};
 use crate::sales::{hosted_checkout, order_lifecycle};
 
@@ -29,11 +30,11 @@ impl TicketingService {
         self.store().read(|tx| hosted_checkout::page(tx, &reference))
     }
 
-    /// Checks that there is a checkout with this token.
+    /// Returns the organization that sells what is paid under this token.
     #[cfg(feature = "http")]
-    pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<()> {
+    pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<OrganizationId> {
         let reference = self.checkout_reference(token)?;
-        self.store().read_one(|tx| hosted_checkout::find(tx, &reference)).map(drop)
+        self.store().read_one(|tx| hosted_checkout::find(tx, &reference)).map(|order| order.organization)
     }
 
     /// Applies the outcome that the customer chose on the sandbox's checkout page. Cancelling an order that is not

@@ -6,7 +6,7 @@ use super::idempotency::Start;
 use crate::error::Result;
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
-use crate::model::id::{OrderId, RefundId};
+use crate::model::id::{OrderId, OrganizationId, RefundId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::Order;
 use crate::model::page::Page;
@@ -177,7 +177,7 @@ impl TicketingService {
         request.earlier_references.clone_from(&attempt.earlier_references);
         request.payment_reference.clone_from(&attempt.payment_reference);
         request.idempotency_key = attempt.idempotency_key();
-        let answer = waiting.call(gateway, move |gateway| gateway.refund(&request));
+        let answer = waiting.call(gateway, attempt.organization, move |gateway| gateway.refund(&request));
         let ending = self.ending_of(gateway, &attempt, answer, waiting)?;
         let outcome = match &ending {
             Ending::Made | Ending::Refused(..) => Progress::Answered,
@@ -231,7 +231,7 @@ impl TicketingService {
         if let Some(payment) = &attempt.payment_reference {
             let request = PaymentLookUp::new(payment).organization(attempt.organization);
             let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
-            match waiting.call(gateway, move |gateway| gateway.list_refunds(&request)) {
+            match waiting.call(gateway, attempt.organization, move |gateway| gateway.list_refunds(&request)) {
                 Ok(listed) => self.record_listed_refunds(order, payment, &listed)?,
                 Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
             }
@@ -251,11 +251,12 @@ impl Waiting {
     fn call<T: Send + 'static>(
         self,
         gateway: &GatewayCalls,
+        organization: OrganizationId,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         match self {
-            Self::Caller => gateway.call(work),
-            Self::Maintenance => gateway.call_in_background(work),
+            Self::Caller => gateway.call(organization, work),
+            Self::Maintenance => gateway.call_in_background(organization, work),
         }
     }
 }

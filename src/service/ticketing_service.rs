@@ -92,7 +92,8 @@ pub(super) struct Inner {
     pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
     pub(super) in_flight_keys: InFlightKeys,
     /// The look-ups for pages to which customers come back.
-    pub(super) look_ups: LookUpLimit,
+    pub(super) page_look_ups: LookUpLimit,
+    pub(super) renewal_look_ups: LookUpLimit,
     pub(super) suspended: SuspendedOrganizations,
     /// Rows that the maintenance could not process.
     pub(super) skipped_rows: SkippedRows,

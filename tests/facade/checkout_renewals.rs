@@ -129,6 +129,12 @@ fn while_money_is_on_its_way_there_is_no_new_checkout() {
     assert_eq!(reason(renew(&fixture, &order)), Reason::PaymentInProgress);
     // The notice of the payment was lost.
     fixture.gateway.set_state(Some(CheckoutState::Paid(GatewayPayment::new("pi_1", order.total, "EUR"))));
+    assert_eq!(
+        reason(renew(&fixture, &order)),
+        Reason::PaymentInProgress,
+        "the gateway was asked in the last 4 seconds"
+    );
+    fixture.clock.advance(Duration::from_secs(4));
     assert_eq!(reason(renew(&fixture, &order)), Reason::OrderNotPending);
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
     assert_eq!(fixture.gateway.checkouts().len(), 1);
