@@ -30,7 +30,13 @@ impl<G: Copy + Eq + Hash, T> RoundRobin<G, T> {
 
     /// Removes and returns the next item. Its group moves behind all others.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let group = self.groups.pop_front()?;
+        self.pop_if(|_| true)
+    }
+
+    /// Like [`pop`](Self::pop), but passes over groups that may not be served now: they keep their positions.
+    pub(crate) fn pop_if(&mut self, may_be_served: impl FnMut(G) -> bool) -> Option<T> {
+        let position = self.groups.iter().copied().position(may_be_served)?;
+        let group = self.groups.remove(position)?;
         let items = self.items.get_mut(&group)?;
         let item = items.pop_front();
         if items.is_empty() {
@@ -46,12 +52,27 @@ impl<G: Copy + Eq + Hash, T> RoundRobin<G, T> {
     where
         T: PartialEq,
     {
+        self.remove_if(group, |other| other == item);
+    }
+
+    /// Removes the items of a group for which this is true.
+    pub(crate) fn remove_if(&mut self, group: G, is_removed: impl Fn(&T) -> bool) {
         let Some(items) = self.items.get_mut(&group) else { return };
-        items.retain(|other| other != item);
+        items.retain(|item| !is_removed(item));
         if items.is_empty() {
             self.items.remove(&group);
             self.groups.retain(|other| *other != group);
         }
+    }
+
+    /// How many items a group has.
+    pub(crate) fn len_of(&self, group: G) -> usize {
+        self.items.get(&group).map_or(0, VecDeque::len)
+    }
+
+    /// Whether a group has items.
+    pub(crate) fn contains(&self, group: G) -> bool {
+        self.items.contains_key(&group)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -81,6 +102,18 @@ mod tests {
         assert_eq!(round_robin.iter().count(), 6);
         assert_eq!(pop_all(&mut round_robin), [11, 21, 31, 12, 32, 13]);
         assert!(round_robin.is_empty());
+    }
+
+    #[test]
+    fn a_group_that_may_not_be_served_keeps_its_position() {
+        let mut round_robin = RoundRobin::default();
+        for (group, item) in [('a', 11), ('b', 21), ('b', 22), ('c', 31)] {
+            round_robin.push(group, item);
+        }
+        assert_eq!(round_robin.pop_if(|group| group != 'a'), Some(21));
+        assert_eq!(round_robin.pop_if(|_| false), None);
+        assert_eq!(pop_all(&mut round_robin), [11, 31, 22]);
+        assert!(!round_robin.contains('a'));
     }
 
     #[test]

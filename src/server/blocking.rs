@@ -2,29 +2,28 @@
 //! threads; a limit on calls in progress keeps a slow disk or gateway from occupying every blocking thread.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinError;
 
+use super::fair_queue::{FairQueue, MAX_WAIT};
 use super::problem::Problem;
+use crate::fair_permits::Holder;
 use crate::model::cancellation::{CancelOnDrop, CancellationToken};
 use crate::service::TicketingService;
-
-/// How long a request waits for a permit before it is refused with 503.
-pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// The service, with a limit on the number of calls in progress.
 #[derive(Debug, Clone)]
 pub(super) struct BlockingService {
     service: TicketingService,
     permits: Arc<Semaphore>,
-    /// Additional permits for calls that may wait for the payment gateway. There are half as many, so that a slow
-    /// gateway leaves room for check-in and everything else.
-    gateway_permits: Arc<Semaphore>,
+    /// Additional permits for calls that may wait for the payment gateway. There are three quarters as many, so that a slow
+    /// gateway leaves room for check-in and everything else. An organization gets half of them at most: more than it can
+    /// have calls to the gateway, so that its free orders need not wait for it.
+    pub(super) gateway: FairQueue,
     /// Additional permits for the pages to which customers come back. They are an eighth of all, and none of those for
     /// orders: anybody who has such a page can load it again and again.
-    page_permits: Arc<Semaphore>,
+    pub(super) pages: FairQueue,
 }
 
 /// What a call may have to wait for.
@@ -34,43 +33,45 @@ pub(super) enum WaitsFor {
     Store,
     /// The store and the payment gateway, which may take many seconds.
     Gateway,
-    /// The store and the payment gateway, for a page that needs no key.
-    GatewayForPage,
 }
 
 impl BlockingService {
     pub(super) fn new(service: TicketingService, max_calls: usize) -> Self {
         let max_calls = max_calls.clamp(2, Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(max_calls));
-        let gateway_permits = Arc::new(Semaphore::new(max_calls / 2));
-        let page_permits = Arc::new(Semaphore::new((max_calls / 8).max(1)));
-        Self { service, permits, gateway_permits, page_permits }
-    }
-
-    /// Whether a call that waits for the gateway would have to wait for a permit.
-    pub(super) fn gateway_permits_are_used_up(&self) -> bool {
-        self.gateway_permits.available_permits() == 0
+        let gateway = FairQueue::new(max_calls - max_calls.div_ceil(4));
+        let pages = FairQueue::new((max_calls / 8).max(1));
+        Self { service, permits, gateway, pages }
     }
 
     /// Runs `work` on a blocking thread. Once started, it runs to its end even if the client has gone away. Only reads
     /// that may take long stop then.
     pub(super) async fn call<T: Send + 'static>(
         &self,
-        waits_for: WaitsFor,
         work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let gateway_permit = match waits_for {
-            WaitsFor::Gateway => Some(acquire(&self.gateway_permits).await?),
-            WaitsFor::GatewayForPage => Some(acquire(&self.page_permits).await?),
-            WaitsFor::Store => None,
-        };
         let permit = acquire(&self.permits).await?;
         let service = self.service.clone();
         let run = move || {
-            let _permits = (permit, gateway_permit);
+            let _permit = permit;
             work(&service).map_err(Problem::prepare)
         };
         spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
+    }
+
+    /// Like [`call`](Self::call), for an organization that needs one of these permits too.
+    pub(super) async fn call_with<T: Send + 'static>(
+        &self,
+        permits: &FairQueue,
+        holder: Holder,
+        work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = permits.acquire(holder).await?;
+        self.call(move |service| {
+            let _permit = permit;
+            work(service)
+        })
+        .await
     }
 }
 
@@ -118,35 +119,37 @@ mod tests {
             let released = Arc::clone(&released);
             tokio::spawn(async move {
                 let wait = move |_: &TicketingService| Ok(released.lock().unwrap().recv().is_err());
-                blocking.call(WaitsFor::Store, wait).await.is_ok()
+                blocking.call(wait).await.is_ok()
             })
         });
         while blocking.permits.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        let refused = blocking.call(WaitsFor::Store, |_| Ok(())).await.unwrap_err();
+        let refused = blocking.call(|_| Ok(())).await.unwrap_err();
         assert_eq!(refused.status(), 503);
         drop(release);
         for call in busy {
             assert!(call.await.unwrap());
         }
-        assert!(blocking.call(WaitsFor::Store, |_| Ok(())).await.is_ok());
+        assert!(blocking.call(|_| Ok(())).await.is_ok());
     }
 
     #[tokio::test]
-    async fn gateway_calls_take_at_most_half_of_the_permits() {
+    async fn gateway_calls_leave_permits_to_others() {
         let (_folder, service) = service();
         let blocking = BlockingService::new(service, 2);
         let (release, released) = channel::<()>();
         let slow = tokio::spawn({
             let blocking = blocking.clone();
-            async move { blocking.call(WaitsFor::Gateway, move |_| Ok(released.recv().is_err())).await.is_ok() }
+            let hang = move |_: &TicketingService| Ok(released.recv().is_err());
+            async move { blocking.call_with(&blocking.gateway, None, hang).await.is_ok() }
         });
-        while blocking.gateway_permits.available_permits() > 0 {
+        while blocking.permits.available_permits() > 1 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(blocking.call(WaitsFor::Gateway, |_| Ok(())).await.unwrap_err().status(), 503);
-        assert!(blocking.call(WaitsFor::Store, |_| Ok(())).await.is_ok());
+        let refused = blocking.call_with(&blocking.gateway, None, |_| Ok(())).await.unwrap_err();
+        assert_eq!(refused.status(), 503);
+        assert!(blocking.call(|_| Ok(())).await.is_ok());
         drop(release);
         assert!(slow.await.unwrap());
     }
@@ -156,7 +159,7 @@ mod tests {
         let (_folder, service) = service();
         let blocking = BlockingService::new(service, 2);
         for _ in 0..3 {
-            let panicked = blocking.call(WaitsFor::Store, |_| -> Result<(), Problem> { panic!("on purpose") }).await;
+            let panicked = blocking.call(|_| -> Result<(), Problem> { panic!("on purpose") }).await;
             assert_eq!(panicked.unwrap_err().status(), 500);
         }
     }

@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
-use super::blocking::{BlockingService, WaitsFor};
+use super::blocking::BlockingService;
 use super::checkout_html::{self, Notice};
 use super::checkout_routes::{PathParams, respond, token};
 use super::problem::Problem;
@@ -30,8 +30,10 @@ async fn show(State(state): State<AppState>, parameters: PathParams) -> Response
 
 /// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
 async fn settle(service: &BlockingService, session: String) -> Result<Response, Problem> {
+    let known = session.clone();
+    let organization = service.call(move |service| Ok(service.organization_of_checkout(&known)?)).await?;
     let settle = move |service: &TicketingService| Ok(service.settle_checkout(&session)?);
-    let settled = service.call(WaitsFor::GatewayForPage, settle).await?;
+    let settled = service.call_with(&service.pages, Some(organization), settle).await?;
     if let Some(url) = &settled.redirect_url {
         let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response());

@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
-use super::blocking::{BlockingService, WaitsFor};
+use super::blocking::BlockingService;
 use super::body::RequestBody;
 use super::checkout_html::{self, STYLE_HASH};
 use super::problem::Problem;
@@ -34,7 +34,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams) -> Response
         let checkout = service.hosted_checkout(&token)?;
         Ok(checkout_html::render(&checkout, service.now()))
     };
-    let page = state.service.call(WaitsFor::Store, render).await;
+    let page = state.service.call(render).await;
     respond(page.map(|page| Html(page).into_response()))
 }
 
@@ -55,12 +55,12 @@ async fn redirect(service: &BlockingService, token: String, request: Request) ->
     let (head, body) = request.into_parts();
     // Anyone can send a form, so nothing of it is read before the token was found.
     let known = token.clone();
-    service.call(WaitsFor::Store, move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
+    let organization = service.call(move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
     let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers).await?;
     let outcome = outcome(&form)
         .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;
     let finish = move |service: &TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
-    let result = service.call(WaitsFor::Gateway, finish).await?;
+    let result = service.call_with(&service.gateway, Some(organization), finish).await?;
     let location = HeaderValue::try_from(result.redirect_url.unwrap_or(checkout)).map_err(Problem::internal)?;
     Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
 }

@@ -187,6 +187,7 @@ mod conditions;
 mod connections;
 #[cfg(feature = "docs-page")]
 mod docs;
+mod fair_queue;
 mod framing;
 mod invalid_http;
 mod metrics;

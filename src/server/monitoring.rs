@@ -7,7 +7,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::blocking::WaitsFor;
 use super::metrics::OPEN_METRICS;
 use super::problem::Problem;
 use super::prometheus_text::{self, PROMETHEUS_TEXT};
@@ -35,7 +34,7 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
             Err(Problem::unavailable("the store is not ready"))
         }
     };
-    state.service.call(WaitsFor::Store, check).await
+    state.service.call(check).await
 }
 
 async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Result<Response, Problem> {

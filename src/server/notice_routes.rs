@@ -6,7 +6,6 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::routing::post;
 
-use super::blocking::WaitsFor;
 use super::body::RequestBody;
 use super::problem::Problem;
 use super::state::AppState;
@@ -29,6 +28,7 @@ async fn receive(State(state): State<AppState>, request: Request) -> Result<Stat
     let headers: NoticeHeaders =
         headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
     let receive = move |service: &TicketingService| Ok(service.receive_gateway_notice(&headers, &body).map(drop)?);
-    state.service.call(WaitsFor::Gateway, receive).await?;
+    // Whose payment it is about is known only after it was read.
+    state.service.call_with(&state.service.gateway, None, receive).await?;
     Ok(StatusCode::OK)
 }

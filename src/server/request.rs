@@ -17,6 +17,7 @@ use super::body::{self, RequestBody};
 use super::call::Call;
 use super::caller::api_key;
 use super::conditions;
+use super::fair_queue::FairQueue;
 use super::operation::{Input, Operation};
 use super::problem::Problem;
 use super::query;
@@ -48,7 +49,7 @@ pub(super) async fn refuse(state: AppState, problem: Problem, request: Request) 
     let request = IncomingRequest::new(&state, head);
     let authenticated = Arc::clone(&request);
     let authenticate = move |service: &TicketingService| authenticated.authenticate(service);
-    let result = state.service.call(WaitsFor::Store, authenticate).await;
+    let result = state.service.call(authenticate).await;
     request.finish(result.and(Err(problem)))
 }
 
@@ -59,8 +60,9 @@ struct Target {
 }
 
 /// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived
-/// yet, or other requests wait for the payment gateway, the request is authorized first in a separate call, so that the
-/// server never waits for a client that it is going to refuse.
+/// yet, the request is authorized first in a separate call, so that the server never waits for a client that it is going to
+/// refuse. If the organization has so many requests for the payment gateway in progress that this one has to wait, it waits
+/// on no thread, and the operation is executed in a second call.
 async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,
@@ -72,29 +74,67 @@ async fn authorize_and_execute(
     let mut body = RequestBody::new(body);
     let mut caller = None;
     let body = if target.operation.reads_body() {
-        let gateway_is_busy = waits_for == WaitsFor::Gateway && service.gateway_permits_are_used_up();
-        if gateway_is_busy || !body.has_arrived(headers).await {
+        if !body.has_arrived(headers).await {
             let request = Arc::clone(request);
             let authorize = move |service: &TicketingService| request.authorize(service, scope);
-            caller = Some(service.call(WaitsFor::Store, authorize).await?);
+            caller = Some(service.call(authorize).await?);
         }
         body.read(headers).await
     } else {
         body::check_length(headers).map(|()| Vec::new())
     };
-    let request = Arc::clone(request);
-    let work = move |service: &TicketingService| {
+    let execution = Execution { request: Arc::clone(request), target, body };
+    let needs_permit = (waits_for == WaitsFor::Gateway).then(|| service.gateway.clone());
+    let first = move |service: &TicketingService| execution.authorize_and_run(service, caller, needs_permit.as_ref());
+    match service.call(first).await? {
+        Progress::Finished(response) => Ok(response),
+        Progress::NeedsPermit(caller, execution) => {
+            let holder = Some(caller.organization);
+            service.call_with(&service.gateway, holder, move |service| execution.run(service, &caller)).await
+        }
+    }
+}
+
+/// A request that was read, and is to be executed.
+struct Execution {
+    request: Arc<IncomingRequest>,
+    target: Target,
+    body: Result<Vec<u8>, Problem>,
+}
+
+enum Progress {
+    Finished(Response),
+    /// The organization has so many requests in progress that this one has to wait.
+    NeedsPermit(Caller, Execution),
+}
+
+impl Execution {
+    /// Executes the operation with a permit, if it needs one and need not wait for it.
+    fn authorize_and_run(
+        self,
+        service: &TicketingService,
+        caller: Option<Caller>,
+        permits: Option<&FairQueue>,
+    ) -> Result<Progress, Problem> {
+        let is_look_up = self.target.operation.is_look_up();
         let work = || {
             let caller = match caller {
                 Some(caller) => caller,
-                None => request.authorize(service, scope)?,
+                None => self.request.authorize(service, self.target.operation.scope)?,
             };
-            request.execute(service, &target, &caller, body)
+            let permit = permits.map(|permits| permits.try_acquire(Some(caller.organization)));
+            match permit {
+                Some(None) => Ok(Progress::NeedsPermit(caller, self)),
+                None | Some(Some(_)) => self.run(service, &caller).map(Progress::Finished),
+            }
         };
         // The key and the resource are then looked up in one transaction.
-        if target.operation.is_look_up() { service.with_look_ups(work)? } else { work() }
-    };
-    service.call(waits_for, work).await
+        if is_look_up { service.with_look_ups(work)? } else { work() }
+    }
+
+    fn run(self, service: &TicketingService, caller: &Caller) -> Result<Response, Problem> {
+        self.request.execute(service, &self.target, caller, self.body)
+    }
 }
 
 /// A request below `/v1`, without its body.
