@@ -19,6 +19,7 @@ use super::key_connection::{Authorization, KeyConnector};
 use super::rate_limit::{RateLimit, operation};
 use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
 use crate::webhook::ureq_traits::{Connector, DefaultResolver, RustlsConnector, TcpConnector, tls_config};
 
@@ -46,8 +47,14 @@ const MAX_ANSWER: u64 = 4 * 1024 * 1024;
 const IDLE_CONNECTIONS: usize = 16;
 const IDLE_AGE: Duration = Duration::from_secs(30);
 
-/// A client with the secret key of an account.
+/// A client with the secret key of an account, for the requests of one organization.
 pub(super) struct Client {
+    shared: Arc<Shared>,
+    /// `None` if it is not known.
+    organization: Option<OrganizationId>,
+}
+
+struct Shared {
     agent: Agent,
     /// The URL of the API, without `/v1` and without a trailing slash.
     base: String,
@@ -105,18 +112,25 @@ impl Client {
             .build();
         let connector = TcpConnector::default().chain(RustlsConnector::default()).chain(KeyConnector(authorization));
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
-        Ok(Self { agent, base, authorization: header, rate_limit, clock_check: ClockCheck::default() })
+        let clock_check = ClockCheck::default();
+        let shared = Arc::new(Shared { agent, base, authorization: header, rate_limit, clock_check });
+        Ok(Self { shared, organization: None })
+    }
+
+    /// Returns the client for the requests of an organization. They take turns with those of others.
+    pub(super) fn on_behalf_of(&self, organization: impl Into<Option<OrganizationId>>) -> Self {
+        Self { shared: Arc::clone(&self.shared), organization: organization.into() }
     }
 
     pub(super) fn base(&self) -> &str {
-        &self.base
+        &self.shared.base
     }
 
     /// Reads an object.
     pub(super) fn get(&self, call: &Call<'_>) -> Result<Reply, Failure> {
         let query = call.form.encode();
         let separator = if query.is_empty() { "" } else { "?" };
-        let url = format!("{}/v1/{}{separator}{query}", self.base, call.path);
+        let url = format!("{}/v1/{}{separator}{query}", self.base(), call.path);
         self.send(&operation("GET", call.path), |timeout| {
             let request = self.with_headers(http::Request::get(&url), call).body(()).map_err(not_built)?;
             self.send_once(request, timeout)
@@ -126,7 +140,7 @@ impl Client {
     /// Creates or changes an object.
     pub(super) fn post(&self, call: &Call<'_>) -> Result<Reply, Failure> {
         let body = call.form.encode();
-        let url = format!("{}/v1/{}", self.base, call.path);
+        let url = format!("{}/v1/{}", self.base(), call.path);
         self.send(&operation("POST", call.path), |timeout| {
             let request = http::Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
             let request = self.with_headers(request, call).body(body.clone()).map_err(not_built)?;
@@ -144,12 +158,10 @@ impl Client {
         let mut earlier = None;
         loop {
             let patience = time_left().saturating_sub(TIME_TO_ANSWER);
-            let result = match self.rate_limit.reserve(operation, SystemClock.monotonic(), patience) {
-                Some(wait) => {
-                    std::thread::sleep(wait);
-                    send(time_left())
-                }
-                None => Err(Failure::NotSent("too many requests are waiting to be sent".to_owned())),
+            let result = if self.shared.rate_limit.wait(operation, self.organization, &SystemClock, patience) {
+                send(time_left())
+            } else {
+                Err(Failure::NotSent("too many requests are waiting to be sent".to_owned()))
             };
             let failure = match result {
                 Ok(reply) => return Ok(reply),
@@ -168,13 +180,13 @@ impl Client {
     }
 
     fn send_once(&self, request: http::Request<impl AsSendBody>, timeout: Duration) -> Result<Reply, Failure> {
-        let request = self.agent.configure_request(request).timeout_global(Some(timeout)).build();
-        self.read(self.agent.run(request))
+        let request = self.shared.agent.configure_request(request).timeout_global(Some(timeout)).build();
+        self.read(self.shared.agent.run(request))
     }
 
     fn with_headers(&self, request: http::request::Builder, call: &Call<'_>) -> http::request::Builder {
         let mut request =
-            request.header(AUTHORIZATION, self.authorization.clone()).header("Stripe-Version", API_VERSION);
+            request.header(AUTHORIZATION, self.shared.authorization.clone()).header("Stripe-Version", API_VERSION);
         if let Some(account) = call.account {
             request = request.header("Stripe-Account", account);
         }
@@ -188,7 +200,7 @@ impl Client {
         let mut response = result.map_err(|error| failed(&error))?;
         let status = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        self.clock_check.compare(header(DATE.as_str()), SystemClock.now(), SystemClock.monotonic());
+        self.shared.clock_check.compare(header(DATE.as_str()), SystemClock.now(), SystemClock.monotonic());
         let replayed = header("Idempotent-Replayed") == Some("true");
         let should_repeat = header("Stripe-Should-Retry").and_then(|value| value.parse().ok());
         let request = header("Request-Id").map(str::to_owned);

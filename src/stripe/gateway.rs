@@ -74,11 +74,12 @@ impl StripeGateway {
         form.add("expand[0]", session_state::EXPANDED);
         let path = format!("checkout/sessions/{session}");
         let call = Call { path: &path, form, account: account.as_deref(), ..Call::default() };
-        let session = self.client.get(&call)?.body;
+        let client = self.client.on_behalf_of(organization);
+        let session = client.get(&call)?.body;
         match self.state(&session)? {
             CheckoutState::Paid(payment)
                 if session_state::is_disputed(&session)
-                    && disputes::is_lost(&self.client, account.as_deref(), &payment.payment_reference)? =>
+                    && disputes::is_lost(&client, account.as_deref(), &payment.payment_reference)? =>
             {
                 Ok(CheckoutState::Returned(payment))
             }
@@ -104,7 +105,8 @@ impl StripeGateway {
         account: Option<&str>,
         answer: ErrorAnswer,
     ) -> Result<Checkout, GatewayError> {
-        match lost_session::find(&self.client, account, request) {
+        let client = self.client.on_behalf_of(request.organization_id);
+        match lost_session::find(&client, account, request) {
             Ok(Some(session)) => Ok(checkout(&session, request)?),
             Ok(None) => Err(GatewayError::Refused(format!("{}, and has no session", Failure::Answer(answer)))),
             // Whether there is a session is not known.
@@ -143,7 +145,7 @@ impl PaymentGateway for StripeGateway {
             account: account.as_ref().map(|account| account.id.as_str()),
             idempotency_key: Some(request.idempotency_key.clone()),
         };
-        match self.client.post(&call) {
+        match self.client.on_behalf_of(request.organization_id).post(&call) {
             Ok(reply) => Ok(checkout(&reply.body, request)?),
             // The first request with this key may have created a session.
             Err(Failure::Answer(answer)) if answer.uses_up_key() => self.find_session(request, call.account, answer),
@@ -156,7 +158,8 @@ impl PaymentGateway for StripeGateway {
         let units = units.map_err(|problem| GatewayError::Refused(format!("the amount {problem}")))?;
         let account = self.account_id(request.organization_id);
         let payment = self.payment_of(request)?;
-        refunds::make(&self.client, account.as_deref(), &payment, units, request)
+        let client = self.client.on_behalf_of(request.organization_id);
+        refunds::make(&client, account.as_deref(), &payment, units, request)
     }
 
     fn refund_step(&self, currency: &str) -> i64 {
@@ -175,7 +178,8 @@ impl PaymentGateway for StripeGateway {
         self.check_reference(&request.reference)?;
         let account = self.account_id(request.organization_id);
         let path = format!("checkout/sessions/{}/expire", request.reference);
-        match self.client.post(&Call { path: &path, account: account.as_deref(), ..Call::default() }) {
+        let client = self.client.on_behalf_of(request.organization_id);
+        match client.post(&Call { path: &path, account: account.as_deref(), ..Call::default() }) {
             Ok(reply) => Ok(self.state(&reply.body)?),
             // Only an open session can be expired: this one was paid, or has expired before.
             Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 402) => {
@@ -208,7 +212,8 @@ impl PaymentGateway for StripeGateway {
         form.add("payment_intent", &payment.payment_reference);
         form.add("limit", 1);
         let call = Call { path: "checkout/sessions", form, account: payment.account.as_deref(), ..Call::default() };
-        let list = self.client.get(&call).map_err(Failure::about_a_notice)?.body;
+        let client = self.client.on_behalf_of(payment.organization_id);
+        let list = client.get(&call).map_err(Failure::about_a_notice)?.body;
         let session = list.pointer("/data/0/id").and_then(serde_json::Value::as_str);
         Ok(session.filter(|id| is_session_id(id)).map(str::to_owned))
     }
@@ -216,7 +221,8 @@ impl PaymentGateway for StripeGateway {
     fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
         let of_organization = || payment.organization_id.and_then(|organization| self.account_id(organization));
         let account = payment.account.clone().or_else(of_organization);
-        let listed = refunds::of_payment(&self.client, account.as_deref(), &payment.payment_reference);
+        let client = self.client.on_behalf_of(payment.organization_id);
+        let listed = refunds::of_payment(&client, account.as_deref(), &payment.payment_reference);
         refunds::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
     }
 }
