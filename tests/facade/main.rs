@@ -23,6 +23,7 @@ mod filter_costs;
 mod filters;
 mod first_organization;
 mod gateway_notices;
+mod gateway_shares;
 mod idempotency;
 mod invariants;
 mod limits;

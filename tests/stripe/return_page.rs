@@ -142,7 +142,7 @@ fn a_page_that_is_loaded_again_and_again_asks_stripe_once_in_four_seconds() {
 fn pages_that_wait_for_stripe_leave_room_for_orders() {
     let clock = ManualClock::new(at(NOW));
     let fake = FakeStripe::start(clock.clone());
-    let build = |builder: Builder| builder.clock(clock.clone()).payment_gateway(gateway(&fake)).gateway_calls(8);
+    let build = |builder: Builder| builder.clock(clock.clone()).payment_gateway(gateway(&fake)).gateway_calls(16);
     let server = Server::with(build, |options| options.calls = 64);
     let mut organizer = server.client();
     let sale = event_on_sale(&mut organizer, "summer-night");
@@ -162,7 +162,7 @@ fn pages_that_wait_for_stripe_leave_room_for_orders() {
                 assert!([200, 503].contains(&page.status), "{}", page.status);
             });
         }
-        // Of the 8 calls that may run at the same time, two are for pages.
+        // Of the 16 calls that may run at the same time, an organization alone gets 8, and two of these for pages.
         while fake.requests_to("GET", SESSIONS).len() < 2 {
             thread::yield_now();
         }

@@ -1,0 +1,227 @@
+//! What one organization can take of the calls to the payment gateway, and what is left to the others.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use ticketing::id::OrganizationId;
+use ticketing::order::{CreateOrder, Order};
+use ticketing::payment::{
+    Checkout, CheckoutRequest, CheckoutState, GatewayError, LookUp, PaymentGateway, RefundRequest,
+};
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::{Caller, Error, Result};
+
+use crate::common::*;
+
+/// How long a checkout is not looked up again.
+const PAUSE: Duration = Duration::from_secs(4);
+
+/// A gateway whose calls for one organization hang until the test drops the sender of `release`.
+struct HangingFor {
+    organization: Mutex<Option<OrganizationId>>,
+    /// Receives a message when such a call starts.
+    hangs: Mutex<Sender<()>>,
+    release: Mutex<Receiver<()>>,
+}
+
+impl HangingFor {
+    fn answer(&self, organization: OrganizationId) {
+        if *self.organization.lock().unwrap_or_else(PoisonError::into_inner) == Some(organization) {
+            let _ = self.hangs.lock().unwrap_or_else(PoisonError::into_inner).send(());
+            let _ = self.release.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        }
+    }
+}
+
+impl PaymentGateway for &'static HangingFor {
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        self.answer(request.organization_id);
+        let reference = format!("pay-{}", request.order_id);
+        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        Ok(())
+    }
+
+    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+        self.answer(request.organization_id);
+        Ok(CheckoutState::Open)
+    }
+}
+
+/// Two organizations that sell tickets.
+struct Tenants {
+    fixture: Fixture,
+    heavy: TicketType,
+    light_caller: Caller,
+    light: TicketType,
+}
+
+impl Tenants {
+    fn of(fixture: Fixture) -> Self {
+        let heavy = fixture.ticket_type(&fixture.event(), 1250, 1000);
+        let light_caller = fixture.other_organization();
+        let event = fixture.service.create_event(&light_caller, new_event(|_| {})).expect("an event");
+        let seats = CreateTicketType::new("Seat", eur(1250), 1000);
+        let light = fixture.service.create_ticket_type(&light_caller, event.id, seats).expect("a ticket type");
+        Self { fixture, heavy, light_caller, light }
+    }
+
+    fn heavy_order(&self) -> Result<Order> {
+        let order = CreateOrder::new(self.heavy.event_id, new_customer(), self.heavy.id, 1);
+        self.fixture.service.create_order(&self.fixture.caller, order).map(|created| created.order)
+    }
+
+    fn light_order(&self) -> Result<Order> {
+        let order = CreateOrder::new(self.light.event_id, new_customer(), self.light.id, 1);
+        self.fixture.service.create_order(&self.light_caller, order).map(|created| created.order)
+    }
+}
+
+/// Runs a test with a gateway with 8 calls that hangs for the first organization when it is told to.
+fn with_hanging_gateway(test: impl FnOnce(&Tenants, &dyn Fn(), &Receiver<()>, Sender<()>)) {
+    let (hangs, has_hung) = channel();
+    let (release, released) = channel();
+    let gateway =
+        HangingFor { organization: Mutex::default(), hangs: Mutex::new(hangs), release: Mutex::new(released) };
+    let gateway: &'static HangingFor = Box::leak(Box::new(gateway));
+    let limits = |builder: ticketing::Builder| builder.gateway_calls(8).gateway_timeout(Duration::from_hours(1));
+    let tenants = Tenants::of(Fixture::with(|builder| limits(builder.payment_gateway(gateway))));
+    let organization = tenants.fixture.caller.organization();
+    let hang = || *gateway.organization.lock().unwrap_or_else(PoisonError::into_inner) = Some(organization);
+    test(&tenants, &hang, &has_hung, release);
+}
+
+fn is_refused_at_once(result: &Result<Order>) -> bool {
+    matches!(result, Err(Error::PaymentGatewayFailed(failure)) if matches!(failure.cause, GatewayError::NotExecuted(_)))
+}
+
+#[test]
+fn an_organization_whose_orders_all_wait_for_the_gateway_leaves_calls_to_others() {
+    with_hanging_gateway(|tenants, hang, has_hung, release| {
+        hang();
+        std::thread::scope(|scope| {
+            // Of eight calls, half.
+            let waiting: Vec<_> = (0..4).map(|_| scope.spawn(|| tenants.heavy_order())).collect();
+            for _ in &waiting {
+                has_hung.recv().expect("a call");
+            }
+            for _ in 0..100 {
+                let refused = tenants.heavy_order();
+                assert!(is_refused_at_once(&refused), "{refused:?}");
+                tenants.light_order().expect("an order of another organization");
+            }
+            drop(release);
+            for order in waiting {
+                order.join().expect("no panic").expect("an order");
+            }
+        });
+        tenants.heavy_order().expect("the calls have ended");
+    });
+}
+
+#[test]
+fn pages_of_an_organization_that_all_wait_for_the_gateway_leave_calls_to_the_pages_of_others() {
+    with_hanging_gateway(|tenants, hang, has_hung, release| {
+        let heavy: Vec<_> = (0..10).map(|_| tenants.heavy_order().expect("an order")).collect();
+        let light = tenants.light_order().expect("an order");
+        let settle = |order: &Order| {
+            let settled = tenants.fixture.service.settle_checkout(&format!("pay-{}", order.id));
+            settled.expect("what is stored").state
+        };
+        hang();
+        std::thread::scope(|scope| {
+            // Of eight calls, two are for pages: one for each organization.
+            let waiting = scope.spawn(|| settle(&heavy[0]));
+            has_hung.recv().expect("a call");
+            for order in &heavy[1..] {
+                assert_eq!(settle(order), CheckoutState::Unknown, "the gateway is not asked");
+            }
+            assert_eq!(settle(&light), CheckoutState::Open, "the gateway is asked");
+            drop(release);
+            assert_eq!(waiting.join().expect("no panic"), CheckoutState::Open);
+        });
+    });
+}
+
+#[test]
+fn an_organization_that_looks_up_as_many_checkouts_as_it_can_leaves_look_ups_to_others() {
+    let tenants = Tenants::of(Fixture::new());
+    let Tenants { fixture, light_caller, .. } = &tenants;
+    fixture.gateway.set_state(Some(CheckoutState::Open));
+    let heavy: Vec<_> = (0..90).map(|_| tenants.heavy_order().expect("an order")).collect();
+    let light = tenants.light_order().expect("an order");
+    let looked_up = |order: &Order| fixture.gateway.looked_up().iter().filter(|it| it.order_id == order.id).count();
+
+    for order in &heavy {
+        fixture.service.settle_checkout(&format!("pay-{}", order.id)).expect("settled");
+    }
+    assert_eq!(fixture.gateway.looked_up().len(), 40);
+    fixture.service.settle_checkout(&format!("pay-{}", light.id)).expect("settled");
+    assert_eq!(looked_up(&light), 1);
+
+    // Renewals have a limit of their own.
+    let renew = |caller: &Caller, order: &Order| fixture.service.renew_checkout(caller, order.id);
+    for (index, order) in heavy.iter().enumerate() {
+        let renewed = renew(&fixture.caller, order);
+        let is_refused = matches!(renewed, Err(Error::CheckoutNotRenewed(GatewayError::NotExecuted(_))));
+        assert_eq!(is_refused, index >= 80, "{index}: {renewed:?}");
+    }
+    assert_eq!(fixture.gateway.looked_up().len(), 40 + 1 + 80);
+    renew(light_caller, &light).expect("the same checkout");
+    assert_eq!(looked_up(&light), 2);
+    fixture.clock.advance(PAUSE);
+    renew(&fixture.caller, &heavy[89]).expect("the same checkout");
+}
+
+#[test]
+fn a_renewal_asks_about_a_checkout_once_in_four_seconds_unless_its_payment_fails_meanwhile() {
+    let tenants = Tenants::of(Fixture::new());
+    let fixture = &tenants.fixture;
+    let order = tenants.heavy_order().expect("an order");
+    let renew = || fixture.service.renew_checkout(&fixture.caller, order.id);
+    for (state, is_open) in
+        [(CheckoutState::Open, true), (CheckoutState::Unknown, true), (CheckoutState::Processing, false)]
+    {
+        fixture.gateway.set_state(Some(state));
+        let before = fixture.gateway.looked_up().len();
+        for _ in 0..10 {
+            match renew() {
+                Ok(same) => assert_eq!((is_open, same.renewed), (true, false)),
+                refused => assert_eq!((is_open, reason(refused)), (false, ticketing::error::Reason::PaymentInProgress)),
+            }
+        }
+        assert_eq!(fixture.gateway.looked_up().len(), before + 1);
+        fixture.clock.advance(PAUSE);
+    }
+    // A gateway that fails is asked again.
+    for _ in 0..3 {
+        let before = fixture.gateway.looked_up().len();
+        fixture.gateway.on_look_up(GatewayBehavior::Unavailable);
+        assert!(matches!(renew(), Err(Error::CheckoutNotRenewed(_))));
+        assert_eq!(fixture.gateway.looked_up().len(), before + 1);
+    }
+    fixture.gateway.on_look_up(GatewayBehavior::Succeed);
+    fixture.gateway.set_state(Some(CheckoutState::Open));
+    assert!(!renew().expect("the same").renewed);
+    fixture.service.payment_failed(&fixture.caller, order.id).expect("failed");
+    assert!(renew().expect("a new one").renewed, "the earlier one is closed");
+}
+
+#[test]
+fn while_a_renewal_asks_about_a_checkout_no_other_one_does() {
+    with_hanging_gateway(|tenants, hang, has_hung, release| {
+        let order = tenants.heavy_order().expect("an order");
+        let renew = || tenants.fixture.service.renew_checkout(&tenants.fixture.caller, order.id);
+        hang();
+        std::thread::scope(|scope| {
+            let first = scope.spawn(renew);
+            has_hung.recv().expect("a call");
+            assert_eq!(reason(renew()), ticketing::error::Reason::CheckoutInProgress);
+            drop(release);
+            assert!(!first.join().expect("no panic").expect("the same").renewed);
+        });
+    });
+}
