@@ -143,6 +143,8 @@ impl Case {
 
     fn renew(&mut self) {
         let Some(order) = self.some_order() else { return };
+        // Stripe is asked about a session once in this time. What it said before may have changed since.
+        self.shop.skip(Duration::from_secs(4));
         match self.shop.service().renew_checkout(&self.shop.fixture.caller, order) {
             Ok(renewed) => {
                 // A customer who opens the page now can pay.
