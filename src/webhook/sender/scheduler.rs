@@ -191,9 +191,13 @@ impl<'s> Scheduler<'s> {
         let wanted = assignments.clone();
         let written = self.sender.store.write(move |tx| {
             record_all(tx, &finished)?;
-            let fan_out = match &fan_out {
+            let inserted = match &fan_out {
                 Some(fan_out) => tx.savepoint(|tx| fan_outs::insert_batch(tx, fan_out))?,
                 None => Savepoint::Released(()),
+            };
+            let fan_out = match inserted {
+                Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
+                inserted => inserted,
             };
             let mut claims = Vec::new();
             for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
