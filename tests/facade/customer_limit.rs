@@ -109,6 +109,20 @@ fn the_limit_is_judged_after_the_seats_of_one_order_and_before_those_that_are_le
 }
 
 #[test]
+fn orders_that_were_created_without_the_limit_do_not_count() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    try_order_for(&fixture, "bo@example.com", &ticket_type, 10).expect("there is no limit");
+    let limited = fixture
+        .second_service_with(|builder| builder.payment_gateway(fixture.gateway.clone()).max_reserved_per_customer(5));
+    let try_limited =
+        |seats| limited.create_order(&fixture.caller, order_for("bo@example.com", &ticket_type, seats)).map(drop);
+    try_limited(5).expect("five seats");
+    assert_eq!(reason(try_limited(1)), Reason::LimitReached);
+    try_order_for(&fixture, "bo@example.com", &ticket_type, 10).expect("there is still no limit here");
+}
+
+#[test]
 fn by_default_there_is_no_limit_and_it_is_at_least_one_seat() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);

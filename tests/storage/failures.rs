@@ -88,6 +88,23 @@ fn an_operation_that_panics_is_rolled_back_alone() {
 }
 
 #[test]
+fn an_error_that_ends_the_transaction_is_reported_and_later_writes_succeed() {
+    let fixture = Fixture::new();
+    fixture.database().run(
+        "CREATE TRIGGER ends_it BEFORE INSERT ON events BEGIN SELECT RAISE(ROLLBACK, 'the trigger has ended it'); END",
+    );
+    let failed = run_at_once(4, |_| fixture.service.create_event(&fixture.caller, new_event(|_| {})).unwrap_err());
+    for error in failed {
+        let Error::Store(error) = error else { panic!("{error:?}") };
+        let StoreErrorKind::Failed(text) = error.kind() else { panic!("{error:?}") };
+        assert!(text.contains("the trigger has ended it"), "{text}");
+    }
+    fixture.database().run("DROP TRIGGER ends_it");
+    fixture.event();
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM events"), 1);
+}
+
+#[test]
 fn writes_fail_as_busy_while_another_program_locks_the_file() {
     let fixture = Fixture::new();
     let ticket_type = fixture.new_ticket_type(0, 100);
