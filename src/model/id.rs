@@ -63,17 +63,27 @@ impl<K: Kind> Id<K> {
     }
 }
 
-impl<K: Kind> fmt::Display for Id<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = K::PREFIX.len() + 1 + DIGITS;
+impl<K: Kind> Id<K> {
+    /// The length of the text of an id.
+    const TEXT_LENGTH: usize = K::PREFIX.len() + 1 + DIGITS;
+
+    /// The text, of which the first [`TEXT_LENGTH`](Self::TEXT_LENGTH) bytes are used. Responses and notifications contain
+    /// many ids, and the formatting of the standard library would take longer than writing the digits.
+    fn text(self) -> [u8; 32] {
         let mut text = [b'_'; 32];
         text[..K::PREFIX.len()].copy_from_slice(K::PREFIX.as_bytes());
         let mut rest = self.0.cast_unsigned();
-        for digit in text[end - DIGITS..end].iter_mut().rev() {
+        for digit in text[..Self::TEXT_LENGTH].iter_mut().rev().take(DIGITS) {
             *digit = crockford::ALPHABET[(rest & 31) as usize];
             rest >>= 5;
         }
-        f.pad(std::str::from_utf8(&text[..end]).map_err(|_| fmt::Error)?)
+        text
+    }
+}
+
+impl<K: Kind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(std::str::from_utf8(&self.text()[..Self::TEXT_LENGTH]).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -127,7 +137,9 @@ impl<K: Kind> TryFrom<String> for Id<K> {
 
 impl<K: Kind> serde::Serialize for Id<K> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        let text = self.text();
+        let text = std::str::from_utf8(&text[..Self::TEXT_LENGTH]).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(text)
     }
 }
 
