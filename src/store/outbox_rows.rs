@@ -1,6 +1,7 @@
 //! Inserts rows of the outbox, many with one statement.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use super::{Bind, Transaction};
 use crate::error::{Error, Result};
@@ -10,11 +11,14 @@ use crate::model::webhook::EventType;
 
 const INSERT: &str =
     "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, generation, state, due_at, created_at) VALUES ";
-const DELETE: &str = "DELETE FROM webhook_outbox WHERE id = ?1";
-/// How many parameters a row of `INSERT` has.
-const PARAMETERS: usize = 7;
+/// Deletes a row that was just inserted, but not one that had the id before: no two rows have the same three values.
+const DELETE: &str = "DELETE FROM webhook_outbox WHERE id = ?1 AND endpoint_id = ?2 AND body = ?3";
+/// How many parameters each row of `INSERT` has. After those of all rows, one follows for the time.
+const PARAMETERS: usize = 6;
 /// How many rows one statement inserts at most. A statement with many rows costs less than many statements.
 const MAX_ROWS: usize = 32;
+/// The statements that insert 1 to `MAX_ROWS` rows.
+static STATEMENTS: LazyLock<[String; MAX_ROWS]> = LazyLock::new(|| std::array::from_fn(|index| statement(index + 1)));
 /// How often rows are inserted under other ids, because an id is taken.
 const ID_ATTEMPTS: usize = 16;
 
@@ -61,27 +65,31 @@ fn insert_chunk(
     identify: &mut impl FnMut(usize, OutboxId) -> Result<IdentifiedNotification>,
     inserted: &mut Vec<(usize, IdentifiedNotification)>,
 ) -> Result<()> {
-    let sql = statement(rows.len()) + " RETURNING id";
     let before = inserted.len();
     for _ in 0..ID_ATTEMPTS {
         inserted.truncate(before);
-        let mut binds: Vec<Bind<'_>> = Vec::with_capacity(PARAMETERS * rows.len());
+        // Each row's id, and the position of its notification in `inserted`.
+        let mut identified: Vec<(OutboxId, usize)> = Vec::with_capacity(rows.len());
         for row in rows {
-            let id: OutboxId = tx.new_id();
-            let notification = match inserted.last() {
-                Some((index, same)) if *index == row.notification => same,
-                _ => &inserted.push_mut((row.notification, identify(row.notification, id)?)).1,
-            };
-            binds.extend([id.into(), row.endpoint.into(), notification.id.into()]);
-            binds.extend([notification.event_type.as_str().into(), notification.body.clone().into()]);
-            binds.extend([row.generation.into(), queued_at.into()]);
+            let id = tx.new_id();
+            if inserted.last().is_none_or(|(index, _)| *index != row.notification) {
+                inserted.push((row.notification, identify(row.notification, id)?));
+            }
+            identified.push((id, inserted.len() - 1));
         }
-        let ids: Vec<OutboxId> = tx.query_all(&sql, &binds, |row| row.get("id"))?;
-        if ids.len() == rows.len() {
+        let mut binds: Vec<Bind<'_>> = Vec::with_capacity(PARAMETERS * rows.len() + 1);
+        for (row, (id, position)) in rows.iter().zip(&identified) {
+            let notification = &inserted[*position].1;
+            binds.extend([(*id).into(), row.endpoint.into(), notification.id.into()]);
+            binds.extend([notification.event_type.as_str().into(), (&notification.body).into(), row.generation.into()]);
+        }
+        binds.push(queued_at.into());
+        if tx.execute(&STATEMENTS[rows.len() - 1], &binds)? == rows.len() {
             return Ok(());
         }
-        for id in ids {
-            tx.execute(DELETE, &[id.into()])?;
+        for (row, (id, position)) in rows.iter().zip(&identified) {
+            let body = &inserted[*position].1.body;
+            tx.execute(DELETE, &[(*id).into(), row.endpoint.into(), body.into()])?;
         }
     }
     Err(Error::Unavailable("no free id was found"))
@@ -98,14 +106,15 @@ pub(super) fn insert(
     let type_name = event_type.as_str();
     let now = tx.now();
     let binds = [endpoint.into(), (*id).into(), type_name.into(), body.into(), generation.into(), now.into()];
-    tx.insert(&statement(1), &binds)
+    tx.insert(&STATEMENTS[0], &binds)
 }
 
 /// Returns the statement that inserts this number of rows.
 fn statement(rows: usize) -> String {
     let mut sql = INSERT.to_owned();
+    let now = PARAMETERS * rows + 1;
     for row in 0..rows {
-        let [id, endpoint, event, type_name, body, generation, now] =
+        let [id, endpoint, event, type_name, body, generation]: [usize; PARAMETERS] =
             std::array::from_fn(|parameter| PARAMETERS * row + parameter + 1);
         let comma = if row == 0 { "" } else { ", " };
         // Writing to a string cannot fail.
@@ -115,4 +124,55 @@ fn statement(rows: usize) -> String {
         );
     }
     sql + " ON CONFLICT (id) DO NOTHING"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
+
+    /// A store that generates the same ids as every other.
+    fn open(folder: &tempfile::TempDir) -> Store {
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap()
+    }
+
+    /// Inserts notifications for three endpoints each, with this text and their index as bodies.
+    fn insert_notifications(store: &Store, text: &'static str, number: usize) {
+        let endpoints = [1, 2, 3].map(WebhookId::from_raw);
+        let row = |notification| endpoints.map(|endpoint| NewRow { notification, endpoint, generation: 0 });
+        let rows: Vec<NewRow> = (0..number).flat_map(row).collect();
+        let identify = move |index, first_row: OutboxId| {
+            let id = NotificationId::from_raw(first_row.raw());
+            Ok(IdentifiedNotification { id, event_type: EventType::TicketIssued, body: format!("{text} {index}") })
+        };
+        store.write(move |tx| insert_all(tx, &rows, tx.now(), identify)).unwrap();
+    }
+
+    /// Each body, with the number of its rows, of their endpoints, and of those with the id of the first row.
+    fn bodies(store: &Store) -> Vec<(String, [i64; 3])> {
+        let sql = "SELECT body, COUNT(*) AS number, COUNT(DISTINCT endpoint_id) AS endpoints,
+                COUNT(*) FILTER (WHERE event_id = (SELECT MIN(f.id) FROM webhook_outbox f WHERE f.body = o.body)) AS identified
+            FROM webhook_outbox o GROUP BY body ORDER BY body";
+        let counts = |row: &crate::store::Row<'_>| {
+            Ok((row.get("body")?, [row.get("number")?, row.get("endpoints")?, row.get("identified")?]))
+        };
+        store.read(|tx| tx.query_all(sql, &[], counts)).unwrap()
+    }
+
+    #[test]
+    fn rows_whose_ids_another_process_has_taken_get_other_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = [open(&folder), open(&folder)];
+        insert_notifications(&one, "one", 1);
+        // Three of these nine ids are taken, and the other six rows are inserted at first.
+        insert_notifications(&other, "other", 3);
+        let expected = ["one 0", "other 0", "other 1", "other 2"].map(|body| (body.to_owned(), [3, 3, 3]));
+        assert_eq!(bodies(&one), expected);
+    }
 }
