@@ -106,7 +106,7 @@ pub(super) fn end_generations(tx: &Transaction<'_>, endpoint: WebhookId, types: 
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, mpsc};
 
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
@@ -156,5 +156,48 @@ mod tests {
             Ok(())
         };
         store.write(work).unwrap();
+    }
+
+    fn wait_for_jobs(store: &Store, number: usize) {
+        while store.statistics().commits.jobs_waiting < number {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn jobs_of_one_transaction_do_not_see_what_an_undone_job_has_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
+        let store = Arc::new(store);
+        store.write(|tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+
+        std::thread::scope(|scope| {
+            let (report, reports) = mpsc::channel();
+            let waiting = Arc::clone(&store);
+            let first = scope.spawn(|| {
+                store.write(move |tx| {
+                    report.send(()).unwrap();
+                    // The other jobs are in the same transaction.
+                    wait_for_jobs(&waiting, 2);
+                    Ok(ids(tx))
+                })
+            });
+            reports.recv().unwrap();
+            let undone = scope.spawn(|| {
+                store.write(|tx| {
+                    webhooks::delete(tx, ORGANIZATION, WebhookId::from_raw(1))?;
+                    assert_eq!(ids(tx), [2]);
+                    Err::<(), _>(Error::Unavailable("the job is undone"))
+                })
+            });
+            wait_for_jobs(&store, 1);
+            let last = scope.spawn(|| store.write(|tx| Ok(ids(tx))));
+            assert_eq!(first.join().unwrap(), Ok(vec![1, 2]));
+            assert_eq!(undone.join().unwrap(), Err(Error::Unavailable("the job is undone")));
+            assert_eq!(last.join().unwrap(), Ok(vec![1, 2]));
+        });
     }
 }

@@ -1,4 +1,4 @@
-//! Values that a transaction reads once and uses several times. They are dropped with it.
+//! Values that a transaction reads once and uses several times, also in several jobs. They are dropped with it.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

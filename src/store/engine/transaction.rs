@@ -41,7 +41,7 @@ pub(crate) struct Transaction<'c> {
     event_locked: Cell<bool>,
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
-    memory: Memory,
+    memory: Rc<Memory>,
 }
 
 /// What a transaction reports when it is durable.
@@ -78,8 +78,13 @@ impl<'c> Transaction<'c> {
             event_locked: Cell::new(false),
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
-            memory: Memory::default(),
+            memory: Rc::default(),
         }
+    }
+
+    /// Sets what the transaction remembers. The default is nothing.
+    pub(super) fn with_memory(self, memory: &Rc<Memory>) -> Self {
+        Self { memory: Rc::clone(memory), ..self }
     }
 
     /// Sets whether notifications are recorded. The default is `false`.
@@ -169,8 +174,8 @@ impl<'c> Transaction<'c> {
         self.statements.get()
     }
 
-    /// Returns what `read` reads about an organization. The transaction keeps it, and reads it once. Code that changes it
-    /// must call [`forget`](Self::forget).
+    /// Returns what `read` reads about an organization. The transaction keeps it, also for the other jobs of its group, and
+    /// reads it once. Code that changes it must call [`forget`](Self::forget).
     pub(in crate::store) fn remember<T: 'static>(
         &self,
         organization: OrganizationId,

@@ -8,6 +8,7 @@
 //! organizations take turns in the queue, so that one with many jobs does not delay the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use super::ids::IdSource;
 use super::leadership::{Leadership, Queue};
+use super::memory::Memory;
 use super::sqlite::{Checkpointer, Database, TransactionCost};
 use super::transaction::{Recorded, Transaction};
 use crate::environment::Environment;
@@ -207,7 +209,13 @@ impl GroupCommit {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let subscriptions = &self.after_commit.subscriptions;
-        let context = JobContext { database: &database, environment: &self.environment, ids: &self.ids, subscriptions };
+        let context = JobContext {
+            database: &database,
+            environment: &self.environment,
+            ids: &self.ids,
+            subscriptions,
+            memory: Rc::default(),
+        };
         let start = self.instant();
         let committed = catch_unwind(AssertUnwindSafe(|| self.commit_group(&context, start, &mut group)));
         let committed = committed.unwrap_or_else(|_| {
@@ -308,11 +316,14 @@ struct JobContext<'c> {
     environment: &'c Environment,
     ids: &'c IdSource,
     subscriptions: &'c Subscriptions,
+    /// What the jobs have read and share. It is cleared when a job is undone.
+    memory: Rc<Memory>,
 }
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
-        self.database.transaction(self.environment, self.ids).with_subscribers(self.subscriptions.any())
+        let transaction = self.database.transaction(self.environment, self.ids);
+        transaction.with_subscribers(self.subscriptions.any()).with_memory(&self.memory)
     }
 
     /// Begins a transaction, unless the store has stopped. Another process may have found a reason while this one
@@ -339,6 +350,7 @@ impl JobContext<'_> {
         }
         if ran.is_err() {
             self.database.command("ROLLBACK TO job")?;
+            self.memory.clear();
         }
         self.database.command("RELEASE job").map(|()| ran.unwrap_or_default())
     }
