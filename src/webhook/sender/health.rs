@@ -10,7 +10,7 @@ const HEALTHY_LIMIT: Duration = Duration::from_secs(1);
 pub(super) const TIME_SLICE: Duration = Duration::from_millis(100);
 
 /// The most attempts that a worker claims at once.
-const MAX_BATCH: u32 = 16;
+const MAX_BATCH: u32 = 64;
 
 /// The health tier of an endpoint. All tiers but the healthy one are throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +80,8 @@ mod tests {
             let duration = Some(Duration::from_millis(millis));
             Observation { health, duration }.batch_size()
         };
-        let healthy = [0, 1, 6, 7, 30, 50, 51, 100, 900].map(|millis| batch_size(Health::Healthy, millis));
-        assert_eq!(healthy, [16, 16, 16, 14, 3, 2, 1, 1, 1]);
+        let healthy = [0, 1, 2, 6, 7, 30, 50, 51, 100, 900].map(|millis| batch_size(Health::Healthy, millis));
+        assert_eq!(healthy, [64, 64, 50, 16, 14, 3, 2, 1, 1, 1]);
         assert_eq!(Observation { health: Health::Healthy, duration: None }.batch_size(), 1);
         assert_eq!([Health::Unproven, Health::Slow].map(|health| batch_size(health, 1)), [1, 1]);
     }

@@ -30,6 +30,10 @@ pub(super) struct WorkerLimits {
     pub(super) slow: usize,
 }
 
+/// How many attempts one round claims at most, as long as each worker gets one. Other writers wait for as long as this
+/// takes.
+const MAX_CLAIMED: usize = 1024;
+
 /// Workers assigned to an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Assignment {
@@ -148,6 +152,11 @@ impl EndpointQueues {
             let assignment = &mut assignments[position];
             assignment.workers += 1;
             assignment.max_attempts += self.queues.get(&endpoint).map_or(1, |queue| queue.batch_size);
+        }
+        let workers: usize = assignments.iter().map(|assignment| assignment.workers).sum();
+        let share = (MAX_CLAIMED / workers.max(1)).max(1);
+        for assignment in &mut assignments {
+            assignment.max_attempts = assignment.max_attempts.min(assignment.workers * share);
         }
         assignments
     }

@@ -46,17 +46,28 @@ fn assignment(number: i64, workers: usize, max_attempts: usize) -> Assignment {
 fn one_endpoint_gets_no_more_workers_than_its_limit() {
     let mut queues = EndpointQueues::new(LIMITS);
     add_due(&mut queues, 1..2, Health::Healthy);
-    assert_eq!(queues.assign(), [assignment(1, 4, 64)]);
+    assert_eq!(queues.assign(), [assignment(1, 4, 256)]);
     assert_eq!(queues.assign(), []);
     queues.finish_batch(id(1), observed(Health::Healthy));
-    assert_eq!(queues.assign(), [assignment(1, 1, 16)]);
+    assert_eq!(queues.assign(), [assignment(1, 1, 64)]);
+}
+
+#[test]
+fn a_round_divides_1024_attempts_among_its_workers() {
+    let limits = WorkerLimits { total: 64, per_endpoint: 8, ..LIMITS };
+    for (endpoints, workers, attempts) in [(1, 8, 512), (4, 8, 256), (8, 8, 128), (64, 1, 16)] {
+        let mut queues = EndpointQueues::new(limits);
+        add_due(&mut queues, 1..endpoints + 1, Health::Healthy);
+        let expected: Vec<_> = (1..=endpoints).map(|number| assignment(number, workers, attempts)).collect();
+        assert_eq!(queues.assign(), expected);
+    }
 }
 
 #[test]
 fn endpoints_take_turns() {
     let mut queues = EndpointQueues::new(LIMITS);
     add_due(&mut queues, 1..21, Health::Healthy);
-    let expected: Vec<_> = (1..=16).map(|number| assignment(number, 1, 16)).collect();
+    let expected: Vec<_> = (1..=16).map(|number| assignment(number, 1, 64)).collect();
     assert_eq!(queues.assign(), expected);
     for number in 1..=5 {
         queues.finish_batch(id(number), observed(Health::Healthy));
@@ -115,7 +126,7 @@ fn an_endpoint_is_due_when_its_earliest_timer_expires() {
     queues.fire_timers(at(2999));
     assert_eq!(queues.assign(), []);
     queues.fire_timers(at(3000));
-    assert_eq!(queues.assign(), [assignment(1, 4, 64)]);
+    assert_eq!(queues.assign(), [assignment(1, 4, 256)]);
     queues.nothing_due(id(1), 4);
     queues.fire_timers(at(10_000));
     assert_eq!(queues.assign(), []);
