@@ -6,7 +6,6 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use crate::error::Result;
-use crate::store::engine::row::Row;
 use crate::store::engine::transaction::Transaction;
 use crate::store::engine::values::Value;
 
@@ -109,28 +108,45 @@ fn condition(tx: &Transaction<'_>, index: &str) -> Result<Option<String>> {
 /// Reads the table once. Returns the checksum of the entries that each index must have; `None` if a value is not
 /// supported.
 fn checksums_of_rows(tx: &Transaction<'_>, table: &str, indexes: &[Index]) -> Result<Option<Vec<Checksum>>> {
-    let mut selected = Vec::new();
+    // Most columns are in several indexes. Each is selected once.
+    let mut selected = Selection::default();
+    let mut places = Vec::with_capacity(indexes.len());
     for index in indexes {
-        let has_entry = index.condition.as_ref().map_or("1".to_owned(), |condition| format!("({condition}) IS TRUE"));
-        selected.push(has_entry);
-        selected.extend_from_slice(&index.columns);
+        let condition = index.condition.as_ref().map(|condition| selected.place_of(&format!("({condition}) IS TRUE")));
+        let columns: Vec<usize> = index.columns.iter().map(|column| selected.place_of(column)).collect();
+        places.push((condition, columns));
     }
-    let sql = format!("SELECT {} FROM {} NOT INDEXED", numbered(&selected), quoted(table));
+    let sql = format!("SELECT {} FROM {} NOT INDEXED", numbered(&selected.expressions), quoted(table));
     let mut checksums = vec![Checksum::default(); indexes.len()];
     let mut entry = Entry::default();
     let mut is_supported = true;
     tx.query_each(&sql, &[], |row| {
-        let mut at = 0;
-        for (index, checksum) in indexes.iter().zip(&mut checksums) {
-            if row.value_at(at) == Value::Int(1) {
-                is_supported &= entry.read(row, at + 1, index.columns.len());
+        for ((condition, columns), checksum) in places.iter().zip(&mut checksums) {
+            if condition.is_none_or(|place| row.value_at(place) == Value::Int(1)) {
+                is_supported &= entry.set(columns.iter().map(|place| row.value_at(*place)));
                 checksum.add(&entry);
             }
-            at += 1 + index.columns.len();
         }
         Ok(())
     })?;
     Ok(is_supported.then_some(checksums))
+}
+
+/// The expressions of a query, each of them once.
+#[derive(Default)]
+struct Selection {
+    expressions: Vec<String>,
+}
+
+impl Selection {
+    /// The place of an expression among the columns of the result.
+    fn place_of(&mut self, expression: &str) -> usize {
+        let known = self.expressions.iter().position(|known| known == expression);
+        known.unwrap_or_else(|| {
+            self.expressions.push(expression.to_owned());
+            self.expressions.len() - 1
+        })
+    }
 }
 
 /// Reads an index once. Returns the checksum of its entries; `None` if they are not in order, or a key is there twice.
@@ -145,7 +161,7 @@ fn checksum_of_entries(tx: &Transaction<'_>, table: &str, index: &Index) -> Resu
     let (mut entry, mut previous) = (Entry::default(), Entry::default());
     let mut is_in_order = true;
     tx.query_each(&sql, &[], |row| {
-        is_in_order &= entry.read(row, 0, index.columns.len());
+        is_in_order &= entry.set((0..index.columns.len()).map(|place| row.value_at(place)));
         is_in_order &= previous.bytes < entry.bytes && !(index.is_unique && entry.has_key_of(&previous));
         checksum.add(&entry);
         std::mem::swap(&mut entry, &mut previous);
@@ -155,11 +171,7 @@ fn checksum_of_entries(tx: &Transaction<'_>, table: &str, index: &Index) -> Resu
 }
 
 impl Entry {
-    /// Reads `columns` values of a row from the one at `first`. Returns whether their types are supported.
-    fn read(&mut self, row: &Row<'_>, first: usize, columns: usize) -> bool {
-        self.set((first..first + columns).map(|at| row.value_at(at)))
-    }
-
+    /// Replaces the entry by the one of these values. Returns whether their types are supported.
     fn set<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) -> bool {
         self.bytes.clear();
         self.has_null = false;
