@@ -76,6 +76,7 @@
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`stripe`] | the payment gateway for Stripe Checkout (feature `stripe`) |
+//! | [`documents`] | tickets as PDF (feature `documents`) |
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
 //! | [`notification`] | notifications for functions and views inside the program |
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
@@ -122,6 +123,7 @@
 //! | `bundled` | yes | Compiles SQLite into the program. Otherwise the system's is linked: 3.51.3 or newer. |
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
+//! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
@@ -166,6 +168,8 @@ mod scope;
 mod service;
 mod store;
 
+#[cfg(feature = "documents")]
+pub mod documents;
 pub mod environment;
 pub mod error;
 pub mod guide;

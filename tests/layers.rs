@@ -1,5 +1,5 @@
-//! The layers of `src`, and which of them each may use: `server → service → payment, webhook → sales → store → rules →
-//! model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer uses it.
+//! The layers of `src`, and which of them each may use: `server → service → payment, documents, webhook → sales → store →
+//! rules → model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer uses it.
 
 #[path = "common/imports.rs"]
 mod imports;
@@ -31,6 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "service",
         &[
             "payment",
+            "documents",
             "webhook",
             "sales",
             "store",
@@ -47,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("stripe", &["payment", "webhook", "environment", "model", "error", "round_robin"]),
     ("payment", &["store", "rules", "environment", "model", "form", "error", "fair_permits", "text_enum"]),
+    ("documents", &["rules", "model", "form", "error"]),
     ("webhook", &["store", "rules", "environment", "model", "error", "round_robin", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
     ("store", &["rules", "environment", "model", "form", "error", "round_robin", "scope", "text_enum"]),
@@ -70,6 +72,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["ureq", "rustls"], &["webhook/https/", "stripe/client.rs", "stripe/key_connection.rs", "stripe/builder.rs"]),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["webhook/https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/form.rs"]),
+    (&["data_url", "fast_qr", "krilla", "parley"], &["documents/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tokio", "tower"], &["server/"]),
 ];
 

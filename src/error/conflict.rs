@@ -45,6 +45,8 @@ text_enum! {
         InUse = "in-use",
         /// The order is not PENDING.
         OrderNotPending = "order-not-pending",
+        /// The order is not COMPLETED.
+        OrderNotCompleted = "order-not-completed",
         /// The order is already CANCELLED.
         OrderNotCancellable = "order-not-cancellable",
         /// The gateway is just being asked for a checkout of the order.

@@ -32,6 +32,9 @@ pub enum Error {
     /// The caller's organization has no such resource.
     #[error("there is no such {0}")]
     NotFound(ResourceKind),
+    /// The resource exists, but is cancelled, so that there is no document of it.
+    #[error("the {0} is cancelled")]
+    Gone(ResourceKind),
     /// The caller is unknown: the API key is missing, malformed, unknown, expired or revoked. The error does not tell
     /// which.
     #[error("authentication failed")]
@@ -137,6 +140,7 @@ impl Error {
             Self::Validation(_) => "validation-failed",
             Self::Conflict(_) => "conflict",
             Self::NotFound(_) | Self::NoticeRefused(NoticeError::Unsupported) => "not-found",
+            Self::Gone(_) => "gone",
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden(_) => "forbidden",
             Self::OrganizationSuspended => "organization-suspended",
@@ -161,6 +165,7 @@ impl Error {
             Self::Forbidden(_) | Self::OrganizationSuspended => 403,
             Self::NotFound(_) | Self::NoticeRefused(NoticeError::Unsupported) => 404,
             Self::Conflict(_) | Self::IdempotencyInProgress => 409,
+            Self::Gone(_) => 410,
             Self::RevisionMismatch(_) => 412,
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
             Self::WriteQuotaExceeded { .. } => 429,

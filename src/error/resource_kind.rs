@@ -19,6 +19,8 @@ text_enum! {
         Checkout = "checkout",
         /// An issued ticket.
         Ticket = "ticket",
+        /// A ticket document.
+        TicketDocument = "ticket document",
         /// A discount.
         Discount = "discount",
         /// A webhook endpoint.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-#[cfg(any(feature = "http", test))]
+#[cfg(any(feature = "documents", feature = "http", test))]
 use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
@@ -48,10 +48,23 @@ impl Zone {
     /// The local date and time at an instant, as people read it: `Wednesday, 1 July 2026, 20:00`.
     #[cfg(any(feature = "http", test))]
     pub(crate) fn date_and_time(self, at: Timestamp) -> String {
+        let date = self.date(at);
+        format!("{}, {} {} {}, {}", date.weekday(), date.day(), date.month(), date.year(), self.wall_clock(at))
+    }
+
+    /// The local date at an instant.
+    #[cfg(any(feature = "documents", feature = "http", test))]
+    pub(crate) fn date(self, at: Timestamp) -> Date {
         let local = self.local_seconds(at.millis().div_euclid(1000));
         // The last hours of timestamps may be in the year 10000 of the zone, which is no date.
-        let date = OffsetDateTime::from_unix_timestamp(local).map_or(Date::MAX, OffsetDateTime::date);
-        format!("{}, {} {} {}, {}", date.weekday(), date.day(), date.month(), date.year(), self.wall_clock(at))
+        OffsetDateTime::from_unix_timestamp(local).map_or(Date::MAX, OffsetDateTime::date)
+    }
+
+    /// By how many minutes the local time is ahead of UTC at an instant.
+    #[cfg(any(feature = "documents", test))]
+    pub(crate) fn minutes_ahead_of_utc(self, at: Timestamp) -> i64 {
+        let unix = at.millis().div_euclid(1000);
+        (self.local_seconds(unix) - unix).div_euclid(60)
     }
 
     /// The first instant of the day that comes `days` after `day`: the end of the day before it.
@@ -108,6 +121,18 @@ mod tests {
         assert_eq!(berlin.date_and_time(Timestamp::MAX), "Friday, 31 December 9999, 00:59");
         let midway = Zone::of("Pacific/Midway").expect("known");
         assert_eq!(midway.date_and_time(at("1970-01-01T00:00:00Z")), "Wednesday, 31 December 1969, 13:00");
+    }
+
+    #[test]
+    fn the_difference_to_utc_is_that_of_the_day() {
+        for (zone, at_, minutes) in [
+            ("Europe/Berlin", "2026-06-30T22:30:00Z", 120),
+            ("Europe/Berlin", "2026-12-31T22:30:00Z", 60),
+            ("Asia/Kathmandu", "2026-06-30T22:30:00Z", 345),
+            ("America/St_Johns", "2026-12-31T22:30:00Z", -210),
+        ] {
+            assert_eq!(Zone::of(zone).expect("known").minutes_ahead_of_utc(at(at_)), minutes, "{zone} {at_}");
+        }
     }
 
     #[test]

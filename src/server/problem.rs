@@ -53,7 +53,7 @@ impl ProblemCode {
 }
 
 /// Every problem, ordered by status.
-pub(super) const CODES: [&ProblemCode; 17] = [
+pub(super) const CODES: [&ProblemCode; 18] = [
     &MALFORMED_REQUEST,
     &UNAUTHENTICATED,
     &FORBIDDEN,
@@ -61,6 +61,7 @@ pub(super) const CODES: [&ProblemCode; 17] = [
     &NOT_FOUND,
     &METHOD_NOT_ALLOWED,
     &CONFLICT,
+    &GONE,
     &IDEMPOTENCY_IN_PROGRESS,
     &PRECONDITION_FAILED,
     &PAYLOAD_TOO_LARGE,
@@ -86,6 +87,7 @@ pub(super) const METHOD_NOT_ALLOWED: ProblemCode =
 pub(super) const CONFLICT: ProblemCode = ProblemCode::new(StatusCode::CONFLICT, "conflict", "Conflict");
 pub(super) const IDEMPOTENCY_IN_PROGRESS: ProblemCode =
     ProblemCode::new(StatusCode::CONFLICT, "idempotency-in-progress", "Request in progress");
+pub(super) const GONE: ProblemCode = ProblemCode::new(StatusCode::GONE, "gone", "Gone");
 pub(super) const PRECONDITION_FAILED: ProblemCode =
     ProblemCode::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", "Precondition failed");
 pub(super) const PAYLOAD_TOO_LARGE: ProblemCode =
@@ -311,6 +313,7 @@ mod tests {
             Error::Validation(FieldErrors::default()),
             Error::Conflict(conflict),
             Error::NotFound(ResourceKind::Event),
+            Error::Gone(ResourceKind::Ticket),
             Error::Unauthenticated,
             Error::Forbidden(Scope::EventsRead),
             Error::OrganizationSuspended,

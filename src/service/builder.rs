@@ -65,6 +65,8 @@ pub struct Builder {
     /// Whether each handler has a thread.
     pub(super) handler_threads: bool,
     pub(super) allow_local_webhooks: bool,
+    #[cfg(feature = "documents")]
+    pub(super) documents: Option<crate::documents::TicketDocuments>,
 }
 
 pub(super) enum Gateway {
@@ -140,6 +142,8 @@ impl Builder {
             handlers: Vec::new(),
             handler_threads: true,
             allow_local_webhooks: false,
+            #[cfg(feature = "documents")]
+            documents: None,
         }
     }
 
@@ -150,6 +154,8 @@ impl Builder {
     /// - [`Error::Store`](crate::Error::Store) if the file, its folder or the SQLite library cannot be used.
     pub fn open(self) -> Result<TicketingService> {
         self.check()?;
+        #[cfg(feature = "documents")]
+        let documents = self.documents.as_ref().map(crate::documents::Renderer::new).transpose()?;
         let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
         let location = match self.path {
             Some(path) => Location::new(path, self.vfs),
@@ -186,6 +192,8 @@ impl Builder {
             suspended: SuspendedOrganizations::default(),
             skipped_rows: SkippedRows::default(),
             clock_history: ClockHistory::default(),
+            #[cfg(feature = "documents")]
+            documents,
         };
         let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
         service.read_suspended_organizations()?;

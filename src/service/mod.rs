@@ -55,6 +55,9 @@ mod hosted_checkout;
 
 mod tickets;
 
+#[cfg(feature = "documents")]
+mod documents;
+
 mod summary;
 
 mod webhooks;

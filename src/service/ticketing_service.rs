@@ -101,6 +101,9 @@ pub(super) struct Inner {
     pub(super) write_quota: Option<WriteQuota>,
     /// Whether the maintenance may act on the clock.
     pub(super) clock_history: ClockHistory,
+    /// Renders ticket documents, if they are switched on.
+    #[cfg(feature = "documents")]
+    pub(super) documents: Option<crate::documents::Renderer>,
 }
 
 /// # The service itself

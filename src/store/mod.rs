@@ -61,6 +61,8 @@ mod outbox_rows;
 mod page_ids;
 mod pages;
 pub(crate) mod payment_references;
+#[cfg(feature = "documents")]
+pub(crate) mod printed_tickets;
 pub(crate) mod refund_checks;
 pub(crate) mod refunds;
 pub(crate) mod refused_refunds;

@@ -1,0 +1,76 @@
+//! What a ticket says.
+
+use super::words::{self, Words};
+use super::{clean, dates};
+use crate::error::Result;
+use crate::model::event::Event;
+use crate::model::id::OrderId;
+use crate::model::ticket::IssuedTicket;
+use crate::model::ticket_type::TicketType;
+use crate::rules::calendar::Zone;
+
+/// A ticket with everything that is printed on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TicketToPrint<'a> {
+    pub(crate) event: &'a Event,
+    pub(crate) ticket_type: &'a TicketType,
+    pub(crate) ticket: &'a IssuedTicket,
+    pub(crate) order: Option<OrderId>,
+    /// The language tag of the buyer, such as `de-AT`.
+    pub(crate) language: Option<&'a str>,
+}
+
+/// What a ticket says, in the words of its language.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) words: &'static Words,
+    pub(super) title: String,
+    /// When the event takes place.
+    pub(super) period: String,
+    pub(super) zone: String,
+    pub(super) location: Option<String>,
+    pub(super) ticket_type: String,
+    /// Labels, each with its lines.
+    pub(super) fields: Vec<(&'static str, Vec<String>)>,
+    /// The lines of the text of the ticket type.
+    pub(super) text: Vec<String>,
+    pub(super) code: String,
+    pub(super) order: Option<String>,
+    /// A PNG or JPEG file.
+    pub(super) logo: Option<Vec<u8>>,
+}
+
+impl Content {
+    pub(super) fn of(ticket: TicketToPrint<'_>) -> Result<Self> {
+        let TicketToPrint { event, ticket_type, ticket, order, language } = ticket;
+        let words = words::of(language);
+        let zone = Zone::stored(&event.timezone)?;
+        let mut fields = Vec::new();
+        if let Some(customer) = &ticket.customer {
+            fields.push((words.holder, vec![clean::line(&customer.name)]));
+        }
+        fields.push((words.valid, dates::validity(words, zone, ticket_type)));
+        let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| clean::line(area)).collect();
+        fields.push((words.access_areas, vec![areas.join(" · ")]));
+        fields.retain(|(_, lines)| lines.iter().any(|line| !line.is_empty()));
+        Ok(Self {
+            words,
+            title: clean::line(&event.title),
+            period: dates::period(words, zone, event.start_date, event.end_date),
+            zone: dates::zone_at(zone, &event.timezone, event.start_date),
+            location: event.location.as_deref().map(clean::line),
+            ticket_type: clean::line(&ticket_type.name),
+            fields,
+            text: ticket_type.ticket_text.iter().flat_map(|text| clean::lines(text)).collect(),
+            code: ticket.code.clone(),
+            order: order.map(|order| order.to_string()),
+            logo: ticket_type.ticket_logo.as_deref().and_then(super::logo::from_data_uri),
+        })
+    }
+}
+
+/// A code in groups of five characters, as people read it out.
+pub(super) fn in_groups(code: &str) -> String {
+    let characters: Vec<char> = code.chars().collect();
+    characters.chunks(5).map(String::from_iter).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,117 @@
+//! Ticket documents: tickets as PDF, with a QR code that scanners read.
+//!
+//! [`Builder::ticket_documents`](crate::Builder::ticket_documents) switches them on.
+//! [`ticket_document`](crate::TicketingService::ticket_document) returns the document of a ticket, and
+//! [`order_document`](crate::TicketingService::order_document) one document with all valid tickets of an order.
+//!
+//! A document says what the event, the ticket type and the ticket say: title, date and time in the time zone of the event,
+//! location, ticket type, holder, validity, access areas, the text of the ticket type and its logo, the order, and the
+//! code, as letters and as a QR code of 40 mm. Nothing but the code is in the QR code. The language is that of the order,
+//! else that of the customer's locale: English, German, French, Spanish, Italian or Dutch, and otherwise English.
+//!
+//! The same ticket gives the same bytes until something that it says is changed. The file is tagged for screen readers.
+//!
+//! # Fonts
+//!
+//! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in other
+//! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. What no font has is
+//! drawn as a replacement character (�), and listed in [`TicketDocument::missing_glyphs`].
+//!
+//! # Logos
+//!
+//! The logo of a ticket type is drawn if it is a `data:` URI of a PNG or JPEG file of at most 512 KiB, and at most 2,000
+//! pixels in each direction. Otherwise, and if the picture is damaged, the document has no logo.
+
+mod clean;
+mod content;
+mod dates;
+mod design;
+mod drawing;
+mod fonts;
+mod logo;
+mod qr;
+mod renderer;
+mod sheets;
+mod typesetter;
+mod words;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub(crate) use content::TicketToPrint;
+pub(crate) use renderer::Renderer;
+
+/// The size of the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Paper {
+    /// 210 × 297 mm.
+    #[default]
+    A4,
+    /// 8.5 × 11 inches.
+    Letter,
+}
+
+impl Paper {
+    /// Width and height in points.
+    fn size(self) -> (f32, f32) {
+        match self {
+            Self::A4 => (595.276, 841.89),
+            Self::Letter => (612.0, 792.0),
+        }
+    }
+}
+
+/// The settings of ticket documents, for [`Builder::ticket_documents`](crate::Builder::ticket_documents).
+#[derive(Clone, Default)]
+#[must_use = "settings do nothing before they are given to the builder"]
+pub struct TicketDocuments {
+    fonts: Vec<Arc<[u8]>>,
+    paper: Paper,
+}
+
+impl TicketDocuments {
+    /// Adds a font: the bytes of a TrueType or OpenType file, or of a collection of them. It must permit embedding.
+    ///
+    /// Each letter takes the first font that has it: Noto Sans, then the fonts in the order in which they are added. Add
+    /// the bold font of a family too, if titles are to be bold.
+    pub fn font(mut self, file: impl Into<Vec<u8>>) -> Self {
+        self.fonts.push(file.into().into());
+        self
+    }
+
+    /// Sets the size of the pages. Default: [`Paper::A4`].
+    pub fn paper(mut self, paper: Paper) -> Self {
+        self.paper = paper;
+        self
+    }
+}
+
+impl fmt::Debug for TicketDocuments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketDocuments").field("fonts", &self.fonts.len()).field("paper", &self.paper).finish()
+    }
+}
+
+/// A document for the holders of tickets: a PDF file.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TicketDocument {
+    /// A name for the file: the id of the ticket or order, with the ending `.pdf`.
+    pub file_name: String,
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// The characters that no font has, in the order of their numbers.
+    pub missing_glyphs: Vec<char>,
+}
+
+impl fmt::Debug for TicketDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The file contains a code that admits.
+        f.debug_struct("TicketDocument")
+            .field("file_name", &self.file_name)
+            .field("bytes", &self.bytes.len())
+            .field("missing_glyphs", &self.missing_glyphs)
+            .finish()
+    }
+}

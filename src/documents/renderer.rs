@@ -1,0 +1,70 @@
+//! Renders documents.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use super::content::{Content, TicketToPrint};
+use super::drawing::{self, Failure};
+use super::fonts::Fonts;
+use super::typesetter::Typesetter;
+use super::{Paper, TicketDocument, TicketDocuments, design};
+use crate::error::{Error, Result};
+
+/// Renders documents with one set of fonts.
+pub(crate) struct Renderer {
+    paper: Paper,
+    /// Fonts as they were loaded.
+    fonts: Fonts,
+    /// Typesetters that no thread uses. A document needs one to itself.
+    idle: Mutex<Vec<Typesetter>>,
+}
+
+impl fmt::Debug for Renderer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Renderer").field("paper", &self.paper).finish_non_exhaustive()
+    }
+}
+
+impl Renderer {
+    /// Loads the fonts.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] if what was given as a font is not one.
+    pub(crate) fn new(settings: &TicketDocuments) -> Result<Self> {
+        let not_a_font = |position: usize| {
+            Error::field(format!("ticket_documents.fonts[{position}]"), "must be a TrueType or OpenType font")
+        };
+        let fonts = Fonts::load(&settings.fonts).map_err(not_a_font)?;
+        Ok(Self { paper: settings.paper, fonts, idle: Mutex::default() })
+    }
+
+    /// Renders the document of some tickets, each on pages of its own. There must be at least one. The document has the
+    /// title and the language of the first.
+    pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<TicketDocument> {
+        let contents = tickets.iter().map(|ticket| Content::of(*ticket)).collect::<Result<Vec<_>>>()?;
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
+        let bytes = render_with(&mut typesetter, &contents, self.paper)?;
+        let missing_glyphs = std::mem::take(&mut typesetter.missing).into_iter().collect();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
+        Ok(TicketDocument { file_name, bytes, missing_glyphs })
+    }
+}
+
+fn render_with(typesetter: &mut Typesetter, contents: &[Content], paper: Paper) -> Result<Vec<u8>> {
+    let Some(first) = contents.first() else {
+        return Err(Error::Internal("a document was rendered without a ticket".to_owned()));
+    };
+    let mut damaged = Vec::new();
+    loop {
+        let compose = |content| design::compose(typesetter, content, paper, &damaged);
+        let sheets = contents.iter().map(compose).collect::<Result<Vec<_>>>()?;
+        match drawing::write(&sheets, &mut typesetter.fonts, paper, &first.title, first.words.language) {
+            Ok(bytes) => return Ok(bytes),
+            // Pictures are only decoded now. Each damaged one is left out in its turn.
+            Err(Failure::Picture(picture)) if !damaged.contains(&picture) => damaged.push(picture),
+            Err(Failure::Picture(_)) => return Err(Error::Internal("a picture was drawn that is damaged".to_owned())),
+            Err(Failure::Other(error)) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What is drawn where: the pages of a document before they are written.
+
+use std::rc::Rc;
+
+use krilla::image::Image;
+
+use super::Paper;
+use super::typesetter::{Color, Paragraph};
+
+/// A part of a document, as a screen reader sees it.
+#[derive(Debug)]
+pub(super) enum Element {
+    Title(String),
+    Text,
+    /// A picture, and what it shows.
+    Figure(String),
+}
+
+/// What is drawn.
+pub(super) enum Shape {
+    /// A line of a paragraph. Its position is the left end of the first line's top.
+    Line {
+        paragraph: Rc<Paragraph>,
+        index: usize,
+    },
+    /// Filled rectangles: left, top, width and height, from the position.
+    Rectangles {
+        rectangles: Vec<[f32; 4]>,
+        color: Color,
+    },
+    /// A frame with round corners.
+    Frame {
+        width: f32,
+        height: f32,
+        radius: f32,
+        color: Color,
+    },
+    Picture {
+        image: Image,
+        width: f32,
+        height: f32,
+    },
+}
+
+/// What is drawn at a place of a page. Lengths are in points, from the left and upper edge.
+pub(super) struct Mark {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) shape: Shape,
+    /// The element that it is part of; `None` for decoration.
+    pub(super) element: Option<usize>,
+}
+
+/// The pages of one ticket.
+pub(super) struct Sheets {
+    width: f32,
+    /// The lowest place for text.
+    pub(super) bottom: f32,
+    pub(super) top: f32,
+    pub(super) pages: Vec<Vec<Mark>>,
+    pub(super) elements: Vec<Element>,
+    /// Where the next block begins on the last page.
+    pub(super) y: f32,
+}
+
+impl Sheets {
+    /// One empty page, with margins above and below.
+    pub(super) fn new(paper: Paper, top: f32, bottom: f32) -> Self {
+        let (width, height) = paper.size();
+        Self { width, bottom: height - bottom, top, pages: vec![Vec::new()], elements: Vec::new(), y: top }
+    }
+
+    pub(super) fn width(&self) -> f32 {
+        self.width
+    }
+
+    /// Begins an element, and returns its number.
+    pub(super) fn begin(&mut self, element: Element) -> usize {
+        self.elements.push(element);
+        self.elements.len() - 1
+    }
+
+    /// Draws on the last page.
+    pub(super) fn draw(&mut self, x: f32, y: f32, shape: Shape, element: Option<usize>) {
+        if let Some(page) = self.pages.last_mut() {
+            page.push(Mark { x, y, shape, element });
+        }
+    }
+
+    /// Draws a paragraph below what was drawn before, and on further pages if it does not fit.
+    pub(super) fn flow(&mut self, x: f32, paragraph: Paragraph, element: Option<usize>) {
+        let paragraph = Rc::new(paragraph);
+        for index in 0..paragraph.layout.len() {
+            let Some(line) = paragraph.layout.get(index) else { continue };
+            let metrics = line.metrics();
+            self.make_room(metrics.line_height);
+            let y = self.y - metrics.block_min_coord;
+            self.draw(x, y, Shape::Line { paragraph: Rc::clone(&paragraph), index }, element);
+            self.y += metrics.line_height;
+        }
+    }
+
+    /// Begins a page if this height is not left on the last one.
+    pub(super) fn make_room(&mut self, height: f32) {
+        if self.y + height > self.bottom {
+            self.pages.push(Vec::new());
+            self.y = self.top;
+        }
+    }
+
+    /// Draws a paragraph at a place of a page, apart from the flow.
+    pub(super) fn place(&mut self, page: usize, x: f32, y: f32, paragraph: Paragraph, element: Option<usize>) {
+        let paragraph = Rc::new(paragraph);
+        let Some(page) = self.pages.get_mut(page) else { return };
+        for index in 0..paragraph.layout.len() {
+            page.push(Mark { x, y, shape: Shape::Line { paragraph: Rc::clone(&paragraph), index }, element });
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Sets text in lines: direction, shaping, line breaks, and a font for each cluster of letters.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use parley::style::{FontFamily, FontFamilyName, FontWeight, LineHeight, OverflowWrap, StyleProperty};
+use parley::{Alignment, AlignmentOptions, Layout, LayoutContext};
+
+use super::fonts::Fonts;
+
+/// Drawn instead of what no font has. The built-in font has it.
+const REPLACEMENT: &str = "\u{FFFD}";
+
+/// How a text is set. Lengths are in points.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    pub(super) size: f32,
+    pub(super) bold: bool,
+    pub(super) color: Color,
+    /// The distance of two lines, as a multiple of the size.
+    pub(super) leading: f32,
+    pub(super) alignment: Alignment,
+}
+
+/// A color: red, green and blue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Color(pub(super) u8, pub(super) u8, pub(super) u8);
+
+/// A text in lines.
+pub(super) struct Paragraph {
+    /// The text as it is drawn.
+    pub(super) text: String,
+    pub(super) layout: Layout<()>,
+    pub(super) color: Color,
+}
+
+/// Sets texts, and collects the characters that no font has.
+pub(super) struct Typesetter {
+    pub(super) fonts: Fonts,
+    layouts: LayoutContext<()>,
+    pub(super) missing: BTreeSet<char>,
+}
+
+impl Typesetter {
+    pub(super) fn new(fonts: Fonts) -> Self {
+        Self { fonts, layouts: LayoutContext::new(), missing: BTreeSet::new() }
+    }
+
+    /// Sets a text in lines of this width. Clusters that no font has become replacement characters.
+    pub(super) fn set(&mut self, text: &str, style: Style, width: f32) -> Paragraph {
+        let mut text = Cow::Borrowed(text);
+        let mut layout = self.shape(&text, style, width);
+        let missing: Vec<_> = clusters(&layout).into_iter().filter(|(_, has_glyphs)| !has_glyphs).collect();
+        if !missing.is_empty() {
+            let mut replaced = String::new();
+            let mut copied = 0;
+            for (cluster, _) in missing {
+                self.report(&text[cluster.clone()]);
+                replaced.push_str(&text[copied..cluster.start]);
+                replaced.push_str(REPLACEMENT);
+                copied = cluster.end;
+            }
+            replaced.push_str(&text[copied..]);
+            layout = self.shape(&replaced, style, width);
+            text = Cow::Owned(replaced);
+        }
+        layout.align(style.alignment, AlignmentOptions::default());
+        Paragraph { text: text.into_owned(), layout, color: style.color }
+    }
+
+    /// Sets a text in at most `lines` lines, in the first of these sizes that allows it. If none does, the text is cut in
+    /// the last size, and ends in an ellipsis.
+    pub(super) fn set_within(
+        &mut self,
+        text: &str,
+        sizes: &[f32],
+        style: Style,
+        width: f32,
+        lines: usize,
+    ) -> Paragraph {
+        let mut style = style;
+        for size in sizes {
+            style.size = *size;
+            let paragraph = self.set(text, style, width);
+            if paragraph.layout.len() <= lines {
+                return paragraph;
+            }
+        }
+        let whole = self.set(text, style, width);
+        let ends: Vec<usize> = clusters(&whole.layout).into_iter().map(|(cluster, _)| cluster.start).collect();
+        // The longest part that fits: `fits` is known to, `fails` is known not to.
+        let (mut fits, mut fails) = (0, ends.len());
+        let mut best = self.set("…", style, width);
+        while fails - fits > 1 {
+            let middle = fits + (fails - fits) / 2;
+            let part = format!("{}…", whole.text[..ends[middle]].trim_end());
+            let paragraph = self.set(&part, style, width);
+            if paragraph.layout.len() <= lines {
+                (fits, best) = (middle, paragraph);
+            } else {
+                fails = middle;
+            }
+        }
+        best
+    }
+
+    fn shape(&mut self, text: &str, style: Style, width: f32) -> Layout<()> {
+        let families = self.fonts.families.iter().map(|name| FontFamilyName::Named(Cow::Borrowed(name.as_str())));
+        let families: Vec<_> = families.collect();
+        let mut builder = self.layouts.ranged_builder(&mut self.fonts.context, text, 1.0, false);
+        builder.push_default(StyleProperty::FontFamily(FontFamily::List(families.into())));
+        builder.push_default(StyleProperty::FontSize(style.size));
+        builder.push_default(StyleProperty::LineHeight(LineHeight::FontSizeRelative(style.leading)));
+        builder.push_default(StyleProperty::OverflowWrap(OverflowWrap::Anywhere));
+        if style.bold {
+            builder.push_default(StyleProperty::FontWeight(FontWeight::BOLD));
+        }
+        let mut layout = builder.build(text);
+        layout.break_all_lines(Some(width));
+        layout
+    }
+
+    /// Notes the characters of a cluster that no font has. If each has a font, but no font has all, it is the cluster
+    /// that is missing.
+    fn report(&mut self, cluster: &str) {
+        let unknown: Vec<char> = cluster.chars().filter(|character| !self.fonts.have(*character)).collect();
+        if unknown.is_empty() {
+            self.missing.extend(cluster.chars());
+        } else {
+            self.missing.extend(unknown);
+        }
+    }
+}
+
+/// The clusters of a text, in its order: where each begins and ends, and whether a font has it.
+fn clusters(layout: &Layout<()>) -> Vec<(Range<usize>, bool)> {
+    let mut found = Vec::new();
+    for line in layout.lines() {
+        for run in line.runs() {
+            found.extend(run.clusters().map(|cluster| {
+                let is_missing = cluster.glyphs().any(|glyph| glyph.id == 0);
+                (cluster.text_range(), !is_missing)
+            }));
+        }
+    }
+    found.sort_by_key(|(range, _)| range.start);
+    found
+}

@@ -1,0 +1,117 @@
+//! Ticket documents.
+
+use super::TicketingService;
+use super::builder::Builder;
+use crate::documents::{Renderer, TicketDocument, TicketDocuments, TicketToPrint};
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::caller::Caller;
+use crate::model::id::{OrderId, TicketId};
+use crate::scope::Scope;
+use crate::store::printed_tickets::{self, PrintedTicket};
+
+/// # Ticket documents
+impl Builder {
+    /// Switches ticket documents on: [`ticket_document`](TicketingService::ticket_document) and
+    /// [`order_document`](TicketingService::order_document).
+    ///
+    /// ```
+    /// use ticketing::documents::{Paper, TicketDocuments};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ticketing.db");
+    /// let documents = TicketDocuments::default().paper(Paper::Letter);
+    /// let service = ticketing::TicketingService::builder(path).ticket_documents(documents).open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_documents(mut self, documents: TicketDocuments) -> Self {
+        self.documents = Some(documents);
+        self
+    }
+}
+
+/// # Ticket documents
+impl TicketingService {
+    /// Returns the document of a ticket: a PDF with its QR code. The module [`documents`](crate::documents) describes it.
+    ///
+    /// Requires the scope `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the ticket does not exist, or if documents are not
+    ///   [switched on](Builder::ticket_documents).
+    /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    /// use ticketing::ticket::IssueTickets;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(event.organizer_id)?;
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let document = service.ticket_document(&caller, issued.id)?;
+    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id));
+    /// assert!(document.bytes.starts_with(b"%PDF-"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
+        caller.require(Scope::TicketsRead)?;
+        let ticket = self.store().read(|tx| printed_tickets::of_ticket(tx, caller.organization, id))?;
+        self.document(format!("{id}.pdf"), &[ticket])
+    }
+
+    /// Returns one document with all valid tickets of an order, each on pages of its own.
+    ///
+    /// Requires the scopes `orders:read` and `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist, or if documents are not
+    ///   [switched on](Builder::ticket_documents).
+    /// - [`Error::Conflict`] with the reason `order-not-completed` if the order is not paid.
+    /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled, or if the order has expired.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    /// use ticketing::error::Reason;
+    /// use ticketing::order::CreateOrder;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// # let builder = TicketingService::builder(path).sandbox_gateway();
+    /// let service = builder.ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(event.organizer_id)?;
+    /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
+    /// let unpaid = service.order_document(&caller, order.id).unwrap_err();
+    /// assert_eq!(unpaid.reason(), Some(Reason::OrderNotCompleted));
+    /// service.mark_order_paid(&caller, order.id)?;
+    /// let document = service.order_document(&caller, order.id)?;
+    /// assert!(document.missing_glyphs.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
+        caller.require(Scope::OrdersRead)?;
+        caller.require(Scope::TicketsRead)?;
+        let tickets = self.store().read(|tx| printed_tickets::of_order(tx, caller.organization, id))?;
+        self.document(format!("{id}.pdf"), &tickets)
+    }
+
+    fn document(&self, file_name: String, tickets: &[PrintedTicket]) -> Result<TicketDocument> {
+        let renderer: &Renderer = self.inner.documents.as_ref().ok_or(Error::NotFound(ResourceKind::TicketDocument))?;
+        let tickets: Vec<_> = tickets.iter().map(to_print).collect();
+        let document = renderer.render(file_name, &tickets)?;
+        if !document.missing_glyphs.is_empty() {
+            let (file, characters) = (&document.file_name, document.missing_glyphs.len());
+            tracing::warn!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
+        }
+        Ok(document)
+    }
+}
+
+fn to_print(printed: &PrintedTicket) -> TicketToPrint<'_> {
+    TicketToPrint {
+        event: &printed.event,
+        ticket_type: &printed.ticket_type,
+        ticket: &printed.ticket,
+        order: printed.order,
+        language: printed.language.as_deref(),
+    }
+}

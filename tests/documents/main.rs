@@ -1,0 +1,9 @@
+//! Ticket documents, read back with the tools that Debian has for it: poppler-utils, zbar-tools, qpdf, imagemagick and
+//! fonts-noto-core. A test is skipped, with a message, if a tool that it needs is not installed.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod operations;
+mod readable;
+mod scripts;
+mod tools;

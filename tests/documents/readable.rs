@@ -1,0 +1,221 @@
+//! What a document says can be read: by people, scanners and programs.
+
+use base64::Engine;
+use ticketing::documents::{Paper, TicketDocuments};
+use ticketing::ticket_type::UpdateTicketType;
+
+use crate::common::*;
+use crate::tools::*;
+
+fn concert() -> Printed {
+    printed(
+        TicketDocuments::default(),
+        "María Müller-Østergård",
+        |event| {
+            event.title = "Summer Night Concert of the Philharmonic Orchestra".to_owned();
+            event.location = Some("Open-air stage in the Botanical Garden, Königin-Luise-Straße 6, Berlin".to_owned());
+            event.timezone = Some("Europe/Berlin".to_owned());
+            event.start_date = at("2027-06-12T17:30:00Z");
+            event.end_date = Some(at("2027-06-12T21:00:00Z"));
+        },
+        |ticket_type| {
+            ticket_type.name = "Parterre, row 1 to 10".to_owned();
+            ticket_type.access_areas = Some(["Parterre", "Garden", "Lounge"].map(str::to_owned).to_vec());
+            ticket_type.valid_from = Some(at("2027-06-12T16:00:00Z"));
+            ticket_type.validity_days = Some(1);
+            let text = "Doors open at 18:00. Please have this ticket ready, printed or on your phone.\n\nEach code admits one \
+                        person once: whoever shows it first is let in. Bags larger than A4 stay in the cloakroom.";
+            ticket_type.ticket_text = Some(text.to_owned());
+        },
+    )
+}
+
+#[test]
+fn scanners_read_exactly_the_code() {
+    let Printed { file, ticket, .. } = concert();
+    let Some(pages) = file.pages() else { return };
+    assert_eq!(pages.len(), 1);
+    // Version 2 and error correction level H, which the format information of a QR code encodes as 2.
+    assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code.clone(), 2, 2)]);
+    let Some(codes) = scan(&pages[0]) else { return };
+    assert_eq!(codes, [ticket.code]);
+}
+
+#[test]
+fn the_text_says_what_the_ticket_says() {
+    let Printed { file, ticket, .. } = concert();
+    assert!(file.document.missing_glyphs.is_empty());
+    let Some(text) = file.text() else { return };
+    let code: Vec<&str> = (0..4).map(|group| &ticket.code[group * 5..group * 5 + 5]).collect();
+    for expected in [
+        "Summer Night Concert of the\nPhilharmonic Orchestra",
+        "Saturday, 12 June 2027, 19:30 – 23:00",
+        "Europe/Berlin, UTC+2",
+        "Königin-Luise-Straße 6, Berlin",
+        "Parterre, row 1 to 10",
+        "María Müller-Østergård",
+        "from Saturday, 12 June 2027, 18:00",
+        "on the day of the first scan",
+        "Parterre · Garden · Lounge",
+        "Doors open at 18:00.",
+        "Bags larger than A4",
+        &code.join(" "),
+    ] {
+        assert!(text.contains(expected), "{expected} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn the_file_is_sound_and_tagged_and_has_no_dates() {
+    let Printed { file, .. } = concert();
+    assert!(file.document.bytes.len() <= 60 * 1024, "{} bytes", file.document.bytes.len());
+    run("qpdf", &["--check", utf8(&file.path())]);
+    let Some(info) = file.info(&[]) else { return };
+    let line = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    assert_eq!(line("Title:"), Some("Summer Night Concert of the Philharmonic Orchestra"));
+    assert_eq!(line("Tagged:"), Some("yes"));
+    assert_eq!(line("JavaScript:"), Some("no"));
+    assert_eq!(line("Page size:"), Some("595.276 x 841.89 pts (A4)"));
+    assert_eq!((line("CreationDate:"), line("ModDate:")), (None, None));
+    let structure = file.info(&["-struct-text"]).expect("pdfinfo");
+    assert!(structure.contains("H1"), "{structure}");
+    assert!(structure.contains("Figure"), "{structure}");
+}
+
+#[test]
+fn the_same_ticket_gives_the_same_bytes_until_something_on_it_changes() {
+    let Printed { fixture, ticket, ticket_type, file, .. } = concert();
+    let again = || fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document");
+    assert_eq!(again(), file.document);
+    let other = fixture.second_service_with(|builder| builder.ticket_documents(TicketDocuments::default()));
+    assert_eq!(other.ticket_document(&fixture.caller, ticket.id).expect("a document"), file.document);
+    let change = UpdateTicketType::default().access_areas(vec!["Garden".to_owned()]);
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).expect("changed");
+    assert_ne!(again().bytes, file.document.bytes);
+}
+
+#[test]
+fn letter_paper_has_its_size() {
+    let documents = TicketDocuments::default().paper(Paper::Letter);
+    let Printed { file, ticket, .. } = printed(documents, "Ada", |_| {}, |_| {});
+    let Some(info) = file.info(&[]) else { return };
+    assert!(info.contains("612 x 792 pts (letter)"), "{info}");
+    let pages = file.pages().expect("pages");
+    assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
+}
+
+#[test]
+fn a_damaged_picture_of_the_page_still_scans() {
+    let Printed { file, ticket, .. } = concert();
+    let Some(pages) = file.pages() else { return };
+    let (page, damaged) = (utf8(&pages[0]), file.folder().join("damaged.jpg"));
+    for damage in [&["-quality", "40"][..], &["-blur", "0x1"], &["-background", "white", "-rotate", "7"]] {
+        let arguments = [&[page][..], damage, &[utf8(&damaged)]].concat();
+        if run("/usr/bin/convert", &arguments).is_none() {
+            return;
+        }
+        let Some(codes) = scan(&damaged) else { return };
+        assert_eq!(codes, [ticket.code.as_str()], "{damage:?}");
+    }
+}
+
+#[test]
+fn a_long_title_ends_in_an_ellipsis_on_its_second_line() {
+    let title = "The most remarkable evening of chamber music of this and every other season ".repeat(4);
+    let title = title[..255].trim_end().to_owned();
+    let Printed { file, ticket, .. } =
+        printed(TicketDocuments::default(), "Ada", |event| event.title.clone_from(&title), |_| {});
+    let Some(text) = file.text() else { return };
+    let shown: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
+    let (start, ellipsis) = shown[1].split_at(shown[1].len() - "…".len());
+    assert_eq!(ellipsis, "…", "{text}");
+    assert!(title.starts_with(&format!("{} {start}", shown[0])), "{text}");
+    let info = file.info(&[]).expect("pdfinfo");
+    assert!(info.contains(&title), "the title of the file is whole: {info}");
+    let pages = file.pages().expect("pages");
+    assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
+}
+
+#[test]
+fn a_long_text_continues_on_further_pages_and_none_of_it_is_lost() {
+    let words: Vec<String> = (0..250).map(|number| format!("w{number}\n")).collect();
+    let Printed { file, ticket, .. } = printed(
+        TicketDocuments::default(),
+        "Ada",
+        |_| {},
+        |ticket_type| {
+            ticket_type.ticket_text = Some(words.concat());
+            ticket_type.access_areas =
+                Some((0..50).map(|area| format!("{area} {}", "area ".repeat(18).trim())).collect());
+        },
+    );
+    let Some(text) = file.text() else { return };
+    let found: Vec<_> = text.split_whitespace().filter(|word| word.starts_with('w')).collect();
+    assert_eq!(found, words.iter().map(|word| word.trim()).collect::<Vec<_>>());
+    let pages = file.pages().expect("pages");
+    assert!(pages.len() > 3, "{} pages", pages.len());
+    assert!(text.contains(&format!("Page {0} of {0}", pages.len())), "{text}");
+    assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
+    assert_eq!(Gray::read(&pages[1]).qr_codes(), []);
+    run("qpdf", &["--check", utf8(&file.path())]);
+}
+
+#[test]
+fn each_language_has_its_words_and_others_are_english() {
+    for (language, locale, expected) in [
+        (Some("de-AT"), None, "Samstag, 12. Juni 2027, 19:30 – 23:00 Uhr"),
+        (Some("fr"), Some("de"), "samedi 12 juin 2027, 19:30 – 23:00"),
+        (None, Some("es_MX"), "sábado, 12 de junio de 2027, 19:30 – 23:00"),
+        (None, Some("it-IT"), "sabato 12 giugno 2027, 19:30 – 23:00"),
+        (Some("NL"), None, "zaterdag 12 juni 2027, 19:30 – 23:00"),
+        (Some("pl"), None, "Saturday, 12 June 2027, 19:30 – 23:00"),
+        (None, None, "Saturday, 12 June 2027, 19:30 – 23:00"),
+    ] {
+        let Printed { fixture, ticket_type, .. } = concert();
+        let mut order = new_order(ticket_type.event_id, ticket_type.id, 1);
+        order.language = language.map(str::to_owned);
+        order.customer.locale = locale.map(str::to_owned);
+        let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order;
+        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid");
+        let file = File::new(fixture.service.order_document(&fixture.caller, order.id).expect("a document"));
+        let Some(text) = file.text() else { return };
+        assert!(text.contains(expected), "{language:?} {locale:?}: {text}");
+    }
+}
+
+#[test]
+fn a_logo_is_drawn_and_a_bad_one_is_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let picture = |name: &str, arguments: &[&str]| {
+        let path = folder.path().join(name);
+        run("/usr/bin/convert", &[arguments, &[utf8(&path)]].concat())?;
+        Some(std::fs::read(path).expect("a picture"))
+    };
+    let Some(png) = picture("logo.png", &["-size", "300x90", "xc:#1f4b99"]) else { return };
+    let jpeg = picture("logo.jpg", &["-size", "90x300", "plasma:"]).expect("a JPEG file");
+    let wide = picture("wide.png", &["-size", "2001x10", "xc:red"]).expect("a PNG file");
+    let mut cut = png.clone();
+    // Its head is whole, its pixels are missing.
+    cut.truncate(60);
+    for (media_type, file, is_drawn) in [
+        ("png", &png, true),
+        ("jpeg", &jpeg, true),
+        // What the file is decides, and not what it is called.
+        ("jpeg", &png, true),
+        ("png", &wide, false),
+        ("png", &cut, false),
+        ("png", &b"GIF89a".to_vec(), false),
+    ] {
+        let logo = format!("data:image/{media_type};base64,{}", base64(file));
+        let Printed { file, ticket, .. } =
+            printed(TicketDocuments::default(), "Ada", |_| {}, |ticket_type| ticket_type.ticket_logo = Some(logo));
+        let images = run("pdfimages", &["-list", utf8(&file.path())]).expect("pdfimages");
+        assert_eq!(images.lines().count() > 2, is_drawn, "{images}");
+        let pages = file.pages().expect("pages");
+        assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}

@@ -1,0 +1,160 @@
+//! Programs that read PDF files and pictures, and a fixture with documents.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use ticketing::documents::{TicketDocument, TicketDocuments};
+use ticketing::event::CreateEvent;
+use ticketing::order::NewCustomer;
+use ticketing::ticket::{IssueTickets, NewTicket};
+use ticketing::ticket_type::{CreateTicketType, TicketType};
+
+use crate::common::*;
+
+/// A fixture whose service has ticket documents.
+pub fn with_documents(documents: TicketDocuments) -> Fixture {
+    Fixture::with_gateway(|builder| builder.ticket_documents(documents))
+}
+
+/// Issues one ticket to a person with this name.
+pub fn issue_to(fixture: &Fixture, ticket_type: &TicketType, name: &str) -> NewTicket {
+    let holder = NewCustomer::new(name, "holder@example.com");
+    let request = IssueTickets::new(ticket_type.id, holder, 1);
+    fixture.service.issue_tickets(&fixture.caller, request).expect("a ticket").issued_tickets.remove(0)
+}
+
+/// A ticket of an event and a ticket type of its own, and its document.
+pub struct Printed {
+    pub fixture: Fixture,
+    pub ticket_type: TicketType,
+    pub ticket: NewTicket,
+    pub file: File,
+}
+
+/// Issues a ticket, and returns it with its document.
+pub fn printed(
+    documents: TicketDocuments,
+    name: &str,
+    event: impl FnOnce(&mut CreateEvent),
+    ticket_type: impl FnOnce(&mut CreateTicketType),
+) -> Printed {
+    let fixture = with_documents(documents);
+    let event = fixture.event_with(event);
+    let ticket_type = fixture.ticket_type_with(&event, ticket_type);
+    let ticket = issue_to(&fixture, &ticket_type, name);
+    let document = fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document");
+    Printed { file: File::new(document), fixture, ticket_type, ticket }
+}
+
+/// A document in a file of its own. With the variable `KEEP_DOCUMENTS`, the file stays in that folder.
+pub struct File {
+    pub document: TicketDocument,
+    folder: TempDir,
+}
+
+impl File {
+    pub fn new(document: TicketDocument) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("ticket.pdf"), &document.bytes).expect("written");
+        if let Some(keep) = std::env::var_os("KEEP_DOCUMENTS") {
+            let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
+            fs::write(Path::new(&keep).join(format!("{name}.pdf")), &document.bytes).expect("written");
+        }
+        Self { document, folder }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("ticket.pdf")
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The text of the document. `None` if `pdftotext` is not installed.
+    pub fn text(&self) -> Option<String> {
+        run("pdftotext", &["-layout", utf8(&self.path()), "-"])
+    }
+
+    /// What `pdfinfo` says of the document.
+    pub fn info(&self, options: &[&str]) -> Option<String> {
+        let path = self.path();
+        run("pdfinfo", &[options, &[utf8(&path)]].concat())
+    }
+
+    /// The pages as pictures with 100 dots per inch.
+    pub fn pages(&self) -> Option<Vec<PathBuf>> {
+        run("pdftoppm", &["-r", "100", "-gray", utf8(&self.path()), utf8(&self.folder.path().join("page"))])?;
+        let entries = fs::read_dir(self.folder.path()).expect("the folder").map(|entry| entry.expect("a file").path());
+        let mut pages: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "pgm")).collect();
+        pages.sort();
+        Some(pages)
+    }
+}
+
+pub fn utf8(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// Runs a program that must succeed, and returns what it prints. `None` if it is not installed.
+pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = match Command::new(program).args(arguments).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {program} is not installed");
+            return None;
+        }
+        Err(error) => panic!("{program}: {error}"),
+    };
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {arguments:?}: {} {printed} {complaint}", output.status);
+    Some(printed)
+}
+
+/// The texts of the QR codes in a picture, read by `zbarimg`.
+pub fn scan(picture: &Path) -> Option<Vec<String>> {
+    let printed = run("zbarimg", &["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", utf8(picture)])?;
+    Some(printed.lines().map(str::to_owned).collect())
+}
+
+/// A picture in shades of gray, as `pdftoppm -gray` writes it (PGM).
+pub struct Gray {
+    pub width: usize,
+    pub height: usize,
+    pixels: Vec<u8>,
+}
+
+impl Gray {
+    pub fn read(path: &Path) -> Self {
+        let file = fs::read(path).expect("a picture");
+        // P5, width, height and 255, each followed by one white space.
+        let mut fields = file.splitn(4, |byte| byte.is_ascii_whitespace());
+        assert_eq!(fields.next(), Some(&b"P5"[..]));
+        let mut number = || -> usize {
+            let digits = std::str::from_utf8(fields.next().expect("a number")).expect("text");
+            digits.parse().expect("a number")
+        };
+        let (width, height) = (number(), number());
+        let pixels = fields.next().expect("pixels").strip_prefix(b"255\n").expect("8 bits").to_vec();
+        assert_eq!(pixels.len(), width * height);
+        Self { width, height, pixels }
+    }
+
+    pub fn at(&self, x: usize, y: usize) -> u8 {
+        self.pixels[y * self.width + x]
+    }
+
+    /// The texts of the QR codes in the picture, read by rqrr, with the version and the error correction level of each.
+    pub fn qr_codes(&self) -> Vec<(String, usize, u16)> {
+        let mut prepared = rqrr::PreparedImage::prepare_from_greyscale(self.width, self.height, |x, y| self.at(x, y));
+        let grids = prepared.detect_grids();
+        let read = grids.iter().map(|grid| {
+            let (meta, text) = grid.decode().expect("a readable code");
+            (text, meta.version.0, meta.ecc_level)
+        });
+        read.collect()
+    }
+}
