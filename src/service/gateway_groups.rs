@@ -93,7 +93,7 @@ impl<R: GatewayRow> DueRows<R> {
 /// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group. The run
 /// ends if the gateway answers for none of a group.
 ///
-/// A group has half as many rows as calls are free for background work, so that two steps that run at the same time leave
+/// A group has half as many rows as calls are free for the background work of an organization, so that two steps that run at the same time leave
 /// some to each other. Returns how often the gateway answered.
 pub(super) fn ask_in_groups<R: GatewayRow>(
     service: &TicketingService,

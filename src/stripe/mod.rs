@@ -37,8 +37,8 @@
 //! - **Disputes.** Inquiries count as disputes. One with the status `prevented` is decided before the bank has opened it: if
 //!   Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which refunds
 //!   the payment, it is [lost](crate::payment::DisputeStatus::Lost).
-//! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment:
-//!   [`StripeGatewayBuilder::requests_per_second`].
+//! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment, and
+//!   organizations take turns: [`StripeGatewayBuilder::requests_per_second`].
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the
 //!   key complete nothing.
 //! - **Organizations.** Each may have an account of its own: [`StripeGatewayBuilder::account_for`]. Their events need an

@@ -9,6 +9,7 @@ pub mod example_server;
 pub mod fixture;
 pub mod fuzz;
 pub mod gateway;
+pub mod hanging_gateway;
 pub mod invariants;
 pub mod log;
 pub mod long_runs;

@@ -1,55 +1,18 @@
 //! What one organization can take of the calls to the payment gateway, and what is left to the others.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use ticketing::id::OrganizationId;
 use ticketing::order::{CreateOrder, Order};
-use ticketing::payment::{
-    Checkout, CheckoutRequest, CheckoutState, GatewayError, LookUp, PaymentGateway, RefundRequest,
-};
+use ticketing::payment::{CheckoutState, GatewayError};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Caller, Error, Result};
 
+use crate::common::hanging_gateway::{HangingControl, HangingGateway};
 use crate::common::*;
 
 /// How long a checkout is not looked up again.
 const PAUSE: Duration = Duration::from_secs(4);
-
-/// A gateway whose calls for one organization hang until the test drops the sender of `release`.
-struct HangingFor {
-    organization: Mutex<Option<OrganizationId>>,
-    /// Receives a message when such a call starts.
-    hangs: Mutex<Sender<()>>,
-    release: Mutex<Receiver<()>>,
-}
-
-impl HangingFor {
-    fn answer(&self, organization: OrganizationId) {
-        if *self.organization.lock().unwrap_or_else(PoisonError::into_inner) == Some(organization) {
-            let _ = self.hangs.lock().unwrap_or_else(PoisonError::into_inner).send(());
-            let _ = self.release.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        }
-    }
-}
-
-impl PaymentGateway for &'static HangingFor {
-    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        self.answer(request.organization_id);
-        let reference = format!("pay-{}", request.order_id);
-        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
-    }
-
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
-    }
-
-    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
-        self.answer(request.organization_id);
-        Ok(CheckoutState::Open)
-    }
-}
 
 /// Two organizations that sell tickets.
 struct Tenants {
@@ -82,15 +45,12 @@ impl Tenants {
 
 /// Runs a test with a gateway with 8 calls that hangs for the first organization when it is told to.
 fn with_hanging_gateway(test: impl FnOnce(&Tenants, &dyn Fn(), &Receiver<()>, Sender<()>)) {
-    let (hangs, has_hung) = channel();
-    let (release, released) = channel();
-    let gateway =
-        HangingFor { organization: Mutex::default(), hangs: Mutex::new(hangs), release: Mutex::new(released) };
-    let gateway: &'static HangingFor = Box::leak(Box::new(gateway));
+    let (gateway, HangingControl { has_hung, release }) = HangingGateway::new();
+    let set = gateway.clone();
     let limits = |builder: ticketing::Builder| builder.gateway_calls(8).gateway_timeout(Duration::from_hours(1));
-    let tenants = Tenants::of(Fixture::with(|builder| limits(builder.payment_gateway(gateway))));
+    let tenants = Tenants::of(Fixture::with(|builder| limits(builder.payment_gateway(set))));
     let organization = tenants.fixture.caller.organization();
-    let hang = || *gateway.organization.lock().unwrap_or_else(PoisonError::into_inner) = Some(organization);
+    let hang = || gateway.hang_for(organization);
     test(&tenants, &hang, &has_hung, release);
 }
 

@@ -12,6 +12,7 @@ mod conditions;
 mod docs_page;
 mod embedding;
 mod gateway_notices;
+mod gateway_shares;
 mod idempotency;
 mod limits;
 mod metrics;

@@ -1,8 +1,12 @@
 //! Starts of checkouts that fail: no session stays payable that nobody has heard of, and none is made only to be closed.
 
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use ticketing::environment::ManualClock;
+use ticketing::id::OrganizationId;
 use ticketing::payment::{CheckoutState, GatewayError, PaymentGateway};
 use ticketing::stripe::ConnectedAccount;
 
@@ -204,4 +208,26 @@ fn a_clock_that_differs_from_stripe_s_is_logged_once() {
         log.lines().iter().filter(|line| line.contains("differs from that of Stripe")).count()
     };
     assert_eq!([20, -20, 45, 45, -45].map(warnings), [0, 0, 1, 0, 0]);
+}
+
+#[test]
+fn starts_of_an_organization_that_fill_the_rate_limit_delay_those_of_another_by_one_only() {
+    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
+    // Requests wait for up to 10 seconds, so that 20 of one organization do. Further ones are turned away.
+    let gateway = Arc::new(settings(&fake).requests_per_second(2).build().unwrap());
+    let [heavy, light] = ["org_1NR6E9XB00001", "org_1NR6E9XB00002"].map(|id| id.parse::<OrganizationId>().unwrap());
+    let (refusals, refused) = channel();
+    for number in 1.. {
+        let (gateway, refusals) = (Arc::clone(&gateway), refusals.clone());
+        // Some of these still wait when the test ends.
+        thread::spawn(move || {
+            if gateway.start_checkout(&request(number).organization(heavy)).is_err() {
+                let _ = refusals.send(());
+            }
+        });
+        if refused.recv_timeout(Duration::from_millis(20)).is_ok() {
+            break;
+        }
+    }
+    gateway.start_checkout(&request(99_999).organization(light)).unwrap();
 }
