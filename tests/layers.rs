@@ -72,7 +72,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["ureq", "rustls"], &["webhook/https/", "stripe/client.rs", "stripe/key_connection.rs", "stripe/builder.rs"]),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["webhook/https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/form.rs"]),
-    (&["data_url", "fast_qr", "krilla", "parley"], &["documents/"]),
+    (&["data_url", "fast_qr", "hashlink", "krilla", "parley"], &["documents/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tokio", "tower"], &["server/"]),
 ];
 

@@ -21,7 +21,7 @@ pub(crate) struct TicketToPrint<'a> {
 }
 
 /// What a ticket says, in the words of its language.
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 pub(super) struct Content {
     pub(super) words: &'static Words,
     pub(super) title: String,

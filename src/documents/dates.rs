@@ -20,6 +20,7 @@ pub(super) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
     let minutes = zone.minutes_ahead_of_utc(at);
     let (sign, minutes) = if minutes < 0 { ('−', -minutes) } else { ('+', minutes) };
     match (minutes / 60, minutes % 60) {
+        (0, 0) if name.ends_with("UTC") => "UTC".to_owned(),
         (0, 0) => format!("{name}, UTC"),
         (hours, 0) => format!("{name}, UTC{sign}{hours}"),
         (hours, minutes) => format!("{name}, UTC{sign}{hours}:{minutes:02}"),
@@ -107,6 +108,7 @@ mod tests {
             ("Europe/Berlin", "2027-06-12T17:30:00Z", "Europe/Berlin, UTC+2"),
             ("Europe/Berlin", "2027-01-12T17:30:00Z", "Europe/Berlin, UTC+1"),
             ("Europe/London", "2027-01-12T17:30:00Z", "Europe/London, UTC"),
+            ("UTC", "2027-01-12T17:30:00Z", "UTC"),
             ("America/St_Johns", "2027-01-12T17:30:00Z", "America/St_Johns, UTC−3:30"),
             ("Asia/Kathmandu", "2027-01-12T17:30:00Z", "Asia/Kathmandu, UTC+5:45"),
         ] {

@@ -28,6 +28,7 @@ mod dates;
 mod design;
 mod drawing;
 mod fonts;
+mod limits;
 mod logo;
 mod qr;
 mod renderer;
@@ -94,6 +95,8 @@ impl fmt::Debug for TicketDocuments {
 }
 
 /// A document for the holders of tickets: a PDF file.
+///
+/// It contains codes that admit, so it belongs to nobody but their holders.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TicketDocument {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::content::{Content, TicketToPrint};
 use super::drawing::{self, Failure};
 use super::fonts::Fonts;
+use super::limits::{Kept, Turns};
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design};
 use crate::error::{Error, Result};
@@ -17,6 +18,8 @@ pub(crate) struct Renderer {
     fonts: Fonts,
     /// Typesetters that no thread uses. A document needs one to itself.
     idle: Mutex<Vec<Typesetter>>,
+    turns: Turns,
+    kept: Kept,
 }
 
 impl fmt::Debug for Renderer {
@@ -35,19 +38,35 @@ impl Renderer {
             Error::field(format!("ticket_documents.fonts[{position}]"), "must be a TrueType or OpenType font")
         };
         let fonts = Fonts::load(&settings.fonts).map_err(not_a_font)?;
-        Ok(Self { paper: settings.paper, fonts, idle: Mutex::default() })
+        Ok(Self {
+            paper: settings.paper,
+            fonts,
+            idle: Mutex::default(),
+            turns: Turns::default(),
+            kept: Kept::default(),
+        })
     }
 
     /// Renders the document of some tickets, each on pages of its own. There must be at least one. The document has the
-    /// title and the language of the first.
+    /// title and the language of the first. Documents that say the same are rendered once, as long as they are kept.
+    ///
+    /// # Errors
+    /// - [`Error::Unavailable`] if other threads render, and none ends in time.
     pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<TicketDocument> {
         let contents = tickets.iter().map(|ticket| Content::of(*ticket)).collect::<Result<Vec<_>>>()?;
+        let key = Kept::key(&file_name, &contents);
+        if let Some(kept) = self.kept.get(&key) {
+            return Ok(kept);
+        }
+        let _turn = self.turns.wait()?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
         let bytes = render_with(&mut typesetter, &contents, self.paper)?;
         let missing_glyphs = std::mem::take(&mut typesetter.missing).into_iter().collect();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
-        Ok(TicketDocument { file_name, bytes, missing_glyphs })
+        let document = TicketDocument { file_name, bytes, missing_glyphs };
+        self.kept.put(key, document.clone());
+        Ok(document)
     }
 }
 

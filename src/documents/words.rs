@@ -1,5 +1,7 @@
 //! The words of a ticket document in the languages that it speaks.
 
+use std::hash::{Hash, Hasher};
+
 /// The words of one language.
 #[derive(Debug)]
 pub(super) struct Words {
@@ -30,6 +32,12 @@ pub(super) struct Words {
     pub(super) days: fn(i64) -> String,
     /// Valid for some hours from the first scan on.
     pub(super) hours: fn(i64) -> String,
+}
+
+impl Hash for Words {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.language.hash(state);
+    }
 }
 
 /// Returns the words of a language tag's language (`de` of `de-AT`), and English if that is not known.

@@ -38,6 +38,7 @@ impl TicketingService {
     /// - [`Error::NotFound`] if the ticket does not exist, or if documents are not
     ///   [switched on](Builder::ticket_documents).
     /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within 250 ms.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -68,6 +69,7 @@ impl TicketingService {
     ///   [switched on](Builder::ticket_documents).
     /// - [`Error::Conflict`] with the reason `order-not-completed` if the order is not paid.
     /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled, or if the order has expired.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within 250 ms.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;

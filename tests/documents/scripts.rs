@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ticketing::documents::TicketDocuments;
 
+use crate::common::random::Random;
 use crate::tools::*;
 
 const NOTO: &str = "/usr/share/fonts/truetype/noto";
@@ -113,4 +114,63 @@ fn combining_marks_stay_with_their_letters() {
 fn a_name_of_two_hundred_letters_takes_several_lines() {
     let name = "Wolfeschlegelsteinhausenbergerdorff".repeat(6);
     check_name(TicketDocuments::default(), &name[..200]);
+}
+
+/// Characters of all kinds: of scripts with and without a font, that combine, that are not seen, that are none.
+fn random_text(random: &mut Random, length: usize) -> String {
+    const KINDS: [(u32, u32); 22] = [
+        (0x20, 0x7E),
+        (0x20, 0x20),
+        (0x01, 0x1F),
+        (0xA0, 0x24F),
+        (0x300, 0x36F),
+        (0x370, 0x52F),
+        (0x590, 0x5FF),
+        (0x600, 0x6FF),
+        (0x900, 0x97F),
+        (0xE00, 0xE7F),
+        (0x1100, 0x11FF),
+        (0x200B, 0x200F),
+        (0x2028, 0x202E),
+        (0x2066, 0x206F),
+        (0x3040, 0x30FF),
+        (0x4E00, 0x4FFF),
+        (0xE000, 0xE0FF),
+        (0xFE00, 0xFE0F),
+        (0xFFF0, 0xFFFF),
+        (0x1F1E6, 0x1F3FF),
+        (0x1F600, 0x1F64F),
+        (0xE0000, 0xE007F),
+    ];
+    let character = |random: &mut Random| {
+        let (first, last) = random.pick(&KINDS);
+        let below = usize::try_from(last - first + 1).expect("a number");
+        char::from_u32(first + u32::try_from(random.below(below)).expect("a number"))
+    };
+    (0..length).filter_map(|_| character(random)).collect()
+}
+
+#[test]
+fn whatever_a_ticket_says_there_is_a_document_that_scans() {
+    let mut random = Random::new(3);
+    let documents = with_font(NOTO, "NotoSansArabic-Regular.ttf").unwrap_or_default();
+    let fixture = with_documents(documents);
+    for round in 0..60 {
+        let event = fixture.event_with(|event| {
+            event.title = format!("abc{}", random_text(&mut random, 1 + round * 4));
+            event.location = Some(format!("abc{}", random_text(&mut random, 20)));
+        });
+        let ticket_type = fixture.ticket_type_with(&event, |ticket_type| {
+            ticket_type.ticket_text = Some(random_text(&mut random, round * 30));
+        });
+        let name = format!("a{}", random_text(&mut random, 1 + round * 4));
+        let ticket = issue_to(&fixture, &ticket_type, &name);
+        let document = fixture.service.ticket_document(&fixture.caller, ticket.id).expect(&name);
+        if round % 10 == 9 {
+            let file = File::new(document);
+            run("qpdf", &["--check", utf8(&file.path())]);
+            let Some(pages) = file.pages() else { return };
+            assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)], "{name:?}");
+        }
+    }
 }
