@@ -372,16 +372,12 @@ fn assert_check_in_during_hanging_gateway(gateway_calls: usize, calls: usize) ->
     control.call_started.recv()?;
     // Give the other requests time to arrive and fill the queue for the gateway.
     std::thread::sleep(Duration::from_millis(300));
-    let gateway_leaves_room = gateway_calls < calls / 2;
-    if gateway_leaves_room {
-        // Until the orders beyond the limit of the gateway have been refused, they leave no room.
-        wait_for_requests_under_way(&mut client, gateway_calls);
-    }
     let free_order = order_of(&event, &free_type, 1);
     for ticket in issued["issuedTickets"].as_array().unwrap() {
-        if gateway_leaves_room {
-            // It waits for no gateway.
-            client.post("/v1/orders", &free_order).expect(201);
+        if gateway_calls < calls / 2 {
+            // It waits for no gateway. The orders that are refused by its limit may leave no room until then.
+            let is_created = (0..100).any(|_| client.post("/v1/orders", &free_order).status == 201);
+            assert!(is_created, "free orders wait for the gateway");
         }
         let scan = serde_json::json!({"code": ticket["code"]});
         client.post("/v1/tickets/check-in", &scan).expect(200);

@@ -159,6 +159,12 @@ mod tests {
     const SECOND: Holder = Some(OrganizationId::from_raw(2));
     const THIRD: Holder = Some(OrganizationId::from_raw(3));
 
+    /// Waits for a permit until there is one: a read gives up after some seconds, which a slow machine may take for other
+    /// things.
+    fn acquire_at_last(permits: &ScanPermits, holder: Holder) -> ScanPermit<'_> {
+        std::iter::repeat_with(|| permits.acquire(holder)).find_map(Result::ok).unwrap()
+    }
+
     /// Waits until this number of reads waits.
     fn wait_for(permits: &ScanPermits, waiting: usize) {
         while permits.state().waiting.len() != waiting {
@@ -201,7 +207,7 @@ mod tests {
             for (holder, waiting) in [(FIRST, 1), (FIRST, 2), (SECOND, 3)] {
                 let (permits, sender) = (&permits, sender.clone());
                 scope.spawn(move || {
-                    let permit = permits.acquire(holder).unwrap();
+                    let permit = acquire_at_last(permits, holder);
                     sender.send(holder).unwrap();
                     drop(permit);
                 });
@@ -222,7 +228,7 @@ mod tests {
         let permit = permits.acquire(FIRST).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..MAX_WAITING_OF_ONE {
-                scope.spawn(|| drop(permits.acquire(FIRST).unwrap()));
+                scope.spawn(|| drop(acquire_at_last(&permits, FIRST)));
             }
             wait_for(&permits, MAX_WAITING_OF_ONE);
             assert!(matches!(permits.acquire(FIRST), Err(Error::Unavailable(_))));
