@@ -66,11 +66,13 @@ impl<G: Copy + Eq + Hash, T> RoundRobin<G, T> {
     }
 
     /// How many items a group has.
+    #[cfg(feature = "stripe")]
     pub(crate) fn len_of(&self, group: G) -> usize {
         self.items.get(&group).map_or(0, VecDeque::len)
     }
 
     /// Whether a group has items.
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn contains(&self, group: G) -> bool {
         self.items.contains_key(&group)
     }

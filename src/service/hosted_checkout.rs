@@ -3,7 +3,6 @@
 use super::TicketingService;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
-use crate::model::id::OrganizationId;
 use crate::payment::{SandboxGateway, SandboxNotice, SandboxPayment, sandbox_reference};
 use crate::sales::{hosted_checkout, order_lifecycle};
 
@@ -32,7 +31,7 @@ impl TicketingService {
 
     /// Returns the organization that sells what is paid under this token.
     #[cfg(feature = "http")]
-    pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<OrganizationId> {
+    pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<crate::model::id::OrganizationId> {
         let reference = self.checkout_reference(token)?;
         self.store().read_one(|tx| hosted_checkout::find(tx, &reference)).map(|order| order.organization)
     }
