@@ -7,7 +7,7 @@ use super::limits::NoLimit;
 use super::path::Path;
 use super::schema::NamedSchemas;
 use super::text::CONTAINS_NUL;
-use super::value::{FormValue, or_error};
+use super::value::FormValue;
 use crate::error::FieldErrors;
 
 /// The greatest size, in bytes of compact JSON.
@@ -25,8 +25,11 @@ impl FormValue for Json {
 
     /// Does not convert a value that is far too large.
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
-        let fits = bytes_left(value, MAX_BYTES).is_some();
-        or_error(fits.then(|| value.to_serde_json()), path, errors, &too_large())
+        if bytes_left(value, MAX_BYTES).is_none() {
+            errors.add(path, too_large());
+            return None;
+        }
+        Some(value.to_serde_json())
     }
 
     fn is_within(&self, limit: NoLimit) -> bool {
@@ -38,9 +41,8 @@ impl FormValue for Json {
             errors.add(path, format!("must nest at most {MAX_DEPTH} levels deep"));
         } else if contains_nul(self) {
             errors.add(path, CONTAINS_NUL);
-        } else {
-            let fits = !is_longer_than(self, MAX_BYTES);
-            errors.check(fits, path, too_large());
+        } else if is_longer_than(self, MAX_BYTES) {
+            errors.add(path, too_large());
         }
     }
 

@@ -49,13 +49,12 @@ impl FormValue for BTreeMap<String, String> {
     fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
         let has_allowed_length = |name: &String| !name.is_empty() && name.chars().count() <= MAX_NAME_LENGTH;
         let bytes: usize = self.iter().map(|(name, value)| name.len() + value.len()).sum();
-        errors.check(
-            bytes <= MAX_BYTES,
-            path,
-            format!("must have at most {MAX_BYTES} bytes, names and values together"),
-        );
-        let names = format!("must have names of 1 to {MAX_NAME_LENGTH} characters");
-        errors.check(self.keys().all(has_allowed_length), path, names);
+        if bytes > MAX_BYTES {
+            errors.add(path, format!("must have at most {MAX_BYTES} bytes, names and values together"));
+        }
+        if !self.keys().all(has_allowed_length) {
+            errors.add(path, format!("must have names of 1 to {MAX_NAME_LENGTH} characters"));
+        }
         errors.check(!self.keys().any(|name| name.contains('\0')), path, "must have names without U+0000");
         for (name, value) in self {
             if value.contains('\0') {

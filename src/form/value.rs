@@ -254,7 +254,8 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
                     }
                 }
                 ListLimit::Unique => check_unique(self, path, errors),
-                limit => errors.check(self.is_within(*limit), path, limit.message()),
+                limit if self.is_within(*limit) => {}
+                limit => errors.add(path, limit.message()),
             }
         }
     }

@@ -11,7 +11,9 @@ use crate::model::timestamp::Timestamp;
 pub(crate) fn check_tickets(request: &CreateOrder, errors: &mut FieldErrors) {
     // A quantity beyond its own limit has an error already.
     let tickets: i64 = request.items.iter().map(|item| item.quantity.clamp(0, MAX_ITEM_QUANTITY)).sum();
-    errors.check(tickets <= MAX_TICKETS, "items", format!("must have at most {MAX_TICKETS} tickets in total"));
+    if tickets > MAX_TICKETS {
+        errors.add("items", format!("must have at most {MAX_TICKETS} tickets in total"));
+    }
 }
 
 /// The conditions of an event for orders.
