@@ -8,11 +8,10 @@ use crate::error::{FieldErrors, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::discount::{
-    Discount, DiscountErrorData, DiscountFields, DiscountRefusal, DiscountValidationResponse, ValidateDiscount,
-    ValidatedDiscount,
+    DiscountErrorData, DiscountFields, DiscountRefusal, DiscountValidationResponse, ValidateDiscount, ValidatedDiscount,
 };
-use crate::model::discount_value::DiscountType;
-use crate::model::id::TicketTypeId;
+use crate::model::discount_value::{DiscountType, DiscountValue};
+use crate::model::id::{DiscountId, TicketTypeId};
 use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
 
@@ -41,6 +40,25 @@ pub(crate) fn check(
 
 fn check_amount(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: Decimals) -> Amount {
     Amount::in_currency(money::check_decimals(errors, || path.to_owned(), amount, decimals), decimals)
+}
+
+/// The fields of a discount that decide whether it applies to an order, and how much it deducts.
+#[derive(Debug, Clone)]
+pub(crate) struct DiscountTerms {
+    pub(crate) id: DiscountId,
+    pub(crate) code: String,
+    pub(crate) value: DiscountValue,
+    pub(crate) is_active: bool,
+    pub(crate) valid_from: Timestamp,
+    pub(crate) valid_to: Timestamp,
+    pub(crate) usage_limit: Option<i64>,
+    pub(crate) used_count: i64,
+    /// In minor units.
+    pub(crate) minimum_purchase: Option<i64>,
+    /// Empty means all ticket types of the event.
+    pub(crate) applicable_ticket_types: Vec<TicketTypeId>,
+    /// The decimals of the currency of the event.
+    pub(crate) decimals: Decimals,
 }
 
 /// A basket to which a discount may apply.
@@ -74,7 +92,7 @@ pub(crate) fn check_basket(
 /// Applies a discount to the full price of items, or returns why it does not apply. `types` are the ticket types of the
 /// items.
 pub(crate) fn apply(
-    discount: &Discount,
+    discount: &DiscountTerms,
     types: &[TicketTypeId],
     full: &OrderPrice,
     now: Timestamp,
@@ -91,14 +109,14 @@ pub(crate) fn apply(
 
 /// How many of the stored uses must have ended for the discount to apply at this time. `None` if it applies without, or
 /// does not apply for another reason.
-pub(crate) fn uses_above_limit(discount: &Discount, now: Timestamp) -> Option<i64> {
+pub(crate) fn uses_above_limit(discount: &DiscountTerms, now: Timestamp) -> Option<i64> {
     let limit = discount.usage_limit.filter(|_| discount.is_active)?;
     let is_in_time = discount.valid_from <= now && now < discount.valid_to;
     (is_in_time && discount.used_count >= limit).then(|| discount.used_count - limit + 1)
 }
 
 /// The first reason for which a discount does not apply to any item of a basket.
-fn refusal(discount: &Discount, full: &OrderPrice, now: Timestamp) -> Option<DiscountRefusal> {
+fn refusal(discount: &DiscountTerms, full: &OrderPrice, now: Timestamp) -> Option<DiscountRefusal> {
     if !discount.is_active {
         return Some(DiscountRefusal::NotActive);
     }
@@ -111,21 +129,21 @@ fn refusal(discount: &Discount, full: &OrderPrice, now: Timestamp) -> Option<Dis
     if discount.usage_limit.is_some_and(|limit| discount.used_count >= limit) {
         return Some(DiscountRefusal::UsedUp);
     }
-    let is_below_minimum = discount.minimum_purchase.is_some_and(|minimum| full.total < minimum.minor_units());
+    let is_below_minimum = discount.minimum_purchase.is_some_and(|minimum| full.total < minimum);
     is_below_minimum.then_some(DiscountRefusal::BelowMinimum)
 }
 
 /// A discount that applies, and the price with it.
 #[derive(Debug, Clone)]
 pub(crate) struct AppliedDiscount {
-    pub(crate) discount: Discount,
+    pub(crate) discount: DiscountTerms,
     pub(crate) price: OrderPrice,
 }
 
 /// Chooses the discount that saves the most; the first one if several save the same. Returns `None` if no discount
 /// saves anything.
 pub(crate) fn choose_best(
-    discounts: Vec<Discount>,
+    discounts: Vec<DiscountTerms>,
     types: &[TicketTypeId],
     full: &OrderPrice,
     now: Timestamp,
@@ -143,7 +161,7 @@ pub(crate) fn choose_best(
 
 /// The response for a basket. `discount` is the discount of the event with the code.
 pub(crate) fn validate(
-    discount: Option<Discount>,
+    discount: Option<DiscountTerms>,
     basket: &Checked<Basket>,
     now: Timestamp,
 ) -> DiscountValidationResponse {
@@ -165,7 +183,8 @@ pub(crate) fn validate(
         },
         Err(refusal) => {
             let minimum = discount.minimum_purchase.filter(|_| refusal == DiscountRefusal::BelowMinimum);
-            refused(refusal, minimum.map(|amount| DiscountErrorData { amount }))
+            let amount = |minor| DiscountErrorData { amount: Amount::in_currency(minor, basket.decimals) };
+            refused(refusal, minimum.map(amount))
         }
     }
 }

@@ -93,8 +93,9 @@ pub(crate) fn validate(
     let mut errors = request.errors.clone();
     // With the discount comes the currency of its event. Mostly there is one, so that the event is not read.
     let (discount, decimals) = match discounts::by_code(tx, organization, body.event_id, &body.code)? {
-        Some((mut discount, decimals)) => {
+        Some(mut discount) => {
             subtract_expired_uses(tx, &mut discount, budget)?;
+            let decimals = discount.decimals;
             (Some(discount), Some(decimals))
         }
         None => (None, event_decimals(tx, organization, body.event_id, &mut errors)?),

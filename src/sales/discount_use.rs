@@ -5,10 +5,10 @@
 
 use super::hold_releases::{ReleaseBudget, count_uses, release_uses};
 use crate::error::{Error, Result};
-use crate::model::discount::{Discount, DiscountRefusal};
+use crate::model::discount::DiscountRefusal;
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::model::new_order::CreateOrder;
-use crate::rules::discount::{self as rules, apply, choose_best};
+use crate::rules::discount::{self as rules, DiscountTerms, apply, choose_best};
 use crate::rules::pricing::OrderPrice;
 use crate::store::{Transaction, discount_uses, discounts};
 
@@ -16,7 +16,7 @@ use crate::store::{Transaction, discount_uses, discounts};
 #[derive(Debug, Clone)]
 pub(super) struct Priced {
     pub(super) price: OrderPrice,
-    pub(super) discount: Option<Discount>,
+    pub(super) discount: Option<DiscountTerms>,
 }
 
 /// The result of pricing an order.
@@ -44,7 +44,7 @@ pub(super) fn price(
     let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
     let priced = match &request.discount_code {
         Some(code) => {
-            let Some((mut discount, _)) = discounts::by_code(tx, organization, request.event_id, code)? else {
+            let Some(mut discount) = discounts::by_code(tx, organization, request.event_id, code)? else {
                 return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
             };
             subtract_expired_uses(tx, &mut discount, budget)?;
@@ -70,7 +70,7 @@ pub(super) fn price(
 /// Subtracts uses of expired holds from the stored number of uses, if only they may keep the discount from being used.
 pub(super) fn subtract_expired_uses(
     tx: &Transaction<'_>,
-    discount: &mut Discount,
+    discount: &mut DiscountTerms,
     budget: &ReleaseBudget,
 ) -> Result<()> {
     if let Some(needed) = rules::uses_above_limit(discount, tx.now()) {

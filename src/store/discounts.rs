@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::columns::columns;
+use super::columns::{self, columns};
 use super::currency::read_decimals;
 use super::lists::{ListQuery, cursor_bound, has_at_least};
 use super::page_ids::{PageIds, select_ids};
@@ -17,6 +17,7 @@ use crate::model::id::{DiscountId, EventId, OrganizationId};
 use crate::model::page::Page;
 use crate::model::percentage::Percentage;
 use crate::rules::Checked;
+use crate::rules::discount::DiscountTerms;
 use crate::rules::text::fold;
 
 columns! {
@@ -53,6 +54,23 @@ fn decode(row: &Row<'_>) -> Result<Discount> {
     decode_amounts(row, read_decimals(row)?)
 }
 
+fn decode_terms(row: &Row<'_>) -> Result<DiscountTerms> {
+    let decimals = read_decimals(row)?;
+    Ok(DiscountTerms {
+        decimals,
+        id: row.get("id")?,
+        code: row.get("code")?,
+        value: read_value(row)?,
+        is_active: row.get("is_active")?,
+        valid_from: row.get("valid_from")?,
+        valid_to: row.get("valid_to")?,
+        usage_limit: row.get("usage_limit")?,
+        used_count: row.get("used_count")?,
+        minimum_purchase: row.get("minimum_purchase")?,
+        applicable_ticket_types: columns::read(row, "applicable_ticket_types")?,
+    })
+}
+
 /// Reads the reduction: its type, a number, and the decimals of the number.
 fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
     let units = row.get("value")?;
@@ -68,39 +86,35 @@ fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
     }
 }
 
-/// The columns of a discount that a request does not set, without the number of its uses.
-macro_rules! own_columns {
-    () => {
-        "d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, d.created_at, d.updated_at,
-            d.revision"
-    };
-}
-
 /// Selects discounts with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
 /// from the stored number, if they are still stored as PENDING: they may be many, so only reads use this.
 macro_rules! select {
     ($rest:literal) => {
+        select!(
+            "d.used_count - (SELECT COUNT(*) FROM orders o
+            WHERE o.status = 'PENDING' AND o.discount_id = d.id AND o.hold_until <= ?1)",
+            $rest
+        )
+    };
+    ($used_count:literal, $rest:literal) => {
         concat!(
-            "SELECT ",
-            own_columns!(),
-            ", d.used_count - (SELECT COUNT(*) FROM orders o
-                WHERE o.status = 'PENDING' AND o.discount_id = d.id AND o.hold_until <= ?1) AS used_count",
+            "SELECT e.currency, d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, ",
+            $used_count,
+            " AS used_count, d.created_at, d.updated_at, d.revision",
             selected_columns!(),
-            ", e.currency FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
+            " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
         )
     };
 }
 
-/// Selects discounts with the stored number of their uses.
-macro_rules! select_stored {
+/// Selects the [`DiscountTerms`] of discounts, with the stored number of their uses.
+macro_rules! select_terms {
     ($rest:literal) => {
         concat!(
-            "SELECT ",
-            own_columns!(),
-            ", d.used_count",
-            selected_columns!(),
-            ", e.currency FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
+            "SELECT e.currency, d.id, d.code, d.value, d.value_decimals, d.type, d.is_active, d.valid_from, d.valid_to,
+                d.usage_limit, d.used_count, d.minimum_purchase, d.applicable_ticket_types
+            FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
         )
     };
@@ -121,9 +135,9 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 pub(super) const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
-const STORED: &str = select_stored!("d.id = ?1 AND d.organization_id = ?2");
-pub(super) const BY_CODE: &str = select_stored!("d.event_id = ?1 AND d.code_key = ?2 AND +d.organization_id = ?3");
-pub(super) const AUTOMATIC: &str = select_stored!("d.event_id = ?1 AND d.auto_apply = 1 ORDER BY d.id");
+const STORED: &str = select!("d.used_count", "d.id = ?1 AND d.organization_id = ?2");
+pub(super) const BY_CODE: &str = select_terms!("d.event_id = ?1 AND d.code_key = ?2 AND +d.organization_id = ?3");
+pub(super) const AUTOMATIC: &str = select_terms!("d.event_id = ?1 AND d.auto_apply = 1 ORDER BY d.id");
 // The unary plus keeps the planner on the index of automatic discounts.
 pub(super) const NTH_AUTOMATIC: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND auto_apply = 1 AND +is_active = 1 LIMIT 1 OFFSET ?2";
@@ -202,23 +216,20 @@ pub(crate) fn stored(tx: &Transaction<'_>, organization: OrganizationId, id: Dis
     found.ok_or(Error::NotFound(ResourceKind::Discount))
 }
 
-/// Returns the discount of an event with this code, and the decimals of the event's currency. Upper and lower case are
-/// equivalent. The number of uses is the stored one.
+/// Returns the discount of an event with this code. Upper and lower case are equivalent. The number of uses is the
+/// stored one.
 pub(crate) fn by_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
     code: &str,
-) -> Result<Option<(Discount, Decimals)>> {
-    tx.query_opt(BY_CODE, &[event.into(), fold(code).into(), organization.into()], |row| {
-        let decimals = read_decimals(row)?;
-        Ok((decode_amounts(row, decimals)?, decimals))
-    })
+) -> Result<Option<DiscountTerms>> {
+    tx.query_opt(BY_CODE, &[event.into(), fold(code).into(), organization.into()], decode_terms)
 }
 
 /// Returns the automatic discounts of an event, oldest first. Their number of uses is the stored one.
-pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Discount>> {
-    tx.query_all(AUTOMATIC, &[event.into()], decode)
+pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<DiscountTerms>> {
+    tx.query_all(AUTOMATIC, &[event.into()], decode_terms)
 }
 
 /// Whether an event has at least this number of automatic discounts that are enabled.

@@ -10,11 +10,11 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::customer::Customer;
-use crate::model::discount::Discount;
 use crate::model::id::{OrderId, OrderItemId, OrganizationId};
 use crate::model::new_order::CreateOrder;
 use crate::model::order::{Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
 use crate::model::timestamp::Timestamp;
+use crate::rules::discount::DiscountTerms;
 use crate::rules::order::status_at_hold;
 
 /// The columns are in the order in which `decode` reads them, which saves searches for their names.
@@ -99,7 +99,7 @@ pub(crate) struct NewOrder<'a> {
     pub(crate) decimals: Decimals,
     pub(crate) total: i64,
     pub(crate) discounted: Option<i64>,
-    pub(crate) discount: Option<&'a Discount>,
+    pub(crate) discount: Option<&'a DiscountTerms>,
     /// When the hold of a pending order expires; `None` for an order that is completed at once.
     pub(crate) hold_until: Option<Timestamp>,
     /// The seats of a pending order, if a limit applies to its customer.
