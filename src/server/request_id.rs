@@ -22,6 +22,6 @@ fn new_id() -> HeaderValue {
     static PROCESS: LazyLock<[RandomState; 2]> = LazyLock::new(Default::default);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let [first, second] = PROCESS.each_ref().map(|state| state.hash_one(count));
-    HeaderValue::try_from(format!("{first:016x}{second:016x}")).unwrap_or(HeaderValue::from_static("-"))
+    let parts = PROCESS.each_ref().map(|state| hex::encode(state.hash_one(count).to_be_bytes()));
+    HeaderValue::try_from(parts.concat()).unwrap_or(HeaderValue::from_static("-"))
 }

@@ -167,10 +167,15 @@ impl<'r> Row<'r> {
     #[inline]
     fn index(&self, name: &'static str) -> Result<usize> {
         let next = self.next.get();
-        let likely = [next, next.saturating_sub(1)].into_iter().find(|index| self.names.is_at(*index, name));
-        let index = likely
-            .or_else(|| self.names.position(name))
-            .ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?;
+        let last = next.saturating_sub(1);
+        let index = if self.names.is_at(next, name) {
+            next
+        } else if self.names.is_at(last, name) {
+            last
+        } else {
+            let found = self.names.position(name);
+            found.ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?
+        };
         self.next.set(index + 1);
         Ok(index)
     }

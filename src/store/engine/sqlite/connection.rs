@@ -1,7 +1,7 @@
 //! Connections to SQLite, and the statements that run on them.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::types::{ToSqlOutput, Value as OwnedValue, ValueRef};
@@ -18,7 +18,7 @@ use crate::store::engine::violation::StatementError;
 /// A connection to SQLite. It remembers the names of the columns of each query, so that they are looked up only once.
 pub(super) struct SqliteConnection {
     pub(super) raw: rusqlite::Connection,
-    known_queries: RefCell<HashMap<TextAddress, KnownQuery>>,
+    known_queries: RefCell<BTreeMap<TextAddress, KnownQuery>>,
     pub(super) cost_meter: CostMeter,
 }
 
@@ -28,7 +28,7 @@ const MAX_KNOWN_QUERIES: usize = 1024;
 
 /// The memory address of the text of a query. Most texts are constants, so they are found fast by their addresses. The
 /// text itself must be compared as well, because another text can have the same address later.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TextAddress {
     start: usize,
     length: usize,
