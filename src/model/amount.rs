@@ -195,7 +195,10 @@ impl<'de> serde::Deserialize<'de> for Amount {
     /// Reads a JSON number. Reads exactly what [`Amount`] writes.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
-        number.to_string().parse().map_err(serde::de::Error::custom)
+        match number.as_i64() {
+            Some(whole) => Ok(Self::whole(whole)),
+            None => number.to_string().parse().map_err(serde::de::Error::custom),
+        }
     }
 }
 

@@ -111,10 +111,7 @@ impl<K: Kind> FromStr for Id<K> {
         if digits.len() != DIGITS || digits.as_bytes()[0] > b'7' {
             return Err(error);
         }
-        let raw = digits.bytes().try_fold(0_i64, |raw, letter| {
-            let value = crockford::ALPHABET.iter().position(|known| *known == letter)?;
-            Some((raw << 5) | i64::try_from(value).ok()?)
-        });
+        let raw = digits.bytes().try_fold(0, |raw, digit| Some((raw << 5) | i64::from(crockford::value(digit)?)));
         raw.map(Self::from_raw).ok_or(error)
     }
 }
@@ -192,6 +189,22 @@ impl<K: Kind> FormValue for Id<K> {
 /// Crockford's base32 (<https://www.crockford.com/base32.html>): digits and upper-case letters without I, L, O and U.
 pub(crate) mod crockford {
     pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+    /// The value of each byte as a digit.
+    const VALUES: [Option<u8>; 256] = {
+        let mut values = [None; 256];
+        let mut value = 0;
+        while value < 32 {
+            values[ALPHABET[value as usize] as usize] = Some(value);
+            value += 1;
+        }
+        values
+    };
+
+    /// The value of a digit. `None` if the byte is not one.
+    pub(crate) fn value(digit: u8) -> Option<u8> {
+        VALUES[usize::from(digit)]
+    }
 }
 
 macro_rules! kinds {
