@@ -114,8 +114,8 @@ fn pascal_case(name: &str) -> String {
 
 /// The responses that operations share.
 pub(super) fn components() -> Value {
-    // Conflicts differ between operations, and no operation returns 405.
-    let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED];
+    // Conflicts differ between operations, and no operation returns 405 or 410.
+    let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED, StatusCode::GONE];
     let mut components = Map::new();
     for code in CODES {
         // The name is that of the first problem with the status.
