@@ -191,7 +191,7 @@ pub(crate) mod crockford {
     pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
     /// The value of each byte as a digit.
-    const VALUES: [Option<u8>; 256] = {
+    const DECODED: [Option<u8>; 256] = {
         let mut values = [None; 256];
         let mut value = 0;
         while value < 32 {
@@ -203,7 +203,7 @@ pub(crate) mod crockford {
 
     /// The value of a digit. `None` if the byte is not one.
     pub(crate) fn value(digit: u8) -> Option<u8> {
-        VALUES[usize::from(digit)]
+        DECODED[usize::from(digit)]
     }
 }
 

@@ -43,10 +43,10 @@ columns! {
         event_id: row.get("event_id")?,
         value: read_value(row)?,
         minimum_purchase: row.get::<Option<i64>>("minimum_purchase")?.map(|minor| Amount::in_currency(minor, decimals)),
-        used_count: row.get("used_count")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         revision: row.get("revision")?,
+        used_count: row.get("used_count")?,
     }
 }
 
@@ -86,21 +86,37 @@ fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
     }
 }
 
+/// The columns of a discount that a request does not set, without the number of its uses.
+macro_rules! own_columns {
+    () => {
+        "e.currency, d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, d.created_at,
+            d.updated_at, d.revision"
+    };
+}
+
 /// Selects discounts with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
 /// from the stored number, if they are still stored as PENDING: they may be many, so only reads use this.
 macro_rules! select {
     ($rest:literal) => {
-        select!(
-            "d.used_count - (SELECT COUNT(*) FROM orders o
-            WHERE o.status = 'PENDING' AND o.discount_id = d.id AND o.hold_until <= ?1)",
+        concat!(
+            "SELECT ",
+            own_columns!(),
+            ", d.used_count - (SELECT COUNT(*) FROM orders o
+                WHERE o.status = 'PENDING' AND o.discount_id = d.id AND o.hold_until <= ?1) AS used_count",
+            selected_columns!(),
+            " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
         )
     };
-    ($used_count:literal, $rest:literal) => {
+}
+
+/// Selects discounts with the stored number of their uses.
+macro_rules! select_stored {
+    ($rest:literal) => {
         concat!(
-            "SELECT e.currency, d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, ",
-            $used_count,
-            " AS used_count, d.created_at, d.updated_at, d.revision",
+            "SELECT ",
+            own_columns!(),
+            ", d.used_count",
             selected_columns!(),
             " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
@@ -135,7 +151,7 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 pub(super) const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
-const STORED: &str = select!("d.used_count", "d.id = ?1 AND d.organization_id = ?2");
+const STORED: &str = select_stored!("d.id = ?1 AND d.organization_id = ?2");
 pub(super) const BY_CODE: &str = select_terms!("d.event_id = ?1 AND d.code_key = ?2 AND +d.organization_id = ?3");
 pub(super) const AUTOMATIC: &str = select_terms!("d.event_id = ?1 AND d.auto_apply = 1 ORDER BY d.id");
 // The unary plus keeps the planner on the index of automatic discounts.
