@@ -29,6 +29,10 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
     Duration::from_secs(2 << doublings).min(Duration::from_hours(1))
 }
 
+/// After how many attempts the gateway is asked no more for the refunds of a payment that has gone back, which takes about a
+/// week, as with a refund.
+pub(crate) const MAX_ATTEMPTS: i64 = 176;
+
 /// The longest time between two attempts, and a minute in which clocks may differ. No checkout is to be closed later: a due
 /// time beyond it comes from a clock that was wrong, and counts as due now.
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(24 * 60 + 1);

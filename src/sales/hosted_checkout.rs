@@ -90,8 +90,8 @@ pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettl
     let state = order_status::load(tx, order.organization, order.id)?;
     let asks_gateway = match status_at_hold(state.status, state.hold_until, tx.now()) {
         OrderStatus::Pending => true,
-        OrderStatus::Expired => state.checkout != Some(CheckoutStatus::Closed),
-        OrderStatus::Completed | OrderStatus::Cancelled => false,
+        OrderStatus::Expired | OrderStatus::Cancelled => state.checkout != Some(CheckoutStatus::Closed),
+        OrderStatus::Completed => false,
     };
     Ok(ToSettle { order, event: state.event, reference, asks_gateway })
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::amount::Amount;
+use crate::model::checkout::GatewayPayment;
 use crate::model::currency::Decimals;
 use crate::model::dispute::DisputeStatus;
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
@@ -160,6 +161,35 @@ pub(crate) fn outside_refund(
         order_lifecycle::end(tx, &state, false)?;
     }
     Ok(true)
+}
+
+/// Records that a whole payment has gone back that completed no order. What no refund accounts for, because a bank has taken it
+/// or the gateway does not list it, is recorded as an outside refund with the id of the payment.
+pub(crate) fn returned_payment(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    payment: &GatewayPayment,
+) -> Result<()> {
+    let state = order_lifecycle::load(tx, organization, order)?;
+    let reference = &payment.payment_reference;
+    let is_recorded = state.checkout_payment.as_ref() == Some(reference);
+    if is_recorded || refunds::by_reference(tx, order, reference)?.is_some() {
+        return Ok(());
+    }
+    let decimals = Decimals::of_currency(&payment.currency);
+    let Some(amount) = decimals.and_then(|decimals| payment.amount.minor_with(decimals.get())) else { return Ok(()) };
+    let rest = amount - refused_refunds::done(tx, order, Some(reference))?;
+    if rest <= 0 {
+        return Ok(());
+    }
+    let new = NewRefund {
+        currency: &payment.currency,
+        payment_reference: Some(reference),
+        ..refund_of(&state, RefundSource::Outside, rest)
+    };
+    refunds::insert_reported(tx, &new, reference, RefundStatus::Done)?;
+    settle_returned(tx, order)
 }
 
 /// Takes back an outside refund that has failed after it was reported. The order stays as it is.

@@ -6,6 +6,7 @@ use super::gateway_groups::Progress;
 use crate::error::{Error, Result};
 use crate::model::checkout::{CheckoutState, CheckoutStatus};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::rules::checkout::MAX_ATTEMPTS;
 use crate::sales::checkout_attempts;
 use crate::store::checkout_attempts::CheckoutAttempt;
 use crate::store::checkouts::CheckoutOrder;
@@ -35,13 +36,18 @@ impl TicketingService {
                 self.settle(order, reference, &CheckoutState::Paid(payment))?;
             }
             Ok(Answer::State { state: CheckoutState::Returned(payment), .. }) => {
-                match self.settle(order, reference, &CheckoutState::Returned(payment)) {
+                match self.settle(order, reference, &CheckoutState::Returned(payment.clone())) {
+                    Err(Error::Unavailable(_)) if attempt.number >= MAX_ATTEMPTS => {
+                        self.record_returned(order, reference, &payment)?;
+                    }
                     Err(Error::Unavailable(problem)) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
                         return Ok(Progress::Unavailable);
                     }
-                    settled => settled?,
-                };
+                    settled => {
+                        settled?;
+                    }
+                }
             }
             Ok(Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close }) => {
                 self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;

@@ -10,7 +10,7 @@ use crate::model::id::OrganizationId;
 use crate::model::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders, PaymentLookUp};
 use crate::sales::hosted_checkout::ToSettle;
-use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle};
+use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle, refund_notices};
 use crate::store::checkouts::{self, CheckoutOrder};
 use crate::store::{organizations, payment_references};
 
@@ -245,25 +245,39 @@ impl TicketingService {
             let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
             self.record_listed_refunds(order, &payment.payment_reference, &listed)?;
         }
+        self.record_returned(order, reference, payment)?;
+        Ok(NoticeOutcome::Processed)
+    }
+
+    /// Records that the whole payment of a checkout has gone back, and closes the checkout.
+    pub(super) fn record_returned(
+        &self,
+        order: CheckoutOrder,
+        reference: Option<&str>,
+        payment: &GatewayPayment,
+    ) -> Result<()> {
         tracing::warn!(
             target: "ticketing::payment",
             order = %order.id,
             payment = payment.payment_reference,
             "a payment has gone back before its order was completed; it completes nothing"
         );
-        let (id, reference) = (order.id, reference.map(str::to_owned));
-        self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id, reference.as_deref()))?;
-        Ok(NoticeOutcome::Processed)
+        let CheckoutOrder { organization, id } = order;
+        let (reference, payment) = (reference.map(str::to_owned), payment.clone());
+        self.store_in_operation().write_for(organization, move |tx| {
+            refund_notices::returned_payment(tx, organization, id, &payment)?;
+            checkout_attempts::closed(tx, id, reference.as_deref())
+        })
     }
 
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
     /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last part
     /// of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
-    /// The gateway is asked only if the order is pending, or expired and its checkout is not closed. It is asked at most
-    /// once in 4 seconds about a checkout, and 80 times about all of them, of which an organization alone gets half, so that a
-    /// page that is loaded again and again keeps nobody from paying. Otherwise the result is what is stored, and the state
-    /// is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
+    /// The gateway is asked only if the order is pending, or expired or cancelled and its checkout is not closed. It is asked
+    /// at most once in 4 seconds about a checkout, and 80 times about all of them, of which an organization alone gets half, so
+    /// that a page that is loaded again and again keeps nobody from paying. Otherwise the result is what is stored, and the
+    /// state is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ticketing::event::EventSummary;
 use ticketing::order::OrderStatus;
-use ticketing::payment::{Refund, RefundSource, RefundStatus};
+use ticketing::payment::{CheckoutStatus, Refund, RefundSource, RefundStatus};
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 
 use crate::common::eur;
@@ -75,6 +75,53 @@ fn a_payment_that_a_bank_has_taken_back_completes_no_order_and_an_open_dispute_c
         let expected = if is_lost { OrderStatus::Expired } else { OrderStatus::Completed };
         assert_eq!(shop.status(&order), expected, "lost: {is_lost}");
     }
+}
+
+#[test]
+fn a_payment_that_a_bank_has_taken_back_completes_no_order_when_its_notice_comes_late() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    let dispute = shop.fake.dispute(&intent);
+    shop.fake.close_dispute(&dispute, false);
+    let late = shop.fake.take_notices();
+    shop.pass_hold();
+    for notice in late.iter().rev() {
+        shop.receive(notice).unwrap();
+    }
+    shop.pass(Duration::from_secs(2));
+    assert_eq!((shop.status(&order), shop.fixture.sold(&shop.ticket_type)), (OrderStatus::Expired, 0));
+    let [outside] = &shop.refunds()[..] else { panic!("{:?}", shop.refunds()) };
+    assert_eq!((outside.source, outside.status), (RefundSource::Outside, RefundStatus::Done));
+    assert_eq!((outside.amount, outside.reference.as_deref()), (eur(2500), Some(intent.as_str())));
+    assert_eq!((shop.fake.requests_to("POST", REFUNDS).len(), shop.owed()), (0, 0));
+}
+
+#[test]
+fn a_payment_that_has_gone_back_is_settled_after_a_week_although_its_refunds_are_not_listed() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.fake.refund_outside(&intent, None);
+    let late = shop.fake.take_notices();
+    shop.fake.fail("GET", REFUNDS, Fault::ServerError, usize::MAX);
+    shop.pass_hold();
+    let listed_in = |hours: usize| {
+        let before = shop.fake.requests_to("GET", REFUNDS).len();
+        for _ in 0..hours {
+            shop.skip(Duration::from_hours(1));
+            shop.maintain();
+        }
+        shop.fake.requests_to("GET", REFUNDS).len() - before
+    };
+    assert!(listed_in(100) > 90);
+    listed_in(100);
+    assert_eq!(listed_in(10), 0);
+    let checkout = shop.service().get_checkout(&shop.fixture.caller, order.id).unwrap();
+    assert_eq!(checkout.status, CheckoutStatus::Closed);
+    let paid = late.iter().find(|notice| notice.kind == "checkout.session.completed").unwrap();
+    shop.receive(paid).unwrap();
+    assert_eq!(shop.status(&order), OrderStatus::Expired);
 }
 
 #[test]
@@ -151,6 +198,25 @@ fn a_late_payment_goes_back_although_the_refund_of_the_organizer_fails_later() {
     shop.deliver_all();
     shop.pass(Duration::from_secs(2));
     assert_eq!((late().status, shop.kept(&intent), shop.owed()), (RefundStatus::Done, 0, 0));
+}
+
+/// The notice of the refund is faster than that of the payment.
+#[test]
+fn a_part_that_was_refunded_before_a_late_payment_is_known_is_part_of_that_payment() {
+    let shop = Shop::open();
+    let (order, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.lose_notices();
+    shop.cancel(&order);
+    shop.fake.refund_outside(&intent, Some(1000));
+    shop.deliver_all();
+    shop.pass(Duration::from_secs(2));
+    let late = &shop.refunds_of(RefundSource::LatePayment)[0];
+    let error = late.last_error.as_deref().unwrap_or_default();
+    assert!(error.ends_with("; 10.00 EUR of the payment has gone back already"), "{late:?}");
+    shop.fake.refund_outside(&intent, None);
+    shop.deliver_all();
+    assert_eq!((shop.owed(), shop.kept(&intent)), (0, 0));
 }
 
 #[test]
