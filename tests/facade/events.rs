@@ -18,6 +18,7 @@ use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
 use ticketing::{Amount, Timestamp};
 
 use crate::common::*;
+use ticketing::ticket_type::UpdateTicketType;
 
 fn read(fixture: &Fixture, event: &Event) -> Event {
     fixture.service.get_event(&fixture.caller, event.id).expect("the event")
@@ -198,6 +199,18 @@ fn an_event_sells_out_with_the_last_seat_of_its_last_ticket_type() {
     let sold_out = read(&fixture, &event);
     assert_eq!(sold_out.revision, event.revision + 1, "a transition raises the revision, a sale does not");
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::EventNotOnSale);
+}
+
+#[test]
+fn a_sold_out_event_stays_so_if_a_ticket_type_gets_another_name() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 1);
+    fixture.order(&ticket_type, 1);
+    assert_eq!(fixture.event_status(event.id), SoldOut);
+    let changes = UpdateTicketType::default().name("Last seat");
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, changes).expect("changed");
+    assert_eq!(fixture.event_status(event.id), SoldOut);
 }
 
 #[test]
