@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -93,8 +94,8 @@ impl<R: GatewayRow> DueRows<R> {
 /// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group. The run
 /// ends if the gateway answers for none of a group.
 ///
-/// A group has half as many rows as calls are free for the background work of an organization, so that two steps that run at the same time leave
-/// some to each other. Returns how often the gateway answered.
+/// A group has half as many rows as calls are free for the background work of an organization, so that two steps that run at
+/// the same time leave some to each other. Returns how often the gateway answered.
 pub(super) fn ask_in_groups<R: GatewayRow>(
     service: &TicketingService,
     run: &mut Run<'_>,
@@ -127,27 +128,31 @@ pub(super) fn ask_in_groups<R: GatewayRow>(
     Ok(answered)
 }
 
-/// Does work for each of these rows, at the same time. A row for which it fails is skipped.
+/// Does work for each of these rows, at the same time: on this thread if it is one row. A row for which it fails is skipped.
 pub(super) fn at_once<R: GatewayRow>(
     service: &TicketingService,
     run: &mut Run<'_>,
     rows: &[R],
     work: impl Fn(&R) -> Result<Progress> + Sync,
 ) -> Result<GroupProgress> {
+    let work = |row: &R| catch_unwind(AssertUnwindSafe(|| work(row)));
     let work = &work;
-    let results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            rows.iter().map(|row| (row, std::thread::Builder::new().spawn_scoped(scope, move || work(row)))).collect();
-        let result = |(row, thread): (_, io::Result<ScopedJoinHandle<'_, _>>)| match thread {
-            Ok(thread) => (row, thread.join()),
-            // No thread could be started.
-            Err(_) => (row, Ok(work(row))),
-        };
-        threads.into_iter().map(result).collect()
-    });
+    let results: Vec<_> = match rows {
+        [row] => vec![(row, Ok(work(row)))],
+        _ => std::thread::scope(|scope| {
+            let spawn = |row| (row, std::thread::Builder::new().spawn_scoped(scope, move || work(row)));
+            let threads: Vec<_> = rows.iter().map(spawn).collect();
+            let result = |(row, thread): (_, io::Result<ScopedJoinHandle<'_, _>>)| match thread {
+                Ok(thread) => (row, thread.join()),
+                // No thread could be started.
+                Err(_) => (row, Ok(work(row))),
+            };
+            threads.into_iter().map(result).collect()
+        }),
+    };
     let mut progress = Vec::with_capacity(results.len());
     for (row, result) in results {
-        let result = result.unwrap_or_else(|_| Err(Error::Internal("an attempt panicked".to_owned())));
+        let result = result.flatten().unwrap_or_else(|_| Err(Error::Internal("an attempt panicked".to_owned())));
         match result {
             Ok(of_row) => progress.push((row.organization(), Some(of_row))),
             Err(error) if error.concerns_all_rows() => return Err(error),
