@@ -27,7 +27,7 @@ pub(super) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
     }
 }
 
-/// When tickets of a type are valid, a line for each condition. Empty if there is none.
+/// Says when tickets of a type are valid, with a line for each condition. A type without conditions has no lines.
 pub(super) fn validity(words: &Words, zone: Zone, ticket_type: &TicketType) -> Vec<String> {
     let mut lines = Vec::new();
     let from = ticket_type.valid_from.map(|from| format!("{} {}", words.from, moment(words, zone, from)));

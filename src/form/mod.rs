@@ -2,9 +2,9 @@
 //! the path of its field, checks the limits of single fields, writes the request, and describes it for the OpenAPI
 //! document.
 //!
-//! All of these, and the setters, come from one list of fields: the macro [`form!`](declare::form) declares the struct of a request together
-//! with its form. [`writable_fields!`](writable_fields::writable_fields) declares the requests that create and
-//! update a resource from one list.
+//! All of these, and the setters, come from one list of fields: the macro [`form!`](declare::form) declares the struct
+//! of a request together with its form. [`writable_fields!`](writable_fields::writable_fields) declares the requests
+//! that create and update a resource from one list.
 //!
 //! # To add a field
 //!

@@ -9,8 +9,8 @@
 //! | `Change<Option<T>>` | `field(value)`, and `clear_field()`, which sets it to `None` |
 //! | `PageRequest<C>` | `page(value)`, `limit(value)` and `after(cursor)` |
 //!
-//! For a `String` or `Scopes` it takes anything that converts into one, and for a `Vec` anything that iterates over the items. Other
-//! types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
+//! For a `String` or `Scopes` it takes anything that converts into one, and for a `Vec` anything that iterates over the
+//! items. Other types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
 
 /// Declares a struct together with setters, for requests that have no form.
 macro_rules! with_setters {

@@ -67,8 +67,9 @@ impl<K: Kind> Id<K> {
     /// The length of the text of an id.
     const TEXT_LENGTH: usize = K::PREFIX.len() + 1 + DIGITS;
 
-    /// The text, of which the first [`TEXT_LENGTH`](Self::TEXT_LENGTH) bytes are used. Responses and notifications contain
-    /// many ids, and the formatting of the standard library would take longer than writing the digits.
+    /// Returns the text of an id: its first [`TEXT_LENGTH`](Self::TEXT_LENGTH) bytes are used. It is written digit by
+    /// digit, which is faster than the formatting of the standard library: responses and notifications contain many
+    /// ids.
     fn text(self) -> [u8; 32] {
         let mut text = [b'_'; 32];
         text[..K::PREFIX.len()].copy_from_slice(K::PREFIX.as_bytes());

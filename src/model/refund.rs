@@ -65,7 +65,8 @@ pub struct Refund {
     /// The state.
     pub status: RefundStatus,
     /// Whether somebody has to give the money back by hand: the refund is REFUSED, and the money has not gone back in
-    /// another way, as far as this service knows. See [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
+    /// another way, as far as this service knows. See
+    /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
     #[serde(default)]
     pub requires_manual_refund: bool,
     /// How many requests were made to the gateway.

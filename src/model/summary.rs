@@ -29,9 +29,9 @@ pub struct EventSummary {
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manual_payment_total: Amount,
-    /// What is still to be returned by hand: what was decided to be refunded of the same orders, and what the gateway does not
-    /// refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It no longer
-    /// counts when the order is marked as refunded.
+    /// What is still to be returned by hand: what was decided to be refunded of the same orders, and what the gateway
+    /// does not refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It no
+    /// longer counts when the order is marked as refunded.
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manual_refund_total: Amount,

@@ -159,9 +159,11 @@ writable_fields! {
     sale_start_date: Timestamp => nullable;
     /// When the sale ends. Must be after its start.
     sale_end_date: Timestamp => nullable;
-    /// The organization's own name for the ticket type: 1 to 255 characters. Lists can be filtered by it. It need not be unique.
+    /// The organization's own name for the ticket type: 1 to 255 characters. Lists can be filtered by it. It need not
+    /// be unique.
     reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
-    /// What the organization attaches to the ticket type: strings by name, at most 16,384 bytes. An update replaces all of it.
+    /// What the organization attaches to the ticket type: strings by name, at most 16,384 bytes. An update replaces all
+    /// of it.
     metadata: Metadata => default(Metadata::new());
 }
 

@@ -1,5 +1,5 @@
-//! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit, of which every
-//! organization leaves some to the others.
+//! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit. Organizations
+//! share the permits, and each leaves some to the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
     limits: CallLimits,
     permits: Arc<FairPermits>,
-    /// Additional permits, one of which a call of background work needs.
+    /// Additional permits for background work: each call needs one of these too.
     in_background: Arc<FairPermits>,
     /// Additional permits for notices.
     for_notices: Arc<FairPermits>,

@@ -119,8 +119,8 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// closed several times.
     ///
     /// # Errors
-    /// After an error the service tries again later. After [`GatewayError::Refused`], for example of a provider that does not
-    /// know the checkout, it first looks the checkout up. A refusal is no proof that nothing can be paid: the
+    /// After an error the service tries again later. After [`GatewayError::Refused`], for example of a provider that
+    /// does not know the checkout, it first looks the checkout up. A refusal is no proof that nothing can be paid: the
     /// service tries again until a day after the checkout has ended by itself.
     fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         let _ = request;
@@ -179,8 +179,8 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
     ///
     /// # Errors
-    /// After an error the service asks again later, about a refund that was accepted every hour until 37 days after that. Only
-    /// a notice is ignored after [`GatewayError::Refused`].
+    /// After an error the service asks again later, about a refund that was accepted every hour until 37 days after
+    /// that. Only a notice is ignored after [`GatewayError::Refused`].
     fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
         let _ = payment;
         Ok(Vec::new())

@@ -115,8 +115,8 @@ with_setters! {
         /// slash.
         pub public_url: String,
         /// The page of the server to which the gateway can send the customer back, whatever became of the payment. The
-        /// page asks the gateway, and then leads to the success, failure or cancel URL of the order. Nobody can guess the URL. `None` if the checkout was
-        /// first asked for by version 0.1.
+        /// page asks the gateway, and then leads to the success, failure or cancel URL of the order. Nobody can guess
+        /// the URL. `None` if the checkout was first asked for by version 0.1.
         pub return_url: Option<String>,
         /// The idempotency key: the same for every attempt to create this checkout. It is `checkout-<order id>` for the
         /// first checkout of an order, and `checkout-<order id>-2`, `-3` and so on for those that replace it.
@@ -207,7 +207,8 @@ with_setters! {
         /// The organization that sold the tickets. If each organization has an account of its own at the provider, this
         /// tells which one to use. `None` if it is not known yet.
         pub organization_id: Option<OrganizationId>,
-        /// The provider's id of the account that has the payment, from the [notice](super::GatewayNotice::account) about it.
+        /// The provider's id of the account that has the payment, from the [notice](super::GatewayNotice::account)
+        /// about it.
         pub account: Option<String>,
     }
 }
@@ -255,11 +256,12 @@ with_setters! {
         /// whether the provider has made this refund already.
         pub attempt: u32,
         /// The gateway's id of the newest checkout of the order, from
-        /// [`Checkout::reference`](super::Checkout::reference). `None` if the gateway returned no checkout, or returned it after the timeout: then find the payment by the order id in
-        /// the idempotency key of the checkout, `checkout-<order id>`.
+        /// [`Checkout::reference`](super::Checkout::reference). `None` if the gateway returned no checkout, or returned
+        /// it after the timeout: then find the payment by the order id in the idempotency key of the checkout,
+        /// `checkout-<order id>`.
         pub reference: Option<String>,
-        /// The gateway's ids of the checkouts that the newest one has replaced, the newest of them first: one of them may be
-        /// the one that was paid. Empty if `payment_reference` is known.
+        /// The gateway's ids of the checkouts that the newest one has replaced, the newest of them first: one of them
+        /// may be the one that was paid. Empty if `payment_reference` is known.
         pub earlier_references: Vec<String>,
         /// The gateway's id of the payment, from [`GatewayPayment::payment_reference`]. `None` if the payment was reported
         /// without it.

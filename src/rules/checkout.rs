@@ -29,8 +29,8 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
     Duration::from_secs(2 << doublings).min(Duration::from_hours(1))
 }
 
-/// After how many attempts the gateway is asked no more for the refunds of a payment that has gone back, which takes about a
-/// week, as with a refund.
+/// After how many attempts the gateway is asked no more for the refunds of a payment that has gone back, which takes
+/// about a week, as with a refund.
 pub(crate) const MAX_ATTEMPTS: i64 = 176;
 
 /// The longest time between two attempts, and a minute in which clocks may differ. No checkout is to be closed later: a due

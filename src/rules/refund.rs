@@ -42,8 +42,8 @@ pub(crate) fn check_again(made_at: Timestamp, now: Timestamp) -> Option<Timestam
 /// After which time the gateway is first asked what became of a refund that it accepted.
 pub(crate) const FIRST_CHECK: Duration = DAY;
 
-/// The delay until the gateway is asked again what became of a refund, after it has answered `answers` times that it has not
-/// failed: it is asked 1, 7 and 30 days after it accepted the refund.
+/// The delay until the gateway is asked again what became of a refund, after it has answered `answers` times that it
+/// has not failed: it is asked 1, 7 and 30 days after it accepted the refund.
 pub(crate) fn next_check(answers: i64) -> Option<Duration> {
     match answers {
         1 => Some(6 * DAY),

@@ -29,8 +29,8 @@ pub(crate) fn claim_all(
     Ok((rows, attempts.into_inner()))
 }
 
-/// Records that nothing can be paid any more under a checkout. `reference` is the gateway's id of it. Without one, it may be
-/// an earlier checkout of the order, so nothing is recorded if there are several.
+/// Records that nothing can be paid any more under a checkout. `reference` is the gateway's id of it. Without one, it
+/// may be an earlier checkout of the order, so nothing is recorded if there are several.
 pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId, reference: Option<&str>) -> Result<()> {
     tx.lock_event(order)?;
     match reference {
@@ -59,9 +59,10 @@ pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, probl
     checkout_attempts::postpone(tx, attempt.order, attempt.status, Some(next), Some(problem))
 }
 
-/// Schedules the next attempt for a checkout that is to be closed, after an answer that is no proof that nothing can be paid:
-/// the gateway does not know the checkout, or refuses to say anything about it. Perhaps it was given the key of another
-/// account, and gets the right one back. When the checkout has ended by itself, it is looked up a few more times.
+/// Schedules the next attempt for a checkout that is to be closed, after an answer that is no proof that nothing can be
+/// paid: the gateway does not know the checkout, or refuses to say anything about it. Perhaps it was given the key of
+/// another account, and gets the right one back. When the checkout has ended by itself, it is looked up a few more
+/// times.
 pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
     let next = if tx.now() < attempt.expires_at {

@@ -180,8 +180,8 @@ pub(crate) fn record(
 }
 
 /// Cancels an order that got no checkout link. Its checkout is to be closed if the gateway may have created one,
-/// `was_created`. Returns a response if the order no longer needs a link: it was completed meanwhile, or another process has
-/// recorded a link.
+/// `was_created`. Returns a response if the order no longer needs a link: it was completed meanwhile, or another
+/// process has recorded a link.
 pub(crate) fn cancel_without_link(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,

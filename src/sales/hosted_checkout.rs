@@ -13,8 +13,8 @@ use crate::rules::order::status_at_hold;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::{Transaction, checkout_parameters, checkouts, events, order_details, order_status, orders, refunds};
 
-/// Returns the order of a checkout page, by the gateway's reference of the checkout. There is no page of a checkout that was
-/// replaced by a new one.
+/// Returns the order of a checkout page, by the gateway's reference of the checkout. There is no page of a checkout
+/// that was replaced by a new one.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
     checkouts::find_current(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))
 }

@@ -27,7 +27,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) currency: String,
     /// The gateway's reference of the checkout of the order, if it returned one.
     pub(crate) reference: Option<String>,
-    /// The references of the earlier checkouts of the order, the newest first, if the gateway's id of the payment is not known.
+    /// The references of the earlier checkouts of the order, the newest first, if the gateway's id of the payment is
+    /// not known.
     pub(crate) earlier_references: Vec<String>,
     /// The gateway's id of the payment, if it was reported.
     pub(crate) payment_reference: Option<String>,

@@ -163,8 +163,8 @@ pub(crate) fn outside_refund(
     Ok(true)
 }
 
-/// Records that a whole payment has gone back that completed no order. What no refund accounts for, because a bank has taken it
-/// or the gateway does not list it, is recorded as an outside refund with the id of the payment.
+/// Records that a whole payment has gone back that completed no order. What no refund accounts for, because a bank has
+/// taken it or the gateway does not list it, is recorded as an outside refund with the id of the payment.
 pub(crate) fn returned_payment(
     tx: &Transaction<'_>,
     organization: OrganizationId,

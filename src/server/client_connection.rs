@@ -41,8 +41,8 @@ enum Phase {
     Idle(Instant),
 }
 
-/// The order in which connections of one client network are closed to make room for new ones. Connections that receive a body come last.
-/// Within each group, the connection that has waited longest for its client comes first.
+/// The order in which connections of one client network are closed to make room for new ones. Connections that receive
+/// a body come last. Within each group, the connection that has waited longest for its client comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionOrder {
     receives_body: bool,

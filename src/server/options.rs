@@ -29,11 +29,11 @@ pub struct ServerOptions {
     /// counts as one address, and so do all clients behind a proxy: a proxy should limit the connections of each client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
-    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use three quarters of them,
-    /// and those of one organization as many as are left of these, which is half of them if it is alone: so one that waits for
-    /// the gateway with all its requests delays no other. Keep the [calls to the gateway](crate::Builder::gateway_calls) (128
-    /// by default) below these three quarters, so that free orders need not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or
-    /// requests wait.
+    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use three quarters of
+    /// them, and those of one organization as many as are left of these, which is half of them if it is alone: so one
+    /// that waits for the gateway with all its requests delays no other. Keep the [calls to the
+    /// gateway](crate::Builder::gateway_calls) (128 by default) below these three quarters, so that free orders need
+    /// not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
     /// starts with the first request. Each process counts for itself. A [caller of the
@@ -41,9 +41,9 @@ pub struct ServerOptions {
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are
     /// refused with 429. Default: 60. Requests with a valid key are not affected, except
-    /// at ten times the limit, and at least 1,000: then only keys that this process has accepted before are looked up. An IPv6 network of 64 bits counts as
-    /// one address. A server other than [`serve`](super::serve) must provide axum's `ConnectInfo<SocketAddr>`;
-    /// otherwise all clients count as one.
+    /// at ten times the limit, and at least 1,000: then only keys that this process has accepted before are looked up.
+    /// An IPv6 network of 64 bits counts as one address. A server other than [`serve`](super::serve) must provide
+    /// axum's `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
     pub failed_authentications: u32,
     /// The number of open connections, for the metrics.
     pub(super) open_connections: Gauge,

@@ -8,8 +8,8 @@ use super::client_connection::Timeouts;
 use super::connections::Connections;
 use super::options::ServerOptions;
 
-/// Serves a router on `listener`, as `axum::serve` does, until `shutdown` completes. Then it accepts no more connections, waits up to
-/// [`ServerOptions::shutdown_timeout`] for requests in progress, and returns.
+/// Serves a router on `listener`, as `axum::serve` does, until `shutdown` completes. Then it accepts no more
+/// connections, waits up to [`ServerOptions::shutdown_timeout`] for requests in progress, and returns.
 ///
 /// The router may be [`router`](super::router), or one of your own in which the [`Routes`](super::Routes) are mounted
 /// among others. All of its routes are protected: connections are limited in number, slow and idle clients are

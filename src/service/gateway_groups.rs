@@ -47,8 +47,9 @@ pub(super) type GroupProgress = Vec<(OrganizationId, Option<Progress>)>;
 pub(super) enum GroupOrder {
     /// The next ones.
     AsTheyCome,
-    /// At first one of each organization, and the others of an organization only after the gateway has answered for it. After
-    /// a failure, they wait for the next run: it will probably fail for them too, and each failure delays the next attempt.
+    /// At first one of each organization, and the others of an organization only after the gateway has answered for it.
+    /// After a failure, they wait for the next run: it will probably fail for them too, and each failure delays the
+    /// next attempt.
     OneOfEachFirst,
 }
 
@@ -91,11 +92,11 @@ impl<R: GatewayRow> DueRows<R> {
     }
 }
 
-/// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group. The run
-/// ends if the gateway answers for none of a group.
+/// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group.
+/// The run ends if the gateway answers for none of a group.
 ///
-/// A group has half as many rows as calls are free for the background work of an organization, so that two steps that run at
-/// the same time leave some to each other. Returns how often the gateway answered.
+/// A group has half as many rows as calls are free for the background work of an organization, so that two steps that
+/// run at the same time leave some to each other. Returns how often the gateway answered.
 pub(super) fn ask_in_groups<R: GatewayRow>(
     service: &TicketingService,
     run: &mut Run<'_>,
@@ -128,7 +129,8 @@ pub(super) fn ask_in_groups<R: GatewayRow>(
     Ok(answered)
 }
 
-/// Does work for each of these rows, at the same time: on this thread if it is one row. A row for which it fails is skipped.
+/// Does work for each of these rows, at the same time: on this thread if it is one row. A row for which it fails is
+/// skipped.
 pub(super) fn at_once<R: GatewayRow>(
     service: &TicketingService,
     run: &mut Run<'_>,

@@ -274,10 +274,10 @@ impl TicketingService {
     /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last part
     /// of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
-    /// The gateway is asked only if the order is pending, or expired or cancelled and its checkout is not closed. It is asked
-    /// at most once in 4 seconds about a checkout, and 80 times about all of them, of which an organization alone gets half, so
-    /// that a page that is loaded again and again keeps nobody from paying. Otherwise the result is what is stored, and the
-    /// state is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
+    /// The gateway is asked only if the order is pending, or expired or cancelled and its checkout is not closed. It is
+    /// asked at most once in 4 seconds about a checkout, and 80 times about all of them. One organization alone gets
+    /// half of that, so a page that is loaded again and again keeps nobody from paying. Otherwise the result is what is
+    /// stored, and the state is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.

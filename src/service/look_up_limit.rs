@@ -12,8 +12,8 @@ use crate::model::timestamp::Timestamp;
 /// How long a checkout is not looked up again.
 pub(super) const PAUSE: Duration = Duration::from_secs(4);
 
-/// How many checkouts are looked up for pages in the time of a [pause](PAUSE): twenty in a second, of which an organization
-/// alone gets half. Stripe, for example, answers 25 requests of a kind in a second.
+/// How many checkouts are looked up for pages in the time of a [pause](PAUSE): twenty in a second. One organization
+/// alone gets half of them. Stripe, for example, answers 25 requests of a kind in a second.
 const FOR_PAGES: usize = 80;
 
 /// How many checkouts are looked up in the time of a [pause](PAUSE) in order to renew them. An organization alone gets twenty

@@ -19,11 +19,11 @@ use crate::store::orders;
 impl TicketingService {
     /// Records that a payment through the gateway was completed. The order is completed, and its tickets are issued.
     ///
-    /// Reporting the same payment again changes nothing. This report has no id of the payment: the first payment of the same
-    /// amount that the gateway reports with its id is taken for the same one, and every further one is refunded. For money that
-    /// was not paid through the gateway, use [`mark_order_paid`](Self::mark_order_paid). A payment that comes too late for its order is recorded and
-    /// refunded through the gateway: the order was cancelled, was paid in another way, or has expired and its seats or
-    /// its discount use are no longer available.
+    /// Reporting the same payment again changes nothing. This report has no id of the payment: the first payment of the
+    /// same amount that the gateway reports with its id is taken for the same one, and every further one is refunded.
+    /// For money that was not paid through the gateway, use [`mark_order_paid`](Self::mark_order_paid). A payment that
+    /// comes too late for its order is recorded and refunded through the gateway: the order was cancelled, was paid in
+    /// another way, or has expired and its seats or its discount use are no longer available.
     ///
     /// Requires the scope `payments:write`.
     ///
@@ -45,8 +45,8 @@ impl TicketingService {
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Records a completed payment. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None` if the
-    /// program reports it and has compared the amount: then a refund that is due is attempted at once.
+    /// Records a completed payment. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None`
+    /// if the program reports it and has compared the amount: then a refund that is due is attempted at once.
     pub(super) fn complete_payment(
         &self,
         organization: OrganizationId,

@@ -148,8 +148,8 @@ impl Client {
         })
     }
 
-    /// Sends a request when the rate limit allows it. It is sent again if Stripe asks for that, or has turned it away because
-    /// there were too many.
+    /// Sends a request when the rate limit allows it. It is sent again if Stripe asks for that, or has turned it away
+    /// because there were too many.
     fn send(&self, operation: &str, send: impl Fn(Duration) -> Result<Reply, Failure>) -> Result<Reply, Failure> {
         let started = SystemClock.monotonic();
         let time_left = || TIMEOUT.saturating_sub(SystemClock.monotonic().saturating_sub(started));

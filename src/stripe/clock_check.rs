@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::model::timestamp::Timestamp;
 
-/// How far the clocks may be apart. Stripe requires that a session ends at least 30 minutes after its own time, and sessions
-/// end 31 minutes after the time of this machine.
+/// How far the clocks may be apart. Stripe requires that a session ends at least 30 minutes after its own time, and
+/// sessions end 31 minutes after the time of this machine.
 const TOLERANCE: Duration = Duration::from_secs(30);
 
 /// How long no further warning is logged.

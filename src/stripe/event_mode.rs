@@ -17,8 +17,8 @@ impl EventMode {
         Self { livemode, has_warned: AtomicBool::new(false) }
     }
 
-    /// Whether an event with this `livemode` is read. Endpoints for connected accounts receive the events of both modes. The
-    /// first one of the other mode is logged.
+    /// Whether an event with this `livemode` is read. Endpoints for connected accounts receive the events of both
+    /// modes. The first one of the other mode is logged.
     pub(super) fn accepts(&self, of_event: Option<bool>) -> bool {
         let (Some(of_key), Some(of_event)) = (self.livemode, of_event) else { return true };
         if of_key == of_event {

@@ -222,9 +222,9 @@ mod tests {
         assert!(matches!(error, GatewayError::Unavailable(_)));
     }
 
-    /// Stripe's page "Advanced error handling": "a request that's rate limited with a 429 can produce a different result with
-    /// the same idempotency key because rate limiters run before the API's idempotency layer. The same goes for a 401 that
-    /// omitted an API key".
+    /// Stripe's page "Advanced error handling": "a request that's rate limited with a 429 can produce a different
+    /// result with the same idempotency key because rate limiters run before the API's idempotency layer. The same goes
+    /// for a 401 that omitted an API key".
     #[test]
     fn a_request_that_stripe_did_not_let_in_was_not_executed() {
         for (status, code) in [(401, ""), (403, ""), (429, "rate_limit"), (429, "lock_timeout"), (429, "")] {

@@ -9,7 +9,8 @@ use super::form::Form;
 use super::session;
 use crate::payment::CheckoutRequest;
 
-/// How many sessions are listed at once, and how many times at most: for more there is no time before the timeout of the call.
+/// How many sessions are listed at once, and how many times at most: for more there is no time before the timeout of
+/// the call.
 const PAGE: usize = 100;
 const MAX_PAGES: usize = 30;
 
@@ -20,8 +21,8 @@ const CLOCK_DIFFERENCE: i64 = 60;
 /// likely one. In a rush, each minute has a thousand sessions.
 const FIRST_WINDOWS: [(i64, i64); 2] = [(-CLOCK_DIFFERENCE, 60), (61, 15 * 60)];
 
-/// The times within which the session of a request may have been created, in Unix seconds, one after the other. The last one
-/// ends when Stripe could not create it any more.
+/// The times within which the session of a request may have been created, in Unix seconds, one after the other. The
+/// last one ends when Stripe could not create it any more.
 fn windows(request: &CheckoutRequest) -> Vec<(i64, i64)> {
     let started_at = session::started_at(request).millis().div_euclid(1000);
     let latest = session::latest_creation(request).saturating_add(CLOCK_DIFFERENCE);
@@ -30,12 +31,12 @@ fn windows(request: &CheckoutRequest) -> Vec<(i64, i64)> {
     first.into_iter().chain([last]).map(|(from, to)| (from, to.min(latest))).filter(|(from, to)| from <= to).collect()
 }
 
-/// Returns the session of an order, as Stripe lists it. If there are several, one that can be paid comes first, and then the
-/// newest.
+/// Returns the session of an order, as Stripe lists it. If there are several, one that can be paid comes first, and
+/// then the newest.
 ///
 /// # Errors
-/// [`Failure::Unexpected`] if Stripe has more sessions than can be read. Then the session stays as it is until it expires. If it
-/// is paid, its notice names the order.
+/// [`Failure::Unexpected`] if Stripe has more sessions than can be read. Then the session stays as it is until it
+/// expires. If it is paid, its notice names the order.
 pub(super) fn find(
     client: &Client,
     account: Option<&str>,

@@ -34,9 +34,9 @@
 //!   the refund already. Only refusals about the payment or the amount are final: others may be about the key, and the
 //!   refund stays due, for 7 days. Money that was refunded in the Dashboard, or that a bank has taken, is not owed again.
 //!   A refund may fail days later, also after it has succeeded: Stripe is asked about each one after 1, 7 and 30 days.
-//! - **Disputes.** Inquiries count as disputes. One with the status `prevented` is decided before the bank has opened it: if
-//!   Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which refunds
-//!   the payment, it is [lost](crate::payment::DisputeStatus::Lost).
+//! - **Disputes.** Inquiries count as disputes. One with the status `prevented` is decided before the bank has opened
+//!   it: if Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which
+//!   refunds the payment, it is [lost](crate::payment::DisputeStatus::Lost).
 //! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment, and
 //!   organizations take turns: [`StripeGatewayBuilder::requests_per_second`].
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the

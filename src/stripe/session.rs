@@ -27,8 +27,8 @@ pub(super) const ORGANIZATION: &str = "organization";
 /// The name of the metadata that tells the sessions of an order apart. The first one does not have it.
 const CHECKOUT: &str = "checkout";
 
-/// The payment methods whose outcome Stripe tells after the customer has left its page: in a minute, hours or days. Seats are
-/// reserved for minutes.
+/// The payment methods whose outcome Stripe tells after the customer has left its page: in a minute, hours or days.
+/// Seats are reserved for minutes.
 const DELAYED_METHODS: [&str; 14] = [
     "acss_debit",
     "au_becs_debit",
@@ -64,8 +64,8 @@ pub(super) fn check(terms: &CheckoutTerms) -> Result<(), String> {
     Ok(())
 }
 
-/// The latest time at which Stripe can create the session of a request, in Unix seconds: afterwards, the session would be open
-/// for less than Stripe's minimum.
+/// The latest time at which Stripe can create the session of a request, in Unix seconds: afterwards, the session would
+/// be open for less than Stripe's minimum.
 pub(super) fn latest_creation(request: &CheckoutRequest) -> i64 {
     let expires_at = expires_at(started_at(request), request.hold_until).unwrap_or_default();
     expires_at - STRIPE_MINIMUM
