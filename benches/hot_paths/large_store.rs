@@ -1,5 +1,6 @@
 //! Databases of a million tickets, or of another number, created once and kept under `target/`.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
@@ -44,7 +45,7 @@ impl LargeStore {
     pub fn of(tickets: u64) -> Self {
         let template = template(i64::try_from(tickets / 2).expect("a number of orders"));
         let folder = tempfile::tempdir_in(template.parent().expect("a folder")).expect("a folder for the copy");
-        std::fs::copy(&template, folder.path().join(database::FILE)).expect("room for a copy");
+        copy(&template, &folder.path().join(database::FILE)).expect("room for a copy");
         let fixture =
             Fixture::in_folder(folder, |builder| builder.clock(SystemClock).entropy(SystemEntropy).write_quota(None));
         // The check of a million tickets would take longer than the benchmark.
@@ -83,6 +84,15 @@ pub fn scatter(number: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
+}
+
+/// Copies a file, and waits until the copy is on the disk and in memory: otherwise the first syncs and reads would wait for
+/// the rest of it, and the longer, the larger it is.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::copy(from, to)?;
+    let mut copy = File::open(to)?;
+    copy.sync_all()?;
+    std::io::copy(&mut copy, &mut std::io::sink()).map(drop)
 }
 
 fn template(orders: i64) -> PathBuf {
