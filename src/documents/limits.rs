@@ -17,6 +17,8 @@ const MAX_RENDERING: usize = 2;
 const PATIENCE: Duration = Duration::from_millis(250);
 /// The documents that are kept.
 const MAX_KEPT: usize = 256;
+/// The documents with missing characters that are remembered, so that each is reported once.
+const MAX_REPORTED: usize = 4096;
 
 /// Counts the documents that are being rendered.
 #[derive(Debug, Default)]
@@ -86,6 +88,22 @@ impl Kept {
     }
 }
 
+/// The documents with characters that no font has, by what they say.
+pub(super) struct Reported(Mutex<LruCache<Key, ()>>);
+
+impl Default for Reported {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MAX_REPORTED)))
+    }
+}
+
+impl Reported {
+    /// Remembers a document. Returns whether it is new.
+    pub(super) fn is_new(&self, key: Key) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ()).is_none()
+    }
+}
+
 /// Digests what is hashed. Lengths are hashed too, so that parts cannot be mistaken for each other.
 struct DigestOf(Sha256);
 
@@ -130,5 +148,14 @@ mod tests {
         }
         assert_eq!(kept.get(&key("used")), Some(document("used")));
         assert_eq!(kept.get(&key("unused")), None);
+    }
+
+    #[test]
+    fn a_document_is_reported_once_while_it_is_remembered() {
+        let reported = Reported::default();
+        let key = |number: usize| Kept::key(&number.to_string(), &[]);
+        assert_eq!([0, 0].map(|number| reported.is_new(key(number))), [true, false]);
+        assert!((1..=MAX_REPORTED).all(|number| reported.is_new(key(number))));
+        assert!(reported.is_new(key(0)));
     }
 }

@@ -15,7 +15,8 @@
 //!
 //! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in other
 //! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. What no font has is
-//! drawn as a replacement character (�), and listed in [`TicketDocument::missing_glyphs`].
+//! drawn as a replacement character (�), and listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
+//! [counted](crate::monitoring::DocumentStatistics) once until something that it says is changed.
 //!
 //! # Logos
 //!
@@ -40,7 +41,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use content::TicketToPrint;
-pub(crate) use renderer::Renderer;
+pub(crate) use renderer::{Rendered, Renderer};
 
 /// The size of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

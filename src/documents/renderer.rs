@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::content::{Content, TicketToPrint};
 use super::drawing::{self, Failure};
 use super::fonts::Fonts;
-use super::limits::{Kept, Turns};
+use super::limits::{Kept, Reported, Turns};
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design};
 use crate::error::{Error, Result};
@@ -20,6 +20,14 @@ pub(crate) struct Renderer {
     idle: Mutex<Vec<Typesetter>>,
     turns: Turns,
     kept: Kept,
+    reported: Reported,
+}
+
+/// A document that was rendered or kept.
+pub(crate) struct Rendered {
+    pub(crate) document: TicketDocument,
+    /// Whether it has characters that no font has, and was not rendered like this before.
+    pub(crate) has_new_gaps: bool,
 }
 
 impl fmt::Debug for Renderer {
@@ -44,6 +52,7 @@ impl Renderer {
             idle: Mutex::default(),
             turns: Turns::default(),
             kept: Kept::default(),
+            reported: Reported::default(),
         })
     }
 
@@ -52,21 +61,22 @@ impl Renderer {
     ///
     /// # Errors
     /// - [`Error::Unavailable`] if other threads render, and none ends in time.
-    pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<TicketDocument> {
+    pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<Rendered> {
         let contents = tickets.iter().map(|ticket| Content::of(*ticket)).collect::<Result<Vec<_>>>()?;
         let key = Kept::key(&file_name, &contents);
-        if let Some(kept) = self.kept.get(&key) {
-            return Ok(kept);
+        if let Some(document) = self.kept.get(&key) {
+            return Ok(Rendered { document, has_new_gaps: false });
         }
         let _turn = self.turns.wait()?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
         let bytes = render_with(&mut typesetter, &contents, self.paper)?;
-        let missing_glyphs = std::mem::take(&mut typesetter.missing).into_iter().collect();
+        let missing_glyphs: Vec<char> = std::mem::take(&mut typesetter.missing).into_iter().collect();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
         let document = TicketDocument { file_name, bytes, missing_glyphs };
         self.kept.put(key, document.clone());
-        Ok(document)
+        let has_new_gaps = !document.missing_glyphs.is_empty() && self.reported.is_new(key);
+        Ok(Rendered { document, has_new_gaps })
     }
 }
 

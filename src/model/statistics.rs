@@ -48,6 +48,8 @@ pub struct Statistics {
     pub payments: PaymentStatistics,
     /// Background work.
     pub maintenance: MaintenanceStatistics,
+    /// Ticket documents. All are 0 without the feature `documents`.
+    pub documents: DocumentStatistics,
 }
 
 /// Counters of notices of the payment gateway.
@@ -145,6 +147,16 @@ pub struct MaintenanceStatistics {
     /// Maintenance runs that expired and deleted nothing because the clock
     /// [jumped ahead](crate::TicketingService::run_maintenance).
     pub held_back: u64,
+}
+
+/// Counters of ticket documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DocumentStatistics {
+    /// Documents with characters that no font has, so that readers see a replacement character instead. A document is
+    /// counted once until something on it changes.
+    pub with_missing_glyphs: u64,
 }
 
 /// A distribution of values: a histogram.

@@ -155,7 +155,7 @@ struct ServiceMetrics {
 impl Collector for ServiceMetrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metrics = Encoder(encoder);
-        let Statistics { commits, orders, scans, webhooks, payments, maintenance, .. } = &self.statistics;
+        let Statistics { commits, orders, scans, webhooks, payments, maintenance, documents, .. } = &self.statistics;
         metrics.counter("commits", "Successful commits", commits.done)?;
         metrics.counter("commits_failed", "Commits that failed; all their jobs were rolled back", commits.failed)?;
         metrics.histogram("commit_jobs", "Jobs per commit", None, &commits.jobs)?;
@@ -192,6 +192,9 @@ impl Collector for ServiceMetrics {
         metrics.counter("webhooks_dead", "Notifications that were given up after the last attempt", webhooks.dead)?;
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
         metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.throttled)?;
+
+        let help = "Ticket documents with characters that no font has, each counted once until it changes";
+        metrics.counter("documents_with_missing_glyphs", help, documents.with_missing_glyphs)?;
 
         let up = u64::from(self.backlog.is_some() && self.writable);
         let help = "Whether the store could be read and the last write did not fail (1) or not (0)";

@@ -2,7 +2,7 @@
 
 use super::TicketingService;
 use super::builder::Builder;
-use crate::documents::{Renderer, TicketDocument, TicketDocuments, TicketToPrint};
+use crate::documents::{Rendered, Renderer, TicketDocument, TicketDocuments, TicketToPrint};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, TicketId};
@@ -99,10 +99,11 @@ impl TicketingService {
     fn document(&self, file_name: String, tickets: &[PrintedTicket]) -> Result<TicketDocument> {
         let renderer: &Renderer = self.inner.documents.as_ref().ok_or(Error::NotFound(ResourceKind::TicketDocument))?;
         let tickets: Vec<_> = tickets.iter().map(to_print).collect();
-        let document = renderer.render(file_name, &tickets)?;
-        if !document.missing_glyphs.is_empty() {
+        let Rendered { document, has_new_gaps } = renderer.render(file_name, &tickets)?;
+        if has_new_gaps {
+            self.store_in_operation().counters().document_has_missing_glyphs();
             let (file, characters) = (&document.file_name, document.missing_glyphs.len());
-            tracing::warn!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
+            tracing::info!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
         }
         Ok(document)
     }

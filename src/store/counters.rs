@@ -7,8 +7,8 @@ use crate::error::{Error, Reason};
 use crate::model::id::WebhookId;
 use crate::model::notice::NoticeOutcome;
 use crate::model::statistics::{
-    CommitStatistics, Distribution, MaintenanceStatistics, OrderStatistics, PaymentStatistics, ScanStatistics,
-    Statistics, WebhookOutcome, WebhookStatistics,
+    CommitStatistics, Distribution, DocumentStatistics, MaintenanceStatistics, OrderStatistics, PaymentStatistics,
+    ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::text_enum::TextEnum;
 
@@ -181,6 +181,7 @@ pub(crate) struct Counters {
     amounts_mismatched: Counter,
     rows_skipped: Counter,
     maintenance_held_back: Counter,
+    documents_with_missing_glyphs: Counter,
 }
 
 impl Default for Counters {
@@ -216,6 +217,7 @@ impl Default for Counters {
             amounts_mismatched: Counter::default(),
             rows_skipped: Counter::default(),
             maintenance_held_back: Counter::default(),
+            documents_with_missing_glyphs: Counter::default(),
         }
     }
 }
@@ -294,6 +296,12 @@ impl Counters {
         self.maintenance_held_back.add(1);
     }
 
+    /// Counts a ticket document with characters that no font has.
+    #[cfg(feature = "documents")]
+    pub(crate) fn document_has_missing_glyphs(&self) {
+        self.documents_with_missing_glyphs.add(1);
+    }
+
     /// Returns all counts. `jobs_waiting` is the number of jobs that wait for the writer now.
     pub(super) fn get(&self, jobs_waiting: usize) -> Statistics {
         let jobs = self.jobs_per_commit.get();
@@ -338,6 +346,7 @@ impl Counters {
                 skipped_rows: self.rows_skipped.get(),
                 held_back: self.maintenance_held_back.get(),
             },
+            documents: DocumentStatistics { with_missing_glyphs: self.documents_with_missing_glyphs.get() },
         }
     }
 }

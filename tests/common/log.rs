@@ -63,6 +63,13 @@ impl CapturedLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, text)| text.clone()).collect()
     }
 
+    /// The levels of the lines of a target.
+    pub fn levels_of(&self, target: &str) -> Vec<Level> {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_target = lines.iter().filter(|(_, text)| text.starts_with(&format!("{target} ")));
+        of_target.map(|(level, _)| *level).collect()
+    }
+
     /// Asserts that the log is not empty, and that no line is an error, mentions a panic, or contains a secret.
     pub fn assert_clean(&self, secrets: &[&str]) {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod missing_glyphs;
 mod operations;
 mod readable;
 mod scripts;
