@@ -3,11 +3,15 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "documents")]
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+#[cfg(feature = "documents")]
+use crate::model::document_link::DocumentLinks;
 use crate::model::timestamp::Timestamp;
 
 /// A source of the current time.
@@ -186,9 +190,27 @@ impl fmt::Debug for SeededEntropy {
 pub(crate) struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    /// The links of tickets and orders. Set once the store is open, if documents are switched on.
+    #[cfg(feature = "documents")]
+    pub(crate) links: Arc<OnceLock<DocumentLinks>>,
 }
 
 impl Environment {
+    pub(crate) fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self {
+            clock,
+            entropy,
+            #[cfg(feature = "documents")]
+            links: Arc::default(),
+        }
+    }
+
+    /// The links of tickets and orders, if documents are switched on.
+    #[cfg(feature = "documents")]
+    pub(crate) fn links(&self) -> Option<&DocumentLinks> {
+        self.links.get()
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }

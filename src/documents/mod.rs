@@ -40,6 +40,7 @@ mod words;
 use std::fmt;
 use std::sync::Arc;
 
+pub use crate::model::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
 pub(crate) use renderer::{Rendered, Renderer};
 

@@ -15,6 +15,10 @@ pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod discount_value;
 pub(crate) mod dispute;
+#[cfg(feature = "documents")]
+pub(crate) mod document_link;
+#[cfg(feature = "documents")]
+pub(crate) mod linked;
 pub(crate) mod event;
 pub(crate) mod gateway_report;
 pub(crate) mod handler_notification;

@@ -39,7 +39,8 @@ with_shared_fields! {
         customer_id: Option<CustomerId>,
         /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
         code: String,
-        /// Never set: tickets are not available as PDF.
+        /// The link of the ticket as PDF, for its holder: whoever has it sees the ticket. Not set if ticket documents are not
+        /// switched on.
         download_ticket_url: Option<String>,
         /// The state.
         status: TicketStatus,

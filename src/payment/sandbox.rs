@@ -68,7 +68,7 @@ impl SandboxGateway {
     #[must_use]
     pub fn new(entropy: Arc<dyn Entropy>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self { environment: Environment { clock, entropy }, secret: OnceLock::new() }
+        Self { environment: Environment::new(clock, entropy), secret: OnceLock::new() }
     }
 
     /// Signs a notice.

@@ -35,6 +35,8 @@ pub(crate) mod hold_releases;
 pub(crate) mod holds;
 pub(crate) mod hosted_checkout;
 pub(crate) mod idempotent_operation;
+#[cfg(feature = "documents")]
+pub(crate) mod linked_documents;
 mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;

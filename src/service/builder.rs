@@ -156,12 +156,17 @@ impl Builder {
         self.check()?;
         #[cfg(feature = "documents")]
         let documents = self.documents.as_ref().map(crate::documents::Renderer::new).transpose()?;
-        let environment = Environment { clock: self.clock, entropy: Arc::clone(&self.entropy) };
+        let environment = Environment::new(self.clock, Arc::clone(&self.entropy));
         let location = match self.path {
             Some(path) => Location::new(path, self.vfs),
             None => Location::temporary(self.vfs)?,
         };
         let store = Arc::new(Store::open(&location, self.readers, self.migration, environment.clone())?);
+        #[cfg(feature = "documents")]
+        if documents.is_some() {
+            let links = super::document_links::open(&store, self.public_url.as_deref())?;
+            environment.links.get_or_init(|| links);
+        }
         let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
         let background = Background::default();
         if let Some(options) = self.webhook_sender {

@@ -140,5 +140,5 @@ fn location(path: &Path) -> Location {
 }
 
 fn environment() -> Environment {
-    Environment { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy) }
+    Environment::new(Arc::new(SystemClock), Arc::new(SystemEntropy))
 }

@@ -56,6 +56,8 @@ mod hosted_checkout;
 mod tickets;
 
 #[cfg(feature = "documents")]
+mod document_links;
+#[cfg(feature = "documents")]
 mod documents;
 
 mod summary;

@@ -194,7 +194,7 @@ mod tests {
 
     fn open(folder: &tempfile::TempDir, seed: u64) -> Store {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(seed)) };
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap()
     }

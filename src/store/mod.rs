@@ -35,6 +35,8 @@ pub(crate) mod deliveries;
 pub(crate) mod discount_uses;
 pub(crate) mod discounts;
 pub(crate) mod disputes;
+#[cfg(feature = "documents")]
+pub(crate) mod document_links;
 mod engine;
 pub(crate) mod event_cancellations;
 pub(crate) mod event_lists;
@@ -42,6 +44,7 @@ pub(crate) mod events;
 pub(crate) mod fan_outs;
 pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;
+mod link_urls;
 mod lists;
 mod lists_of_orders;
 pub(crate) mod maintenance_clock;

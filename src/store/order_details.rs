@@ -3,7 +3,7 @@
 
 use super::columns::json;
 use super::currency::read_currency;
-use super::{Row, Transaction};
+use super::{Row, Transaction, link_urls};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId};
@@ -50,19 +50,20 @@ pub(super) fn is_readable(row: &Row<'_>, column: &'static str) -> Result<bool> {
 
 /// Returns the details of an order that the order itself does not contain.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
-    let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], decode)?;
+    let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| decode(tx, row))?;
     found.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
-fn decode(row: &Row<'_>) -> Result<OrderDetails> {
+fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<OrderDetails> {
     let stored = if row.is_null("details")? { None } else { Some(row.json::<StoredDetails>("details")?) };
     let stored = stored.unwrap_or_default();
     let decimals = read_currency(row)?.decimals;
     let completed_at: Option<Timestamp> = row.get("completed_at")?;
     let total: i64 = row.get("total")?;
     let by_gateway: bool = row.get("paid_by_gateway")?;
+    let order_id = row.get("id")?;
     Ok(OrderDetails {
-        order_id: row.get("id")?,
+        order_id,
         company_name: stored.company_name,
         locale: stored.locale,
         language: stored.language,
@@ -78,5 +79,6 @@ fn decode(row: &Row<'_>) -> Result<OrderDetails> {
         }),
         refunded: Amount::in_currency(row.get("refunded")?, decimals),
         manual_refund_due: Amount::in_currency(row.get("manual_refund_due")?, decimals),
+        documents_url: link_urls::of_order(tx, order_id, completed_at),
     })
 }

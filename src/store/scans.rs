@@ -45,8 +45,8 @@ pub(crate) struct AcceptedScan {
     pub(crate) previous_check_in: Option<Timestamp>,
 }
 
-fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
-    let ticket = decode(row)?;
+fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> {
+    let ticket = decode(tx, row)?;
     let zone = Zone::stored(&row.get::<String>("timezone")?)
         .map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
     let state = Scanned {
@@ -68,7 +68,7 @@ fn decode_scanned(row: &Row<'_>) -> Result<ScannedTicket> {
 
 /// Loads the ticket with the scanned code.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<ScannedTicket> {
-    let found = tx.query_opt(BY_CODE, &[(&scan.code).into(), organization.into()], decode_scanned)?;
+    let found = tx.query_opt(BY_CODE, &[(&scan.code).into(), organization.into()], |row| decode_scanned(tx, row))?;
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 

@@ -132,7 +132,7 @@ mod tests {
     fn a_transaction_reads_the_endpoints_once_and_again_after_it_changed_or_undid_something() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
         let work = |tx: &Transaction<'_>| {

@@ -58,7 +58,7 @@ pub(crate) fn list(
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     if **request == (ListTickets { page: request.page.clone(), ..ListTickets::default() }) {
         let binds = [organization.into(), cursor, limit_plus_one(&request.page)];
-        return read_page(tx, ALL, &binds, &request.page, decode, |ticket| ticket.id);
+        return read_page(tx, ALL, &binds, &request.page, |row| decode(tx, row), |ticket| ticket.id);
     }
     let customer = match &request.customer_email {
         None => None,
@@ -79,7 +79,7 @@ pub(crate) fn list(
     ];
     let mut ids = PageIds::new(&request.page, filters);
     add_ranges(tx, &mut ids, organization, request, customer)?;
-    read_page_of(tx, &PAGE, &[], ids, decode, |ticket| ticket.id)
+    read_page_of(tx, &PAGE, &[], ids, |row| decode(tx, row), |ticket| ticket.id)
 }
 
 /// Looks for the tickets in the ranges of the filter that finds the fewest as a rule.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::lists::ListQuery;
 use super::order_items::StoredItem;
-use super::{Row, Transaction, columns};
+use super::{Row, Transaction, columns, link_urls};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
@@ -19,7 +19,7 @@ macro_rules! ticket_columns {
     () => {
         "t.order_item_id, t.ticket_type_id, t.customer_id, t.id, t.code, t.status, t.check_in_at, t.check_out_at,
         t.checked_in_by, t.first_scan_at, t.expires_at, t.last_scan_at, t.scan_count, t.created_at, t.updated_at,
-        tt.name AS ticket_type_name, t.event_id, t.customer_name, c.email, c.metadata AS customer_metadata"
+        tt.name AS ticket_type_name, t.event_id, t.customer_name, c.email, c.metadata AS customer_metadata, t.link_version"
     };
 }
 pub(super) use ticket_columns;
@@ -44,6 +44,8 @@ pub(super) const ALL: &str = select!("t.organization_id = ?1 AND t.id < ?2 ORDER
 /// The tickets of a page.
 pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(select!("t.id"), "ORDER BY t.id DESC"));
 const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
+#[cfg(feature = "documents")]
+pub(super) const WHOLE_OF_ORDER: &str = select!("t.order_id = ?1 AND t.organization_id = ?2 ORDER BY t.id");
 pub(super) const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
 pub(super) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
@@ -56,17 +58,17 @@ pub(super) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED
         was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
     WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id, was_checked_in";
 
-pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
+pub(super) fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<IssuedTicket> {
     let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
     let ticket_type_id = row.get("ticket_type_id")?;
     let customer_id = row.get("customer_id")?;
+    let id = row.get("id")?;
     Ok(IssuedTicket {
-        id: row.get("id")?,
+        id,
         ticket_type_id,
         order_item_id,
         customer_id: Some(customer_id),
         code: row.get("code")?,
-        download_ticket_url: None,
         status: row.text_enum("status")?,
         check_in_date: row.get("check_in_at")?,
         check_out_date: row.get("check_out_at")?,
@@ -91,6 +93,7 @@ pub(super) fn decode(row: &Row<'_>) -> Result<IssuedTicket> {
             email: row.get("email")?,
             metadata: columns::read(row, "customer_metadata")?,
         }),
+        download_ticket_url: link_urls::of_ticket(tx, row, id)?,
     })
 }
 
@@ -159,11 +162,21 @@ pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: O
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Ticket))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(tx, row))?.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
 pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, code: &str) -> Result<IssuedTicket> {
-    tx.query_opt(BY_CODE, &[code.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Ticket))
+    tx.query_opt(BY_CODE, &[code.into(), organization.into()], |row| decode(tx, row))?.ok_or(Error::NotFound(ResourceKind::Ticket))
+}
+
+/// Returns all tickets of an order with their holders, in the order in which they were issued.
+#[cfg(feature = "documents")]
+pub(crate) fn of_order_with_holders(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+) -> Result<Vec<IssuedTicket>> {
+    tx.query_all(WHOLE_OF_ORDER, &[order.into(), organization.into()], |row| decode(tx, row))
 }
 
 /// Returns the tickets of an order, each with the id of its item, in the order in which they were issued.

@@ -92,7 +92,7 @@ mod tests {
     fn every_query_returns_the_key_as_id() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let store = Store::open(
             &Location::new(folder.path().join("ticketing.db"), None),
             ReaderOptions::default(),

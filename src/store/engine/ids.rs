@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn ids_rise_within_a_millisecond_and_while_the_clock_is_set_back() {
         let clock = ManualClock::new(millis(1_000_000));
-        let environment = Environment { clock: Arc::new(clock), entropy: Arc::new(SeededEntropy::new(1)) };
+        let environment = Environment::new(Arc::new(clock), Arc::new(SeededEntropy::new(1)));
         let ids = IdSource::default();
         let mut last = 0;
         for step in 0..5000_i64 {

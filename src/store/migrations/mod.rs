@@ -41,4 +41,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0027_settled_refunds.sql"),
     include_str!("sqlite/0028_renewed_checkouts.sql"),
     include_str!("sqlite/0029_payment_references.sql"),
+    include_str!("sqlite/0030_document_links.sql"),
 ];

@@ -247,7 +247,7 @@ mod tests {
     fn every_index_of_the_schema_is_supported() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         let options = (ReaderOptions::default(), MigrationOptions::default());
         let store = Store::open(&location, options.0, options.1, environment).unwrap();

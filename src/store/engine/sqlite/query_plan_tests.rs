@@ -223,7 +223,7 @@ const ROWS: &[&str] = &[
 
 fn open(folder: &tempfile::TempDir) -> Store {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-    let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+    let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
     Store::open(
         &Location::new(folder.path().join("ticketing.db"), None),
         ReaderOptions::default(),

@@ -231,7 +231,7 @@ mod tests {
             let location = Location::new(folder.path().join("ticketing.db"), None);
             drop(location.open().unwrap());
             let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
-            let environment = Environment { clock: Arc::new(clock.clone()), entropy: Arc::new(SystemEntropy) };
+            let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemEntropy));
             let readers = location.readers(2, Duration::from_secs(2), environment).unwrap();
             Self { readers, ids: IdSource::default(), clock, _folder: folder }
         }

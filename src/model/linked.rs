@@ -1,0 +1,67 @@
+//! What a link leads to: a ticket, or an order with its tickets.
+
+use super::event::{Event, EventStatus};
+use super::id::OrderId;
+use super::order::Order;
+use super::ticket::{IssuedTicket, TicketStatus};
+use super::ticket_type::TicketType;
+
+/// A ticket with what its page and its document say.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LinkedTicket {
+    /// The ticket.
+    pub ticket: IssuedTicket,
+    /// Its type.
+    pub ticket_type: TicketType,
+    /// The event that it is for.
+    pub event: Event,
+    /// The order that it was bought with. Not set if the organizer issued it without an order.
+    pub order_id: Option<OrderId>,
+    /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    pub language: Option<String>,
+}
+
+impl LinkedTicket {
+    /// Whether the ticket, or its event, is cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        is_cancelled(&self.ticket, &self.event)
+    }
+}
+
+/// An order with what its page and its document say.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LinkedOrder {
+    /// The order. It was completed, and may have been cancelled since then.
+    pub order: Order,
+    /// The event.
+    pub event: Event,
+    /// The types of the tickets.
+    pub ticket_types: Vec<TicketType>,
+    /// All tickets of the order, also cancelled ones, in the order in which they were issued.
+    pub tickets: Vec<IssuedTicket>,
+    /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    pub language: Option<String>,
+}
+
+impl LinkedOrder {
+    /// Each ticket with its type.
+    pub fn tickets_with_types(&self) -> impl Iterator<Item = (&IssuedTicket, &TicketType)> {
+        self.tickets.iter().filter_map(|ticket| {
+            let of_ticket = self.ticket_types.iter().find(|ticket_type| ticket_type.id == ticket.ticket_type_id);
+            of_ticket.map(|ticket_type| (ticket, ticket_type))
+        })
+    }
+
+    /// Whether this ticket of the order, or the event, is cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self, ticket: &IssuedTicket) -> bool {
+        is_cancelled(ticket, &self.event)
+    }
+}
+
+fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
+    ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
+}

@@ -1,0 +1,130 @@
+//! The links of tickets and orders: whoever has one needs no API key.
+
+use super::TicketingService;
+use crate::error::{Error, Result};
+use crate::form::request::Nothing;
+use crate::model::caller::IdempotentCall;
+use crate::model::document_link::DocumentLinks;
+use crate::model::id::TicketId;
+use crate::model::linked::{LinkedOrder, LinkedTicket};
+use crate::model::ticket::IssuedTicket;
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::linked_documents;
+use crate::scope::Scope;
+use crate::store::{Store, document_links};
+
+/// Where the pages are, if no public URL is set.
+const LOCAL_URL: &str = "http://127.0.0.1:8080";
+
+/// Makes the links of a store, and the secret that they need if it has none. Links of pages start with the public URL.
+pub(super) fn open(store: &Store, public_url: Option<&str>) -> Result<DocumentLinks> {
+    let stored = store.read_one(document_links::secret)?;
+    let secret = match stored {
+        Some(secret) => secret,
+        None => {
+            store.write(document_links::make_secret)?;
+            // Another process may have been first.
+            let made = store.read_one(document_links::secret)?;
+            made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
+        }
+    };
+    Ok(DocumentLinks::new(secret, public_url.unwrap_or(LOCAL_URL)))
+}
+
+/// # Links of tickets and orders
+///
+/// With [ticket documents](crate::Builder::ticket_documents), a ticket has the link of its document in
+/// `download_ticket_url`, and an order the link of the buyer's page in the `documents_url` of its
+/// [details](Self::get_order_details). A link is the [public URL](crate::Builder::public_url), the kind of the resource and
+/// a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes whoever has it to see
+/// this one ticket or order, so these methods take no [`Caller`](crate::Caller).
+impl TicketingService {
+    /// Returns the ticket of a link, with its type and its event. The token is the part of the link after `tickets/`.
+    ///
+    /// The ticket may have any status: see [`LinkedTicket::is_cancelled`]. It belongs to any organization, also to one that
+    /// is suspended.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the token is not that of a ticket, if the link was [renewed](Self::renew_ticket_link)
+    ///   since, or if documents are not switched on.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    ///
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
+    /// let token = link.split('/').nth_back(1).expect("the link ends with the token and ticket.pdf");
+    /// assert_eq!(service.ticket_by_link(token)?.event.title, "Summer Night");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
+        self.store().read(|tx| linked_documents::ticket(tx, token))
+    }
+
+    /// Returns the order of a link, with all its tickets, their types and the event. The token is the last part of the
+    /// order's `documents_url`.
+    ///
+    /// It belongs to any organization, also to one that is suspended.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the token is not that of an order, or if documents are not switched on.
+    /// - [`Error::Conflict`] with the reason `order-not-completed` if the order was never completed.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.mark_order_paid(&caller, created.order.id)?;
+    ///
+    /// let details = service.get_order_details(&caller, created.order.id)?;
+    /// let link = details.documents_url.as_deref().expect("the order is completed");
+    /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
+    /// assert_eq!(service.order_by_link(token)?.tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn order_by_link(&self, token: &str) -> Result<LinkedOrder> {
+        self.store().read(|tx| linked_documents::order(tx, token))
+    }
+
+    /// Gives a ticket a new link, and returns the ticket with it. The one before is dead: for a link that somebody else
+    /// got to know. The code of the ticket stays the same, and so does the link of its order.
+    ///
+    /// Requires the scope `tickets:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the ticket does not exist.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    ///
+    /// let renewed = service.renew_ticket_link(&caller, issued.id)?;
+    /// assert_ne!(renewed.download_ticket_url, ticket.download_ticket_url);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn renew_ticket_link<C: IdempotentCall>(&self, caller: &C, id: TicketId) -> Result<C::Output<IssuedTicket>> {
+        let call = caller.keyed();
+        self.require_to_write(&call.caller, Scope::TicketsWrite)?;
+        let organization = call.caller.organization;
+        let target = OperationTarget::on("renew_ticket_link", id);
+        let result =
+            self.write_idempotent(&call, target, Nothing, move |tx, _| linked_documents::renew(tx, organization, id))?;
+        Ok(C::output(result))
+    }
+}
