@@ -2,9 +2,9 @@
 //! Nothing else in the crate reads the system time or draws random bytes.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "documents")]
 use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rand::rngs::StdRng;

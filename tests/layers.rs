@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "service",
             "payment",
+            "documents",
             "webhook",
             "rules",
             "model",

@@ -51,7 +51,8 @@ fn days(words: &Words, zone: Zone, dates: &[Timestamp]) -> String {
     dates.into_iter().map(day).collect::<Vec<_>>().join(", ")
 }
 
-fn moment(words: &Words, zone: Zone, at: Timestamp) -> String {
+/// A date and time: `Saturday, 12 June 2027, 19:30`.
+pub(super) fn moment(words: &Words, zone: Zone, at: Timestamp) -> String {
     format!("{}, {}{}", full_date(words, zone, at), zone.wall_clock(at), words.after_time)
 }
 

@@ -31,6 +31,8 @@ mod drawing;
 mod fonts;
 mod limits;
 mod logo;
+#[cfg(feature = "http")]
+pub(crate) mod pages;
 mod qr;
 mod renderer;
 mod sheets;

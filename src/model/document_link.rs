@@ -204,7 +204,9 @@ mod tests {
     fn a_token_has_one_spelling() {
         let text = TICKETS[0].2;
         let (start, last) = text.split_at(DIGITS - 1);
-        let odd = char::from(crockford::ALPHABET[crockford::ALPHABET.iter().position(|c| last.as_bytes()[0] == *c).unwrap() + 1]);
+        let odd = char::from(
+            crockford::ALPHABET[crockford::ALPHABET.iter().position(|c| last.as_bytes()[0] == *c).unwrap() + 1],
+        );
         let others = [
             text.to_lowercase(),
             format!("{text}0"),
@@ -237,7 +239,9 @@ mod tests {
                 1 => (0..random.random_range(2..10)).for_each(|_| {
                     mutated[random.random_range(0..DIGITS)] = crockford::ALPHABET[random.random_range(0..32)];
                 }),
-                _ => mutated[13..].iter_mut().for_each(|digit| *digit = crockford::ALPHABET[(random.next_u32() & 31) as usize]),
+                _ => mutated[13..]
+                    .iter_mut()
+                    .for_each(|digit| *digit = crockford::ALPHABET[(random.next_u32() & 31) as usize]),
             }
             let mutated = String::from_utf8(mutated).unwrap();
             if mutated == text {

@@ -17,13 +17,13 @@ pub(crate) mod discount_value;
 pub(crate) mod dispute;
 #[cfg(feature = "documents")]
 pub(crate) mod document_link;
-#[cfg(feature = "documents")]
-pub(crate) mod linked;
 pub(crate) mod event;
 pub(crate) mod gateway_report;
 pub(crate) mod handler_notification;
 pub(crate) mod id;
 pub(crate) mod idempotency;
+#[cfg(feature = "documents")]
+pub(crate) mod linked;
 pub(crate) mod maintenance;
 pub(crate) mod metadata;
 pub(crate) mod new_order;

@@ -88,7 +88,18 @@ impl Zone {
     }
 
     fn local_seconds(self, unix: i64) -> i64 {
-        unix + self.0.find_local_time_type(unix).map_or(0, |local| i64::from(local.ut_offset()))
+        unix + self.offset(unix)
+    }
+
+    /// By how many seconds the local time is ahead of UTC, at an instant in seconds since 1970.
+    pub(crate) fn offset(self, unix: i64) -> i64 {
+        self.0.find_local_time_type(unix).map_or(0, |local| i64::from(local.ut_offset()))
+    }
+
+    /// Whether it is summer time, at an instant in seconds since 1970.
+    #[cfg(all(feature = "documents", feature = "http"))]
+    pub(crate) fn is_summer_time(self, unix: i64) -> bool {
+        self.0.find_local_time_type(unix).is_ok_and(tz::LocalTimeType::is_dst)
     }
 }
 

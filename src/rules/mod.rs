@@ -9,6 +9,8 @@ pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod event;
+#[cfg(feature = "http")]
+pub(crate) mod html;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;

@@ -35,9 +35,9 @@ pub(crate) mod hold_releases;
 pub(crate) mod holds;
 pub(crate) mod hosted_checkout;
 pub(crate) mod idempotent_operation;
+mod inventory;
 #[cfg(feature = "documents")]
 pub(crate) mod linked_documents;
-mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 mod order_refunds;

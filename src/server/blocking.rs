@@ -24,7 +24,14 @@ pub(super) struct BlockingService {
     /// Additional permits for the pages to which customers come back. They are an eighth of all, and none of those for
     /// orders: anybody who has such a page can load it again and again.
     pub(super) pages: FairQueue,
+    /// Additional permits for documents, each of which takes a processor for many milliseconds.
+    #[cfg(feature = "documents")]
+    pub(super) documents: FairQueue,
 }
+
+/// How many documents are rendered at the same time.
+#[cfg(feature = "documents")]
+const MAX_DOCUMENTS: usize = 2;
 
 /// What a call may have to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +40,9 @@ pub(super) enum WaitsFor {
     Store,
     /// The store and the payment gateway, which may take many seconds.
     Gateway,
+    /// The store and a document.
+    #[cfg(feature = "documents")]
+    Document,
 }
 
 impl BlockingService {
@@ -41,7 +51,24 @@ impl BlockingService {
         let permits = Arc::new(Semaphore::new(max_calls));
         let gateway = FairQueue::new(max_calls - max_calls.div_ceil(4));
         let pages = FairQueue::new((max_calls / 8).max(1));
-        Self { service, permits, gateway, pages }
+        Self {
+            service,
+            permits,
+            gateway,
+            pages,
+            #[cfg(feature = "documents")]
+            documents: FairQueue::new(MAX_DOCUMENTS),
+        }
+    }
+
+    /// The permits that a call needs in addition.
+    pub(super) const fn additional_permits(&self, waits_for: WaitsFor) -> Option<&FairQueue> {
+        match waits_for {
+            WaitsFor::Store => None,
+            WaitsFor::Gateway => Some(&self.gateway),
+            #[cfg(feature = "documents")]
+            WaitsFor::Document => Some(&self.documents),
+        }
     }
 
     /// Runs `work` on a blocking thread. Once started, it runs to its end even if the client has gone away. Only reads

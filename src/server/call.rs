@@ -4,11 +4,15 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::http::HeaderValue;
+#[cfg(feature = "documents")]
+use axum::http::header::CONTENT_DISPOSITION;
 use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::response::Response;
 use serde::Serialize;
 
 use super::problem::Problem;
+#[cfg(feature = "documents")]
+use crate::documents::TicketDocument;
 use crate::form::object::Form;
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, KeyedCaller};
@@ -93,6 +97,18 @@ pub(super) fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<
         response.headers_mut().insert(ETAG, etag);
     }
     Ok(response)
+}
+
+/// A response with a document, and the name of its file.
+#[cfg(feature = "documents")]
+pub(super) fn pdf(document: TicketDocument) -> Response {
+    let disposition = format!("inline; filename=\"{}\"", document.file_name);
+    let mut response = Response::new(Body::from(document.bytes));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
+    if let Ok(disposition) = HeaderValue::try_from(disposition) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, disposition);
+    }
+    response
 }
 
 /// A response without a body.

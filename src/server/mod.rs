@@ -187,9 +187,15 @@ mod conditions;
 mod connections;
 #[cfg(feature = "docs-page")]
 mod docs;
+#[cfg(feature = "documents")]
+mod document_routes;
+#[cfg(any(feature = "docs-page", feature = "documents"))]
+mod entity_tag;
 mod fair_queue;
 mod framing;
 mod invalid_http;
+#[cfg(feature = "documents")]
+mod link_turns;
 mod metrics;
 mod middleware;
 mod monitoring;

@@ -12,8 +12,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::blocking::WaitsFor;
+#[cfg(feature = "documents")]
+use super::call::pdf;
 use super::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 use super::problem::Problem;
+#[cfg(feature = "documents")]
+use crate::documents::TicketDocument;
 use crate::error::{Reason, Result};
 use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
@@ -77,10 +81,13 @@ pub(super) struct Success {
     pub(super) has_location: bool,
     /// Whether it has an `ETag` header.
     pub(super) has_etag: bool,
+    /// Whether the body is a PDF file.
+    pub(super) is_document: bool,
 }
 
 impl Success {
-    const NO_CONTENT: Self = Self { status: StatusCode::NO_CONTENT, body: None, has_location: false, has_etag: false };
+    const NO_CONTENT: Self =
+        Self { status: StatusCode::NO_CONTENT, body: None, has_location: false, has_etag: false, is_document: false };
 
     /// 200 with a `T` as its body.
     fn ok<T: JsonSchema>() -> Self {
@@ -164,6 +171,20 @@ impl Operation {
         Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
             json_with_etag(&run(call)?)
         })
+    }
+
+    /// `GET` of a document.
+    #[cfg(feature = "documents")]
+    pub(super) fn document(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<TicketDocument>,
+    ) -> Self {
+        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT };
+        let operation =
+            Self::new(name, path, scope, Method::GET, Input::None, success, move |call| Ok(pdf(run(call)?)));
+        Self { waits_for: WaitsFor::Document, ..operation }
     }
 
     /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].
@@ -290,9 +311,9 @@ impl Operation {
         matches!(self.input, Input::Body(_) | Input::OptionalBody(_))
     }
 
-    /// Whether the operation looks up one resource and changes nothing.
+    /// Whether the operation only looks up one resource.
     pub(super) fn is_look_up(&self) -> bool {
-        self.method == Method::GET && matches!(self.input, Input::None)
+        self.method == Method::GET && matches!(self.input, Input::None) && !self.success.is_document
     }
 
     /// Checks that the body is JSON, if the operation reads one.

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
 use super::base_path::base_path;
-use super::blocking::{BlockingService, WaitsFor};
+use super::blocking::BlockingService;
 use super::body::{self, RequestBody};
 use super::call::Call;
 use super::caller::api_key;
@@ -61,7 +61,7 @@ struct Target {
 
 /// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived
 /// yet, the request is authorized first in a separate call, so that the server never waits for a client that it is going to
-/// refuse. If the organization has so many requests for the payment gateway in progress that this one has to wait, it waits
+/// refuse. If the organization has so many requests for the payment gateway or for documents in progress that this one has to wait, it waits
 /// on no thread, and the operation is executed in a second call.
 async fn authorize_and_execute(
     service: &BlockingService,
@@ -84,13 +84,14 @@ async fn authorize_and_execute(
         body::check_length(headers).map(|()| Vec::new())
     };
     let execution = Execution { request: Arc::clone(request), target, body };
-    let needs_permit = (waits_for == WaitsFor::Gateway).then(|| service.gateway.clone());
+    let needs_permit = service.additional_permits(waits_for).cloned();
     let first = move |service: &TicketingService| execution.authorize_and_run(service, caller, needs_permit.as_ref());
     match service.call(first).await? {
         Progress::Finished(response) => Ok(response),
         Progress::NeedsPermit(caller, execution) => {
             let holder = Some(caller.organization);
-            service.call_with(&service.gateway, holder, move |service| execution.run(service, &caller)).await
+            let permits = service.additional_permits(waits_for).unwrap_or(&service.gateway);
+            service.call_with(permits, holder, move |service| execution.run(service, &caller)).await
         }
     }
 }

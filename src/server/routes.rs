@@ -74,6 +74,7 @@ impl Routes {
             .merge(checkout_return::routes())
             .merge(notice_routes::routes())
             .merge(monitoring::health())
+            .merge(documents())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
         let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
@@ -90,6 +91,14 @@ impl Routes {
     /// [public URL](crate::Builder::public_url) of the service must be where this is mounted.
     pub fn checkout<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(checkout_routes::routes().merge(checkout_return::routes()))
+    }
+
+    /// `/tickets/{token}` and `/orders/{token}`: the pages and documents of [`documents`](crate::documents), for those who
+    /// have a link. They need no API key. The [public URL](crate::Builder::public_url) of the service must be where this is
+    /// mounted. Until documents are [switched on](crate::Builder::ticket_documents), there is nothing.
+    #[cfg(feature = "documents")]
+    pub fn documents<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(documents())
     }
 
     /// `/gateway/notices`: where a payment gateway sends its notices. They need no API key, because they are signed. Tell
@@ -136,6 +145,16 @@ fn docs() -> Router<AppState> {
 #[cfg(not(feature = "docs-page"))]
 fn docs() -> Router<AppState> {
     openapi::routes()
+}
+
+#[cfg(feature = "documents")]
+fn documents() -> Router<AppState> {
+    super::document_routes::routes()
+}
+
+#[cfg(not(feature = "documents"))]
+fn documents() -> Router<AppState> {
+    Router::new()
 }
 
 fn with_problems(routes: Router<AppState>) -> Router<AppState> {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::base_path::path_of_url;
 use super::blocking::BlockingService;
+#[cfg(feature = "documents")]
+use super::link_turns::LinkTurns;
 use super::metrics::Metrics;
 use super::options::ServerOptions;
 use super::rate_limit::RateLimits;
@@ -16,6 +18,9 @@ pub(super) struct ServerState {
     pub(super) service: BlockingService,
     pub(super) limits: RateLimits,
     pub(super) metrics: Metrics,
+    /// The links of tickets and orders that are being read.
+    #[cfg(feature = "documents")]
+    pub(super) link_turns: LinkTurns,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
     /// The path of the public URL.
@@ -25,6 +30,8 @@ pub(super) struct ServerState {
 impl ServerState {
     pub(super) fn new(service: TicketingService, options: &ServerOptions) -> Self {
         Self {
+            #[cfg(feature = "documents")]
+            link_turns: LinkTurns::default(),
             limits: RateLimits::new(options.rate_limit, options.failed_authentications),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),

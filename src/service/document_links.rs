@@ -1,17 +1,20 @@
 //! The links of tickets and orders: whoever has one needs no API key.
 
 use super::TicketingService;
+use crate::documents::TicketDocument;
 use crate::error::{Error, Result};
 use crate::form::request::Nothing;
 use crate::model::caller::IdempotentCall;
 use crate::model::document_link::DocumentLinks;
+#[cfg(feature = "http")]
+use crate::model::id::OrganizationId;
 use crate::model::id::TicketId;
 use crate::model::linked::{LinkedOrder, LinkedTicket};
 use crate::model::ticket::IssuedTicket;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::linked_documents;
 use crate::scope::Scope;
-use crate::store::{Store, document_links};
+use crate::store::{Store, document_links, printed_tickets};
 
 /// Where the pages are, if no public URL is set.
 const LOCAL_URL: &str = "http://127.0.0.1:8080";
@@ -65,6 +68,18 @@ impl TicketingService {
     /// ```
     pub fn ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
         self.store().read(|tx| linked_documents::ticket(tx, token))
+    }
+
+    /// The organization of the ticket of a link.
+    #[cfg(feature = "http")]
+    pub(crate) fn organization_of_ticket_link(&self, token: &str) -> Result<OrganizationId> {
+        self.store().read_one(|tx| linked_documents::find_ticket(tx, token)).map(|(organization, _)| organization)
+    }
+
+    /// The organization of the order of a link.
+    #[cfg(feature = "http")]
+    pub(crate) fn organization_of_order_link(&self, token: &str) -> Result<OrganizationId> {
+        self.store().read_one(|tx| linked_documents::find_order(tx, token)).map(|(organization, _)| organization)
     }
 
     /// Returns the order of a link, with all its tickets, their types and the event. The token is the last part of the
@@ -126,5 +141,62 @@ impl TicketingService {
         let result =
             self.write_idempotent(&call, target, Nothing, move |tx, _| linked_documents::renew(tx, organization, id))?;
         Ok(C::output(result))
+    }
+
+    /// Returns the document of the ticket of a link, as [`ticket_document`](Self::ticket_document) does.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] as for [`ticket_by_link`](Self::ticket_by_link).
+    /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(organization.id)?;
+    /// # let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
+    /// let token = link.split('/').nth_back(1).expect("the link ends with the token and ticket.pdf");
+    /// assert_eq!(service.ticket_document_by_link(token)?, service.ticket_document(&caller, ticket.id)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
+        let (id, ticket) = self.store().read(|tx| {
+            let (organization, id) = linked_documents::find_ticket(tx, token)?;
+            Ok((id, printed_tickets::of_ticket(tx, organization, id)?))
+        })?;
+        self.document(format!("{id}.pdf"), &[ticket])
+    }
+
+    /// Returns one document with all valid tickets of the order of a link, as [`order_document`](Self::order_document) does.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] and [`Error::Conflict`] as for [`order_by_link`](Self::order_by_link).
+    /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(organization.id)?;
+    /// # let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// # service.mark_order_paid(&caller, created.order.id)?;
+    /// let details = service.get_order_details(&caller, created.order.id)?;
+    /// let link = details.documents_url.as_deref().expect("the order is completed");
+    /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
+    /// assert!(service.order_document_by_link(token)?.bytes.starts_with(b"%PDF-"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
+        let (id, tickets) = self.store().read(|tx| {
+            let (organization, id) = linked_documents::find_order(tx, token)?;
+            Ok((id, printed_tickets::of_order(tx, organization, id)?))
+        })?;
+        self.document(format!("{id}.pdf"), &tickets)
     }
 }

@@ -96,7 +96,7 @@ impl TicketingService {
         self.document(format!("{id}.pdf"), &tickets)
     }
 
-    fn document(&self, file_name: String, tickets: &[PrintedTicket]) -> Result<TicketDocument> {
+    pub(super) fn document(&self, file_name: String, tickets: &[PrintedTicket]) -> Result<TicketDocument> {
         let renderer: &Renderer = self.inner.documents.as_ref().ok_or(Error::NotFound(ResourceKind::TicketDocument))?;
         let tickets: Vec<_> = tickets.iter().map(to_print).collect();
         let Rendered { document, has_new_gaps } = renderer.render(file_name, &tickets)?;

@@ -162,11 +162,13 @@ pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: O
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(tx, row))?.ok_or(Error::NotFound(ResourceKind::Ticket))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(tx, row))?
+        .ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
 pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, code: &str) -> Result<IssuedTicket> {
-    tx.query_opt(BY_CODE, &[code.into(), organization.into()], |row| decode(tx, row))?.ok_or(Error::NotFound(ResourceKind::Ticket))
+    tx.query_opt(BY_CODE, &[code.into(), organization.into()], |row| decode(tx, row))?
+        .ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
 /// Returns all tickets of an order with their holders, in the order in which they were issued.

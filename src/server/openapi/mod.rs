@@ -3,6 +3,8 @@
 
 mod examples;
 mod headers;
+#[cfg(feature = "documents")]
+mod link_routes;
 mod links;
 mod notifications;
 mod other_routes;
@@ -224,7 +226,7 @@ const fn tag(scope: Scope) -> &'static str {
 }
 
 fn tags() -> Value {
-    json!([
+    let mut tags = json!([
         {"name": "Events", "description": "Events that tickets are sold for."},
         {"name": "Ticket Types", "description": "The kinds of tickets that are sold for an event."},
         {"name": "Orders", "description": "Orders of tickets for an event, and their payment."},
@@ -234,7 +236,15 @@ fn tags() -> Value {
         {"name": notifications::TAG, "description": "The requests that webhook endpoints receive."},
         {"name": "Checkout", "description": "The page on which a customer pays. It needs no API key."},
         {"name": "Server", "description": "Health, metrics and documentation. These routes need no API key."},
-    ])
+    ]);
+    if cfg!(feature = "documents") {
+        let description =
+            "The pages and documents for those who have the link of a ticket or an order, without an API key.";
+        tags.as_array_mut()
+            .into_iter()
+            .for_each(|tags| tags.push(json!({"name": "Documents", "description": description})));
+    }
+    tags
 }
 
 #[cfg(test)]

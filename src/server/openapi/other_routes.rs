@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::headers;
+#[cfg(feature = "documents")]
+use super::link_routes;
 
 /// The path items of these routes.
 pub(super) fn paths() -> Value {
@@ -64,6 +66,10 @@ pub(super) fn paths() -> Value {
             "description": "Loaded by the page at `/docs`.",
             "responses": {"200": script, "304": not_modified},
         });
+    }
+    #[cfg(feature = "documents")]
+    if let (Some(paths), Some(links)) = (paths.as_object_mut(), link_routes::paths().as_object_mut()) {
+        paths.append(links);
     }
     for path in paths.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
         for method in ["get", "post"] {

@@ -50,6 +50,9 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         }
         response["content"] = json!({"application/json": content});
     }
+    if success.is_document {
+        response["content"] = json!({"application/pdf": {"schema": {"type": "string", "format": "binary"}}});
+    }
     if let Some(links) = links::of(operation) {
         response["links"] = links;
     }
@@ -68,6 +71,7 @@ fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
         (true, StatusCode::FORBIDDEN),
         (names_a_resource, StatusCode::NOT_FOUND),
         (can_conflict, StatusCode::CONFLICT),
+        (operation.success.is_document, StatusCode::GONE),
         (matches!(operation.method, Method::PATCH | Method::DELETE), StatusCode::PRECONDITION_FAILED),
         (true, StatusCode::PAYLOAD_TOO_LARGE),
         (operation.reads_body(), StatusCode::UNSUPPORTED_MEDIA_TYPE),

@@ -5,6 +5,8 @@
 
 mod discounts;
 mod disputes;
+#[cfg(feature = "documents")]
+mod documents;
 mod events;
 mod orders;
 mod refunds;
@@ -22,6 +24,8 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(refunds::operations());
     operations.extend(disputes::operations());
     operations.extend(tickets::operations());
+    #[cfg(feature = "documents")]
+    operations.extend(documents::operations());
     operations.extend(discounts::operations());
     operations.extend(webhooks::operations());
     operations

@@ -118,8 +118,7 @@ mod tests {
 
     /// A store with fan-outs, given as pairs of ids and organizations.
     fn store(folder: &tempfile::TempDir, fan_outs: &[(i64, i64)]) -> Store {
-        let environment =
-            Environment::new(Arc::new(ManualClock::new(NOW)), Arc::new(SeededEntropy::new(1)));
+        let environment = Environment::new(Arc::new(ManualClock::new(NOW)), Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
         let fan_outs = fan_outs.to_vec();
