@@ -25,4 +25,6 @@ mod problems;
 mod response_headers;
 mod slow_searches;
 mod spans;
+#[cfg(feature = "documents")]
+mod ticket_pages;
 mod walkthrough;

@@ -33,19 +33,19 @@ pub(super) fn component(zone: Zone, name: &str, from: i64, until: i64) -> Vec<St
     let current = changes.iter().rposition(|change| *change <= from);
     if current.is_none() {
         let offset = zone.offset(from - LOOK_BACK);
-        lines.extend(observance("STANDARD", "19700101T000000".to_owned(), offset, offset));
+        lines.extend(observance("STANDARD", "19700101T000000", offset, offset));
     }
     for change in &changes[current.unwrap_or(0)..] {
         let (before, after) = (zone.offset(change - 1), zone.offset(*change));
         let kind = if zone.is_summer_time(*change) { "DAYLIGHT" } else { "STANDARD" };
-        lines.extend(observance(kind, date_time(*change, before), before, after));
+        lines.extend(observance(kind, &date_time(*change, before), before, after));
     }
     lines.push("END:VTIMEZONE".to_owned());
     lines
 }
 
 /// The lines of a part of the year that begins at a local time.
-fn observance(kind: &str, start: String, before: i64, after: i64) -> [String; 5] {
+fn observance(kind: &str, start: &str, before: i64, after: i64) -> [String; 5] {
     [
         format!("BEGIN:{kind}"),
         format!("DTSTART:{start}"),

@@ -1,0 +1,378 @@
+//! The pages and documents for those who have the link of a ticket or of an order.
+
+use serde_json::{Value, json};
+use ticketing::Builder;
+use ticketing::documents::TicketDocuments;
+
+use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
+use crate::walkthrough::Document;
+
+/// The headers of every response, as far as they are always the same.
+const HEADERS: [(&str, &str); 4] = [
+    ("cache-control", "no-store"),
+    ("referrer-policy", "no-referrer"),
+    ("x-robots-tag", "noindex"),
+    ("x-content-type-options", "nosniff"),
+];
+
+fn start() -> Server {
+    start_with(|builder| builder)
+}
+
+fn start_with(configure: impl FnOnce(Builder) -> Builder) -> Server {
+    let documents =
+        |builder: Builder| configure(builder.sandbox_gateway().ticket_documents(TicketDocuments::default()));
+    Server::with(documents, |_| {})
+}
+
+fn path_of(url: &Value) -> String {
+    format!("/{}", url.as_str().unwrap().splitn(4, '/').nth(3).unwrap())
+}
+
+/// A paid order of two tickets.
+struct Paid {
+    order: String,
+    /// The path of the order's page.
+    page: String,
+    tickets: Vec<Value>,
+}
+
+impl Paid {
+    fn new(client: &mut Client, body: &Value) -> Self {
+        let order = client.post("/v1/orders", body).expect(201).json()["order"]["id"].as_str().unwrap().to_owned();
+        client.post_empty(&format!("/v1/orders/{order}/mark-paid")).expect(200);
+        let details = client.get(&format!("/v1/orders/{order}/details")).expect(200).json();
+        let tickets = client.get(&format!("/v1/tickets?orderId={order}")).expect(200).json();
+        let mut tickets = tickets["data"].as_array().unwrap().clone();
+        tickets.reverse();
+        Self { order, page: path_of(&details["documentsUrl"]), tickets }
+    }
+
+    fn code(&self, index: usize) -> &str {
+        self.tickets[index]["code"].as_str().unwrap()
+    }
+
+    fn id(&self, index: usize) -> &str {
+        self.tickets[index]["id"].as_str().unwrap()
+    }
+
+    /// The path of a ticket's document.
+    fn document(&self, index: usize) -> String {
+        path_of(&self.tickets[index]["downloadTicketUrl"])
+    }
+
+    /// The path of a ticket's page.
+    fn ticket(&self, index: usize) -> String {
+        self.document(index).strip_suffix("/ticket.pdf").unwrap().to_owned()
+    }
+}
+
+fn paid(client: &mut Client) -> (EventOnSale, Paid) {
+    let on_sale = event_on_sale(client, "summer-night");
+    let paid = Paid::new(client, &order_of(&on_sale.event, &on_sale.ticket_type, 2));
+    (on_sale, paid)
+}
+
+/// What the QR codes of a page say.
+fn qr_codes(page: &str) -> Vec<String> {
+    page.split("<svg ").skip(1).map(|svg| qr_code(svg.split("</svg>").next().unwrap())).collect()
+}
+
+/// Draws the dark runs of a QR code, and reads it.
+fn qr_code(svg: &str) -> String {
+    assert!(svg.contains(r##"viewBox="0 0 33 33""##) && svg.contains(r##"fill="#fff""##), "{svg}");
+    let dark = svg.split(r##"fill="#000" d=""##).nth(1).unwrap().split('"').next().unwrap();
+    const PIXELS: usize = 4;
+    let mut picture = vec![255_u8; (33 * PIXELS) * (33 * PIXELS)];
+    for run in dark.split_terminator('z') {
+        let (at, rest) = run.strip_prefix('M').unwrap().split_once('h').unwrap();
+        let (column, row) = at.split_once(' ').unwrap();
+        let length: usize = rest.split('v').next().unwrap().parse().unwrap();
+        let (column, row): (usize, usize) = (column.parse().unwrap(), row.parse().unwrap());
+        for y in row * PIXELS..(row + 1) * PIXELS {
+            let start = y * 33 * PIXELS + column * PIXELS;
+            picture[start..start + length * PIXELS].fill(0);
+        }
+    }
+    let mut image =
+        rqrr::PreparedImage::prepare_from_greyscale(33 * PIXELS, 33 * PIXELS, |x, y| picture[y * 33 * PIXELS + x]);
+    let grids = image.detect_grids();
+    assert_eq!(grids.len(), 1);
+    grids[0].decode().unwrap().1
+}
+
+#[track_caller]
+fn check_headers(response: &Response) {
+    for (name, value) in HEADERS {
+        assert_eq!(response.header(name), Some(value), "{name}");
+    }
+    let policy = response.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    for part in ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("script") && !policy.contains("unsafe"), "{policy}");
+}
+
+#[test]
+fn the_page_of_a_ticket_has_its_code_and_nothing_of_the_other_tickets() {
+    let server = start();
+    let (_, order) = paid(&mut server.client());
+    let mut holder = server.client_with("");
+    for (index, other) in [(0, 1), (1, 0)] {
+        let page = holder.get(&order.ticket(index)).expect(200);
+        check_headers(&page);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(qr_codes(page.text()), [order.code(index)]);
+        for text in ["Summer Night", "1 June 9000, 18:00", "Seat", "Ada", "Download as PDF", "Add to calendar"] {
+            assert!(page.text().contains(text), "{text}: {}", page.text());
+        }
+        assert!(!page.text().contains(order.code(other)) && !page.text().contains(order.id(other)));
+        assert!(!page.text().contains("<script") && !page.text().contains("http://"), "{}", page.text());
+    }
+}
+
+#[test]
+fn the_page_of_an_order_has_all_its_tickets() {
+    let server = start();
+    let (_, order) = paid(&mut server.client());
+    let page = server.client_with("").get(&order.page).expect(200);
+    check_headers(&page);
+    assert_eq!(qr_codes(page.text()), [order.code(0), order.code(1)]);
+    assert!(page.text().contains("Download all as PDF") && page.text().contains(&order.order), "{}", page.text());
+}
+
+#[test]
+fn documents_and_calendar_entries_are_downloaded_by_link() {
+    let server = start();
+    let (on_sale, order) = paid(&mut server.client());
+    let mut holder = server.client_with("");
+    let document = holder.get(&order.document(0)).expect(200);
+    check_headers(&document);
+    assert!(document.body.starts_with(b"%PDF-"));
+    assert_eq!(document.header("content-type"), Some("application/pdf"));
+    let name = format!("inline; filename=\"{}.pdf\"", order.id(0));
+    assert_eq!(document.header("content-disposition"), Some(name.as_str()));
+    assert!(holder.get(&format!("{}/tickets.pdf", order.page)).expect(200).body.starts_with(b"%PDF-"));
+
+    let entry = holder.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
+    check_headers(&entry);
+    assert_eq!(entry.header("content-type"), Some("text/calendar; charset=utf-8"));
+    for line in [
+        "BEGIN:VCALENDAR",
+        "DTSTART:90000601T180000Z",
+        "SUMMARY:Summer Night",
+        "STATUS:CONFIRMED",
+        "END:VCALENDAR",
+        &format!("UID:{}@ticketing", on_sale.event),
+    ] {
+        assert!(entry.text().contains(&format!("{line}\r\n")), "{line}: {}", entry.text());
+    }
+    assert!(!entry.text().contains(order.code(0)), "anybody may see a calendar");
+}
+
+#[test]
+fn a_client_that_has_a_page_is_not_sent_it_again() {
+    let server = start();
+    let mut client = server.client();
+    let (_, order) = paid(&mut client);
+    for path in [order.ticket(0), order.document(0), order.page.clone(), format!("{}/event.ics", order.ticket(0))] {
+        let first = client.get(&path).expect(200);
+        let tag = first.header("etag").unwrap();
+        let second = client.send("GET", &path, &[&format!("If-None-Match: \"x\", {tag}")], b"").expect(304);
+        assert_eq!((second.header("etag"), second.body.len()), (Some(tag), 0));
+        check_headers(&second);
+        client.send("GET", &path, &["If-None-Match: \"x\""], b"").expect(200);
+    }
+    let path = order.ticket(0);
+    let tag = client.get(&path).header("etag").unwrap().to_owned();
+    client.post("/v1/tickets/check-in", &json!({"code": order.code(0)})).expect(200);
+    let changed = client.send("GET", &path, &[&format!("If-None-Match: {tag}")], b"").expect(200);
+    assert!(changed.text().contains("Checked in"), "{}", changed.text());
+    assert_eq!(qr_codes(changed.text()).len(), 1);
+    client.get(&order.document(0)).expect(200);
+}
+
+#[test]
+fn what_is_cancelled_says_so_and_has_no_code() {
+    let server = start();
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    client.post_empty(&format!("/v1/tickets/{}/cancel", order.id(0))).expect(200);
+    let page = client.get(&order.ticket(0)).expect(200);
+    assert!(page.text().contains("This ticket is cancelled") && !page.text().contains(order.code(0)));
+    assert_eq!(qr_codes(page.text()).len(), 0);
+    let gone = client.get(&order.document(0)).expect(410);
+    check_headers(&gone);
+    assert!(gone.text().contains("<h1>Cancelled</h1>"));
+    let entry = client.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
+    assert!(entry.text().contains("STATUS:CANCELLED\r\n"));
+    let of_order = client.get(&order.page).expect(200);
+    assert_eq!(qr_codes(of_order.text()), [order.code(1)], "the other ticket is still valid");
+    let with_key = client.get(&format!("/v1/tickets/{}/document", order.id(0))).expect(410);
+    assert_eq!(with_key.code(), "gone");
+
+    client.patch(&format!("/v1/events/{}/settings", on_sale.event), &json!({"status": "CANCELLED"}));
+    let settings = client.get(&format!("/v1/events/{}", on_sale.event)).json();
+    if settings["status"] != "CANCELLED" {
+        client.patch(&format!("/v1/events/{}", on_sale.event), &json!({"status": "CANCELLED"})).expect(200);
+    }
+    for path in [order.ticket(1), order.page.clone()] {
+        let page = client.get(&path).expect(200);
+        assert!(page.text().contains("This event is cancelled") && !page.text().contains(order.code(1)), "{path}");
+        assert_eq!(qr_codes(page.text()).len(), 0, "{path}");
+    }
+    for path in [order.document(1), format!("{}/tickets.pdf", order.page)] {
+        client.get(&path).expect(410);
+    }
+    let with_key = client.get(&format!("/v1/orders/{}/document", order.order)).expect(410);
+    assert_eq!(with_key.code(), "gone");
+}
+
+#[test]
+fn a_page_speaks_the_language_of_the_order_or_of_the_customer() {
+    let server = start();
+    let mut client = server.client();
+    let on_sale = event_on_sale(&mut client, "summer-night");
+    for (language, locale, tag, words) in [
+        (Some("de-AT"), Some("fr"), "de", "Als PDF laden"),
+        (None, Some("fr-CH"), "fr", "Télécharger en PDF"),
+        (Some("es"), None, "es", "Descargar en PDF"),
+        (Some("it"), None, "it", "Scarica in PDF"),
+        (Some("nl"), None, "nl", "Downloaden als PDF"),
+        (Some("pl"), None, "en", "Download as PDF"),
+        (None, None, "en", "Download as PDF"),
+    ] {
+        let mut body = order_of(&on_sale.event, &on_sale.ticket_type, 1);
+        body["language"] = json!(language);
+        body["customer"]["locale"] = json!(locale);
+        let order = Paid::new(&mut client, &body);
+        let page = client.get(&order.ticket(0)).expect(200);
+        assert!(page.text().contains(&format!("<html lang=\"{tag}\">")) && page.text().contains(words), "{tag}");
+        assert!(client.get(&order.page).expect(200).text().contains(&format!("<html lang=\"{tag}\">")), "{tag}");
+    }
+}
+
+#[test]
+fn html_in_names_is_shown_as_text() {
+    let server = start();
+    let mut client = server.client();
+    let on_sale = event_on_sale(&mut client, "summer-night");
+    let event = json!({"title": "<b>Night</b> & \"Day\"", "location": "<i>Hall</i>"});
+    client.patch(&format!("/v1/events/{}", on_sale.event), &event).expect(200);
+    let text = json!({"name": "<u>Seat</u>", "ticketText": "</p><script>alert(1)</script>"});
+    client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &text);
+    let mut body = order_of(&on_sale.event, &on_sale.ticket_type, 1);
+    body["customer"]["name"] = json!("<img src=x>");
+    let order = Paid::new(&mut client, &body);
+    for path in [order.ticket(0), order.page.clone()] {
+        let page = client.get(&path).expect(200);
+        for tag in ["<b>", "<i>", "<u>", "<img", "<script"] {
+            assert!(!page.text().contains(tag), "{tag}: {}", page.text());
+        }
+        assert!(page.text().contains("&lt;img src=x&gt;"), "{}", page.text());
+    }
+}
+
+#[test]
+fn a_wrong_token_is_answered_like_an_unknown_one_and_a_right_one_passes_from_a_braked_address() {
+    let server = Server::with(
+        |builder| builder.sandbox_gateway().ticket_documents(TicketDocuments::default()),
+        |options| options.failed_authentications = 20,
+    );
+    let mut client = server.client();
+    let (_, order) = paid(&mut client);
+    let token = order.ticket(0).rsplit_once('/').unwrap().1.to_owned();
+    let mut wrong = token.clone().into_bytes();
+    wrong[20] = if wrong[20] == b'0' { b'1' } else { b'0' };
+    let wrong = String::from_utf8(wrong).unwrap();
+    let unknown = format!("0000000000001{}", &token[13..]);
+    let mut holder = server.client_with("");
+    let mut bodies = Vec::new();
+    for other in [&wrong, &unknown, &token.to_lowercase(), &"x".to_owned(), &"%FF".to_owned(), &"..%2F".to_owned()] {
+        let refused = holder.get(&format!("/tickets/{other}")).expect(404);
+        check_headers(&refused);
+        bodies.push(refused.body);
+    }
+    for path in
+        [format!("/tickets/{wrong}/ticket.pdf"), format!("/tickets/{wrong}/event.ics"), format!("/orders/{token}")]
+    {
+        bodies.push(holder.get(&path).expect(404).body);
+    }
+    bodies.push(holder.get(&format!("/orders/{wrong}/tickets.pdf")).expect(404).body);
+    assert!(bodies.iter().all(|body| *body == bodies[0]), "they do not tell what is wrong");
+    for _ in 0..10 {
+        holder.get(&format!("/tickets/{wrong}")).expect(404);
+    }
+    // These were the 20 failures of the minute.
+    let braked = holder.get(&format!("/tickets/{wrong}")).expect(429);
+    check_headers(&braked);
+    assert!(braked.header("retry-after").is_some());
+    assert_eq!(server.client_with("key").get("/v1/events").expect(429).code(), "rate-limited", "keys count too");
+    holder.get(&order.ticket(0)).expect(200);
+    holder.get(&order.document(0)).expect(200);
+    holder.get(&order.page).expect(200);
+}
+
+#[test]
+fn a_renewed_link_is_404_and_the_responses_are_as_the_document_describes_them() {
+    let server = start();
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    let described = Document::of(&server);
+    let check = |name: &str, response: &Response| described.check(&described.operation(name), response);
+    let before = order.ticket(0);
+    check("show_ticket", &client.get(&before).expect(200));
+    check("download_ticket", &client.get(&order.document(0)).expect(200));
+    check("download_calendar_entry", &client.get(&format!("{before}/event.ics")).expect(200));
+    check("show_order", &client.get(&order.page).expect(200));
+    check("download_tickets", &client.get(&format!("{}/tickets.pdf", order.page)).expect(200));
+    check("get_ticket_document", &client.get(&format!("/v1/tickets/{}/document", order.id(0))).expect(200));
+    check("get_order_document", &client.get(&format!("/v1/orders/{}/document", order.order)).expect(200));
+    let pending = client.post("/v1/orders", &order_of(&on_sale.event, &on_sale.ticket_type, 1)).expect(201).json();
+    let pending = pending["order"]["id"].as_str().unwrap();
+    let refused = client.get(&format!("/v1/orders/{pending}/document")).expect(409);
+    assert_eq!(refused.problem()["reason"], "order-not-completed");
+    check("get_order_document", &refused);
+
+    let renewed = client.post_empty(&format!("/v1/tickets/{}/renew-link", order.id(0))).expect(200);
+    check("renew_ticket_link", &renewed);
+    let dead = client.get(&before).expect(404);
+    check("show_ticket", &dead);
+    check("download_ticket", &client.get(&order.document(0)).expect(404));
+    client.get(&path_of(&renewed.json()["downloadTicketUrl"])).expect(200);
+    check("show_order", &client.get(&order.page).expect(200));
+}
+
+#[test]
+fn neither_tokens_nor_codes_are_in_the_metrics() {
+    let server = start();
+    let mut client = server.client();
+    let (_, order) = paid(&mut client);
+    let token = order.ticket(0).rsplit_once('/').unwrap().1.to_owned();
+    client.get(&order.ticket(0)).expect(200);
+    client.get(&format!("{}/other", order.ticket(0))).expect(404);
+    let metrics = client.get("/metrics").expect(200);
+    assert!(metrics.text().contains(r#"route="/tickets/{token}""#), "{}", metrics.text());
+    assert!(!metrics.text().contains(&token) && !metrics.text().contains(order.code(0)));
+}
+
+#[test]
+fn without_documents_no_link_leads_anywhere() {
+    let server = Server::start();
+    let mut client = server.client();
+    let on_sale = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&on_sale.event, &on_sale.ticket_type, 1)).expect(201).json();
+    let order = order["order"]["id"].as_str().unwrap();
+    client.post_empty(&format!("/v1/orders/{order}/mark-paid")).expect(200);
+    let details = client.get(&format!("/v1/orders/{order}/details")).expect(200).json();
+    assert_eq!(details["documentsUrl"], Value::Null);
+    client.get(&format!("/tickets/{}", "0".repeat(39))).expect(404);
+    assert_eq!(client.get(&format!("/v1/orders/{order}/document")).expect(404).code(), "not-found");
+    let issued =
+        json!({"ticketId": on_sale.ticket_type, "customer": {"name": "Ada", "email": "a@example.com"}, "quantity": 1});
+    let ticket = client.post("/v1/tickets/issue", &issued).expect(201).json();
+    let ticket = client.get(&format!("/v1/tickets/{}", ticket["issuedTickets"][0]["id"].as_str().unwrap())).expect(200);
+    assert_eq!(ticket.json()["downloadTicketUrl"], Value::Null);
+    assert!(id(&ticket).starts_with("ticket_"));
+}
