@@ -6,6 +6,7 @@ use ticketing::documents::TicketDocuments;
 use ticketing::error::ResourceKind;
 use ticketing::order::CreateOrder;
 use ticketing::organization::Scope;
+use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::{Error, TicketingService};
 
