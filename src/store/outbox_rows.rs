@@ -137,7 +137,7 @@ mod tests {
     /// A store that generates the same ids as every other.
     fn open(folder: &tempfile::TempDir) -> Store {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap()
     }

@@ -168,7 +168,7 @@ mod tests {
     fn jobs_of_one_transaction_do_not_see_what_an_undone_job_has_read() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment { clock, entropy: Arc::new(SeededEntropy::new(1)) };
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
         let store = Arc::new(store);
