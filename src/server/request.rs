@@ -61,8 +61,8 @@ struct Target {
 
 /// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived
 /// yet, the request is authorized first in a separate call, so that the server never waits for a client that it is going to
-/// refuse. If the organization has so many requests for the payment gateway or for documents in progress that this one has to wait, it waits
-/// on no thread, and the operation is executed in a second call.
+/// refuse. If the organization has so many requests for the payment gateway or for documents in progress that this one has
+/// to wait, it waits on no thread, and the operation is executed in a second call.
 async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,

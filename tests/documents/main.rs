@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod link_costs;
 mod links;
 mod missing_glyphs;
 mod operations;

@@ -157,7 +157,8 @@ impl Recorder<'_> {
         };
         assert!((200..300).contains(&response.status), "{name}: {response:?}");
         self.document.check(&operation, &response);
-        let body = if response.body.is_empty() { Value::Null } else { response.json() };
+        let is_json = response.header("content-type").is_some_and(|media_type| media_type.ends_with("json"));
+        let body = if is_json { response.json() } else { Value::Null };
         let mut example = json!({"path": path});
         if let Some(request) = request {
             example["request"] = request;
@@ -182,6 +183,8 @@ impl Walkthrough {
         let server = Server::with(
             |builder| {
                 let builder = builder.public_url("https://tickets.example.com").sandbox_gateway();
+                #[cfg(feature = "documents")]
+                let builder = builder.ticket_documents(ticketing::documents::TicketDocuments::default());
                 builder.clock(clock).entropy(SeededEntropy::new(1))
             },
             |options| options.rate_limit = None,
@@ -280,6 +283,12 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("check_in_ticket", &[], "", Some(scan.clone()));
     recorder.call("check_out_ticket", &[], "", Some(scan));
     recorder.call("get_ticket", &[&issued[0]["id"]], "", None);
+    #[cfg(feature = "documents")]
+    {
+        recorder.call("get_order_document", &[&order], "", None);
+        recorder.call("get_ticket_document", &[&issued[0]["id"]], "", None);
+        recorder.call("renew_ticket_link", &[&issued[0]["id"]], "", None);
+    }
     recorder.call("cancel_ticket", &[&issued[1]["id"]], "", None);
     recorder.call("cancel_order", &[&order], "", Some(json!({})));
     recorder.call("mark_order_refunded", &[&order], "", None);

@@ -118,13 +118,14 @@ fn pascal_case(name: &str) -> String {
 
 /// The responses that operations share.
 pub(super) fn components() -> Value {
-    // Conflicts differ between operations, and no operation returns 405 or 410.
-    let not_shared = [StatusCode::CONFLICT, StatusCode::METHOD_NOT_ALLOWED, StatusCode::GONE];
+    // Conflicts differ between operations, no operation returns 405, and only those with documents return 410.
+    let gone = if cfg!(feature = "documents") { None } else { Some(StatusCode::GONE) };
+    let not_shared = [Some(StatusCode::CONFLICT), Some(StatusCode::METHOD_NOT_ALLOWED), gone];
     let mut components = Map::new();
     for code in CODES {
         // The name is that of the first problem with the status.
         let is_first = shared_response(code.status) == pascal_case(code.name);
-        if is_first && !not_shared.contains(&code.status) {
+        if is_first && !not_shared.contains(&Some(code.status)) {
             let same_status = |other: &&&ProblemCode| other.status == code.status;
             let codes: Vec<_> = CODES.iter().filter(same_status).copied().collect();
             let codes: Vec<_> = codes.into_iter().filter(|code| **code != problem::IDEMPOTENCY_KEY_REUSED).collect();

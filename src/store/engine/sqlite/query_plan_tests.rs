@@ -102,6 +102,8 @@ const STATEMENTS: &[Expected] = &[
     (ticket_lists::OF_CUSTOMER, &["tickets_by_customer"]),
     (tickets::OF_ORDER, &["tickets_by_order"]),
     (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
+    #[cfg(feature = "documents")]
+    (tickets::WHOLE_OF_ORDER, &["tickets_by_order"]),
     (scans::BY_CODE, &["tickets_by_code"]),
     (checkout_attempts::DUE, &["checkouts_due"]),
     (checkout_attempts::DUE_TOO_LATE, &["checkouts_due"]),
