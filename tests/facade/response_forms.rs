@@ -96,7 +96,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(
         &details,
         "orderId companyName locale language shippingAddress checkoutRedirectUrls holdUntil completedAt cancelledAt
-        paymentMethod refunded manualRefundDue",
+        paymentMethod refunded manualRefundDue documentsUrl",
     );
 
     let request = IssueTickets::new(ticket_type.id, new_customer(), 1);
