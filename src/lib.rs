@@ -302,8 +302,8 @@ pub mod maintenance {
 /// Figures for monitoring: what this process has counted, and the backlog in the database.
 pub mod monitoring {
     pub use crate::model::statistics::{
-        Backlog, CommitStatistics, Distribution, DocumentStatistics, MaintenanceStatistics, OrderStatistics,
-        PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
+        Backlog, CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics,
+        OrderStatistics, PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
     };
 }
 

@@ -1,5 +1,6 @@
 //! What a ticket says.
 
+use super::picture::Logo;
 use super::words::{self, Words};
 use super::{clean, dates};
 use crate::error::Result;
@@ -36,11 +37,12 @@ pub(super) struct Content {
     pub(super) text: Vec<String>,
     pub(super) code: String,
     pub(super) order: Option<String>,
-    /// A PNG or JPEG file.
-    pub(super) logo: Option<Vec<u8>>,
+    /// It may be damaged.
+    pub(super) logo: Option<Logo>,
 }
 
 impl Content {
+    /// Returns what a ticket says, without its logo.
     pub(super) fn of(ticket: TicketToPrint<'_>) -> Result<Self> {
         let TicketToPrint { event, ticket_type, ticket, order, language } = ticket;
         let words = words::of(language);
@@ -64,7 +66,7 @@ impl Content {
             text: ticket_type.ticket_text.iter().flat_map(|text| clean::lines(text)).collect(),
             code: ticket.code.clone(),
             order: order.map(|order| order.to_string()),
-            logo: ticket_type.ticket_logo.as_deref().and_then(super::logo::from_data_uri),
+            logo: None,
         })
     }
 }

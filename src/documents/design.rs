@@ -3,11 +3,11 @@
 use krilla::image::Image;
 use parley::Alignment;
 
+use super::Paper;
 use super::content::{Content, in_groups};
 use super::qr::{self, DarkRun};
 use super::sheets::{Element, Shape, Sheets};
 use super::typesetter::{Color, Style, Typesetter};
-use super::{Paper, logo};
 use crate::error::Result;
 
 const MILLIMETER: f32 = 72.0 / 25.4;
@@ -50,18 +50,17 @@ const CODE: Style = Style { alignment: Alignment::Center, ..style(10.5, true, IN
 const TEXT: Style = Style { leading: 1.45, alignment: Alignment::Start, ..style(10.0, false, INK) };
 const FOOTER: Style = style(8.5, false, MUTED);
 
-/// Sets the pages of one ticket. `without` are pictures that cannot be drawn.
+/// Sets the pages of one ticket, with this picture as its logo.
 pub(super) fn compose(
     typesetter: &mut Typesetter,
     content: &Content,
     paper: Paper,
-    without: &[Image],
+    logo: Option<&Image>,
 ) -> Result<Sheets> {
     let mut sheets = Sheets::new(paper, TOP_MARGIN, BOTTOM_MARGIN);
     let dark = qr::dark_runs(&content.code)?;
-    let picture = content.logo.as_deref().and_then(logo::picture).filter(|image| !without.contains(image));
-    if let Some(image) = picture {
-        draw_logo(&mut sheets, content, image);
+    if let Some(image) = logo {
+        draw_logo(&mut sheets, content, image.clone());
     }
     draw_heading(&mut sheets, typesetter, content);
     draw_rule(&mut sheets);

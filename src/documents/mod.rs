@@ -20,8 +20,14 @@
 //!
 //! # Logos
 //!
-//! The logo of a ticket type is drawn if it is a `data:` URI of a PNG or JPEG file of at most 512 KiB, and at most 2,000
-//! pixels in each direction. Otherwise, and if the picture is damaged, the document has no logo.
+//! The logo of a ticket type is drawn if it is a PNG or JPEG file of at most 512 KiB, and at most 2,000 pixels in each
+//! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, the document has no logo.
+//!
+//! Logos at `https:` URLs need the feature `webhooks`. Like notifications, they are fetched from public addresses only, and
+//! redirects are not followed. [`Builder::logo_transport`](crate::Builder::logo_transport) sets another transport. A logo is
+//! used for an hour before it is fetched again, and for a day if it cannot be. A document waits up to 3 seconds for its
+//! logos, and has none if they take longer, or if too many other logos are just being fetched. After a failure, a URL is not
+//! tried again for a minute, and for up to an hour if it keeps failing. The bytes of a document change when its logo arrives.
 
 mod clean;
 mod content;
@@ -30,9 +36,11 @@ mod design;
 mod drawing;
 mod fonts;
 mod limits;
-mod logo;
+mod logo_cache;
+mod logos;
 #[cfg(feature = "http")]
 pub(crate) mod pages;
+mod picture;
 mod qr;
 mod renderer;
 mod sheets;
@@ -41,9 +49,11 @@ mod words;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use crate::model::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
+pub(crate) use logos::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 
 /// The size of the pages.
@@ -68,11 +78,18 @@ impl Paper {
 }
 
 /// The settings of ticket documents, for [`Builder::ticket_documents`](crate::Builder::ticket_documents).
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[must_use = "settings do nothing before they are given to the builder"]
 pub struct TicketDocuments {
     fonts: Vec<Arc<[u8]>>,
     paper: Paper,
+    logo_timeout: Duration,
+}
+
+impl Default for TicketDocuments {
+    fn default() -> Self {
+        Self { fonts: Vec::new(), paper: Paper::default(), logo_timeout: Duration::from_secs(3) }
+    }
 }
 
 impl TicketDocuments {
@@ -90,11 +107,20 @@ impl TicketDocuments {
         self.paper = paper;
         self
     }
+
+    /// Sets how long a document waits for its logos at URLs, which holds the thread that asks for it. Default: 3 seconds.
+    pub fn logo_timeout(mut self, timeout: Duration) -> Self {
+        self.logo_timeout = timeout;
+        self
+    }
 }
 
 impl fmt::Debug for TicketDocuments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TicketDocuments").field("fonts", &self.fonts.len()).field("paper", &self.paper).finish()
+        f.debug_struct("TicketDocuments")
+            .field("fonts", &self.fonts.len())
+            .field("paper", &self.paper)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,15 +1,20 @@
 //! Renders documents.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::content::{Content, TicketToPrint};
 use super::drawing::{self, Failure};
 use super::fonts::Fonts;
 use super::limits::{Kept, Reported, Turns};
+use super::logos::{Fetch, Logos};
+use super::picture::picture;
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design};
+use crate::environment::Clock;
 use crate::error::{Error, Result};
+use crate::model::statistics::LogoOutcome;
 
 /// Renders documents with one set of fonts.
 pub(crate) struct Renderer {
@@ -18,6 +23,7 @@ pub(crate) struct Renderer {
     fonts: Fonts,
     /// Typesetters that no thread uses. A document needs one to itself.
     idle: Mutex<Vec<Typesetter>>,
+    logos: Logos,
     turns: Turns,
     kept: Kept,
     reported: Reported,
@@ -37,11 +43,11 @@ impl fmt::Debug for Renderer {
 }
 
 impl Renderer {
-    /// Loads the fonts.
+    /// Loads the fonts. `fetch` fetches logos; without it, those at URLs are left out.
     ///
     /// # Errors
     /// - [`Error::Validation`] if what was given as a font is not one.
-    pub(crate) fn new(settings: &TicketDocuments) -> Result<Self> {
+    pub(crate) fn new(settings: &TicketDocuments, clock: Arc<dyn Clock>, fetch: Option<Fetch>) -> Result<Self> {
         let not_a_font = |position: usize| {
             Error::field(format!("ticket_documents.fonts[{position}]"), "must be a TrueType or OpenType font")
         };
@@ -50,10 +56,16 @@ impl Renderer {
             paper: settings.paper,
             fonts,
             idle: Mutex::default(),
+            logos: Logos::new(fetch, settings.logo_timeout, clock),
             turns: Turns::default(),
             kept: Kept::default(),
             reported: Reported::default(),
         })
+    }
+
+    /// How often logos were fetched, by outcome.
+    pub(crate) fn logo_outcomes(&self) -> Vec<(LogoOutcome, u64)> {
+        self.logos.outcomes()
     }
 
     /// Renders the document of some tickets, each on pages of its own. There must be at least one. The document has the
@@ -62,7 +74,12 @@ impl Renderer {
     /// # Errors
     /// - [`Error::Unavailable`] if other threads render, and none ends in time.
     pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<Rendered> {
-        let contents = tickets.iter().map(|ticket| Content::of(*ticket)).collect::<Result<Vec<_>>>()?;
+        let mut contents = tickets.iter().map(|ticket| Content::of(*ticket)).collect::<Result<Vec<_>>>()?;
+        let mut logos = self.logos.for_document();
+        for (content, ticket) in contents.iter_mut().zip(tickets) {
+            let uri = ticket.ticket_type.ticket_logo.as_deref();
+            content.logo = uri.and_then(|uri| logos.get(ticket.event.organizer_id, uri));
+        }
         let key = Kept::key(&file_name, &contents);
         if let Some(document) = self.kept.get(&key) {
             return Ok(Rendered { document, has_new_gaps: false });
@@ -84,15 +101,25 @@ fn render_with(typesetter: &mut Typesetter, contents: &[Content], paper: Paper) 
     let Some(first) = contents.first() else {
         return Err(Error::Internal("a document was rendered without a ticket".to_owned()));
     };
-    let mut damaged = Vec::new();
+    // Each picture once, by the digest of its file.
+    let mut pictures = HashMap::new();
+    for logo in contents.iter().filter_map(|content| content.logo.as_ref()) {
+        pictures.entry(logo.digest).or_insert_with(|| picture(&logo.file));
+    }
     loop {
-        let compose = |content| design::compose(typesetter, content, paper, &damaged);
+        let picture_of = |content: &Content| pictures.get(&content.logo.as_ref()?.digest)?.as_ref();
+        let compose = |content| design::compose(typesetter, content, paper, picture_of(content));
         let sheets = contents.iter().map(compose).collect::<Result<Vec<_>>>()?;
         match drawing::write(&sheets, &mut typesetter.fonts, paper, &first.title, first.words.language) {
             Ok(bytes) => return Ok(bytes),
             // Pictures are only decoded now. Each damaged one is left out in its turn.
-            Err(Failure::Picture(picture)) if !damaged.contains(&picture) => damaged.push(picture),
-            Err(Failure::Picture(_)) => return Err(Error::Internal("a picture was drawn that is damaged".to_owned())),
+            Err(Failure::Picture(damaged)) => {
+                let before = pictures.len();
+                pictures.retain(|_, picture| picture.as_ref() != Some(&damaged));
+                if pictures.len() == before {
+                    return Err(Error::Internal("a picture was drawn that is damaged".to_owned()));
+                }
+            }
             Err(Failure::Other(error)) => return Err(error),
         }
     }

@@ -27,6 +27,18 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// The outcome of an attempt to fetch the logo of a ticket.
+    pub enum LogoOutcome {
+        /// The logo was fetched.
+        Fetched = "fetched",
+        /// It could not be fetched, or is no picture that can be drawn.
+        Failed = "failed",
+        /// A document has no logo, or an old one, because too many logos were being fetched.
+        NotTried = "not-tried",
+    }
+}
+
 /// The counters of a service since it was opened, over all organizations. Other processes with the same database have
 /// counters of their own.
 ///
@@ -150,13 +162,16 @@ pub struct MaintenanceStatistics {
 }
 
 /// Counters of ticket documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DocumentStatistics {
     /// Documents with characters that no font has, so that readers see a replacement character instead. A document is
     /// counted once until something on it changes.
     pub with_missing_glyphs: u64,
+    /// Logos at URLs, by outcome. All outcomes are listed, even if their counter is 0.
+    #[serde(serialize_with = "as_object")]
+    pub logos: Vec<(LogoOutcome, u64)>,
 }
 
 /// A distribution of values: a histogram.

@@ -195,6 +195,8 @@ impl Collector for ServiceMetrics {
 
         let help = "Ticket documents with characters that no font has, each counted once until it changes";
         metrics.counter("documents_with_missing_glyphs", help, documents.with_missing_glyphs)?;
+        let logos = documents.logos.iter().map(|(outcome, times)| (outcome.as_str(), *times));
+        metrics.counters("logo_fetches", "Logos of tickets at URLs, by outcome", "outcome", logos)?;
 
         let up = u64::from(self.backlog.is_some() && self.writable);
         let help = "Whether the store could be read and the last write did not fail (1) or not (0)";

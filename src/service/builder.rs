@@ -67,6 +67,8 @@ pub struct Builder {
     pub(super) allow_local_webhooks: bool,
     #[cfg(feature = "documents")]
     pub(super) documents: Option<crate::documents::TicketDocuments>,
+    #[cfg(all(feature = "documents", feature = "webhooks"))]
+    pub(super) logo_transport: Option<Arc<crate::webhook::HttpsTransport>>,
 }
 
 pub(super) enum Gateway {
@@ -144,6 +146,8 @@ impl Builder {
             allow_local_webhooks: false,
             #[cfg(feature = "documents")]
             documents: None,
+            #[cfg(all(feature = "documents", feature = "webhooks"))]
+            logo_transport: None,
         }
     }
 
@@ -155,7 +159,7 @@ impl Builder {
     pub fn open(self) -> Result<TicketingService> {
         self.check()?;
         #[cfg(feature = "documents")]
-        let documents = self.documents.as_ref().map(crate::documents::Renderer::new).transpose()?;
+        let documents = self.renderer()?;
         let environment = Environment::new(self.clock, Arc::clone(&self.entropy));
         let location = match self.path {
             Some(path) => Location::new(path, self.vfs),

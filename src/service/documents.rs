@@ -1,8 +1,10 @@
 //! Ticket documents.
 
+use std::sync::Arc;
+
 use super::TicketingService;
 use super::builder::Builder;
-use crate::documents::{Rendered, Renderer, TicketDocument, TicketDocuments, TicketToPrint};
+use crate::documents::{Fetch, Rendered, Renderer, TicketDocument, TicketDocuments, TicketToPrint};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, TicketId};
@@ -25,6 +27,71 @@ impl Builder {
     pub fn ticket_documents(mut self, documents: TicketDocuments) -> Self {
         self.documents = Some(documents);
         self
+    }
+
+    /// Fetches the logos of tickets over `transport`. Default: a transport with default settings, which allows loopback
+    /// addresses if those of [webhooks](Self::allow_local_webhooks) may be such. If it cannot be created, because there is
+    /// no [implementation of cryptography](crate::webhook#sending), logos at URLs are left out, which is logged as a
+    /// warning.
+    ///
+    /// ```
+    /// use std::net::IpAddr;
+    ///
+    /// use ticketing::documents::TicketDocuments;
+    /// use ticketing::webhook::{HttpsTransport, Resolver};
+    ///
+    /// /// Looks no names up, so that no logo is fetched.
+    /// #[derive(Debug)]
+    /// struct NoNames;
+    ///
+    /// impl Resolver for NoNames {
+    ///     fn resolve(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+    ///         Err(std::io::ErrorKind::NotFound.into())
+    ///     }
+    /// }
+    ///
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ticketing.db");
+    /// let transport = HttpsTransport::builder().resolver(NoNames).build()?;
+    /// let builder = ticketing::TicketingService::builder(path).ticket_documents(TicketDocuments::default());
+    /// let service = builder.logo_transport(transport).open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "webhooks")]
+    pub fn logo_transport(mut self, transport: crate::webhook::HttpsTransport) -> Self {
+        self.logo_transport = Some(Arc::new(transport));
+        self
+    }
+
+    pub(super) fn renderer(&self) -> Result<Option<Renderer>> {
+        let renderer = |settings| Renderer::new(settings, Arc::clone(&self.clock), self.fetch_logos());
+        self.documents.as_ref().map(renderer).transpose()
+    }
+
+    #[cfg(feature = "webhooks")]
+    fn fetch_logos(&self) -> Option<Fetch> {
+        use crate::webhook::HttpsTransport;
+
+        let transport = match &self.logo_transport {
+            Some(transport) => Ok(Arc::clone(transport)),
+            None => HttpsTransport::builder().allow_local(self.allow_local_webhooks).build().map(Arc::new),
+        };
+        let transport = transport.inspect_err(|error| {
+            tracing::warn!(target: "ticketing::documents", %error, "logos at URLs are left out");
+        });
+        let transport = transport.ok()?;
+        Some(Box::new(move |url, most_bytes, timeout| {
+            let headers = [("Accept", "image/png, image/jpeg"), ("User-Agent", "Service-Documents/1.0")];
+            let file = transport.download(url, &headers, most_bytes, timeout);
+            file.map_err(|failure| failure.message)
+        }))
+    }
+
+    #[cfg(not(feature = "webhooks"))]
+    #[expect(clippy::unused_self, reason = "with the feature `webhooks` it has a transport")]
+    fn fetch_logos(&self) -> Option<Fetch> {
+        None
     }
 }
 

@@ -24,7 +24,13 @@ impl TicketingService {
     /// ```
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.store_in_operation().statistics()
+        #[cfg_attr(not(feature = "documents"), expect(unused_mut, reason = "documents count apart from the store"))]
+        let mut statistics = self.store_in_operation().statistics();
+        #[cfg(feature = "documents")]
+        if let Some(documents) = &self.inner.documents {
+            statistics.documents.logos = documents.logo_outcomes();
+        }
+        statistics
     }
 
     /// Counts the work that is still to be done in the database, over all organizations and processes: refunds, seats

@@ -7,8 +7,8 @@ use crate::error::{Error, Reason};
 use crate::model::id::WebhookId;
 use crate::model::notice::NoticeOutcome;
 use crate::model::statistics::{
-    CommitStatistics, Distribution, DocumentStatistics, MaintenanceStatistics, OrderStatistics, PaymentStatistics,
-    ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
+    CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics, OrderStatistics,
+    PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::text_enum::TextEnum;
 
@@ -346,7 +346,11 @@ impl Counters {
                 skipped_rows: self.rows_skipped.get(),
                 held_back: self.maintenance_held_back.get(),
             },
-            documents: DocumentStatistics { with_missing_glyphs: self.documents_with_missing_glyphs.get() },
+            documents: DocumentStatistics {
+                with_missing_glyphs: self.documents_with_missing_glyphs.get(),
+                // Those who fetch them count them.
+                logos: LogoOutcome::ALL.iter().map(|outcome| (*outcome, 0)).collect(),
+            },
         }
     }
 }

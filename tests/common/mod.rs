@@ -11,6 +11,8 @@ pub mod fuzz;
 pub mod gateway;
 pub mod hanging_gateway;
 pub mod invariants;
+#[cfg(feature = "webhooks")]
+pub mod issuer;
 pub mod log;
 pub mod long_runs;
 pub mod outbox;

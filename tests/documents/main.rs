@@ -5,6 +5,7 @@
 mod common;
 mod link_costs;
 mod links;
+mod logos;
 mod missing_glyphs;
 mod operations;
 mod readable;

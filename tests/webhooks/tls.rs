@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use rcgen::KeyPair;
+
+use crate::common::issuer::Issuer;
 use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::resolver::FakeResolver;
 use crate::transport::timeout_while;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
-use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use ticketing::webhook::{
     CertificatesError, FailureKind, HttpsTransport, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
@@ -17,40 +17,6 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(600);
 
 const NAME: &str = "hooks.example.com";
-
-/// A certificate authority that only these tests trust.
-struct Issuer(CertifiedIssuer<'static, KeyPair>);
-
-impl Issuer {
-    fn new(name: &str) -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    /// Starts a receiver with a certificate for `name` that is valid from the year `from` to the year `to`.
-    fn receiver_in(&self, name: &str, from: i32, to: i32) -> WebhookReceiver {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        params.not_before = date_time_ymd(from, 1, 1);
-        params.not_after = date_time_ymd(to, 1, 1);
-        let certificate = params.signed_by(&key, &self.0).unwrap();
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let config = ServerConfig::builder().with_no_client_auth();
-        WebhookReceiver::start_tls(config.with_single_cert(vec![certificate.der().clone()], key).unwrap())
-    }
-
-    fn receiver(&self, name: &str) -> WebhookReceiver {
-        self.receiver_in(name, 2000, 4000)
-    }
-
-    /// Creates a transport that trusts this authority and resolves every name to this machine.
-    fn transport(&self) -> HttpsTransport {
-        let builder = HttpsTransport::builder().allow_local(true).resolver(FakeResolver::at(&["127.0.0.1"]));
-        builder.root_certificates(&self.0.pem()).unwrap().build().unwrap()
-    }
-}
 
 fn send_to(
     transport: &HttpsTransport,

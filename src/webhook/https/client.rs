@@ -62,24 +62,29 @@ impl Client {
         request: &WebhookRequest,
         exchange: Exchange,
     ) -> Finished<Result<WebhookResponse, ureq::Error>> {
-        let repeated = Exchange { needs_new_connection: true, ..exchange.clone() };
-        let first = self.exchange(request, exchange);
-        let state = &first.exchange;
-        let reused_connection = state.connection_tried && !state.connected;
-        let closed_before = reused_connection && !state.response_begun && !state.timed_out;
-        if first.result.is_err() && closed_before && !self.is_interrupted() {
-            self.exchange(request, repeated)
-        } else {
-            first
-        }
-    }
-
-    fn exchange(&self, request: &WebhookRequest, exchange: Exchange) -> Finished<Result<WebhookResponse, ureq::Error>> {
-        let mut finished = exchange::run(exchange, || self.post(request));
+        let mut finished = self.run(exchange, || self.post(request));
         if let Ok(response) = &mut finished.result {
             response.timed_out = finished.exchange.timed_out;
         }
         finished
+    }
+
+    /// Runs an exchange, and once more over a new connection if the receiver had closed the one that it used.
+    fn run<R>(
+        &self,
+        exchange: Exchange,
+        request: impl Fn() -> Result<R, ureq::Error>,
+    ) -> Finished<Result<R, ureq::Error>> {
+        let repeated = Exchange { needs_new_connection: true, ..exchange.clone() };
+        let first = exchange::run(exchange, &request);
+        let state = &first.exchange;
+        let reused_connection = state.connection_tried && !state.connected;
+        let closed_before = reused_connection && !state.response_begun && !state.timed_out;
+        if first.result.is_err() && closed_before && !self.is_interrupted() {
+            exchange::run(repeated, request)
+        } else {
+            first
+        }
     }
 
     fn post(&self, request: &WebhookRequest) -> Result<WebhookResponse, ureq::Error> {
@@ -92,6 +97,31 @@ impl Client {
         exchange::with_current(|exchange| exchange.phase = Phase::Reading);
         let body = read_body(response.body_mut());
         Ok(WebhookResponse { status: response.status().as_u16(), body, timed_out: false })
+    }
+
+    /// Requests a file and reads it, but at most a byte more than `most_bytes`. Returns the status too.
+    #[cfg(feature = "documents")]
+    pub(super) fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        most_bytes: usize,
+        exchange: Exchange,
+    ) -> Finished<Result<(u16, Vec<u8>), ureq::Error>> {
+        // A file arrives in many parts.
+        let free_reads = u32::try_from(most_bytes / 512).unwrap_or(u32::MAX);
+        self.run(Exchange { more_free_reads: free_reads, ..exchange }, || {
+            let mut message = http::Request::get(url);
+            for (name, value) in headers {
+                message = message.header(*name, *value);
+            }
+            let mut response = self.agent.run(message.body(())?)?;
+            exchange::with_current(|exchange| exchange.phase = Phase::Reading);
+            let mut file = Vec::new();
+            let most = u64::try_from(most_bytes).unwrap_or(u64::MAX).saturating_add(1);
+            response.body_mut().as_reader().take(most).read_to_end(&mut file)?;
+            Ok((response.status().as_u16(), file))
+        })
     }
 
     pub(super) fn is_interrupted(&self) -> bool {

@@ -68,6 +68,8 @@ pub(super) struct Exchange {
     pub(super) response_begun: bool,
     pub(super) timed_out: bool,
     pub(super) reads: u32,
+    /// How many reads of the response are not delayed, beyond [`FREE_READS`].
+    pub(super) more_free_reads: u32,
 }
 
 /// A finished exchange, and the result of the work.
@@ -127,7 +129,11 @@ pub(super) fn limit_timeout(timeout: NextTimeout) -> Result<NextTimeout, Error> 
 pub(super) fn pace_reads() {
     let delay = with_current(|exchange| {
         exchange.reads = exchange.reads.saturating_add(1);
-        if exchange.reads > FREE_READS { READ_DELAY.min(exchange.remaining()) } else { Duration::ZERO }
+        if exchange.reads > FREE_READS.saturating_add(exchange.more_free_reads) {
+            READ_DELAY.min(exchange.remaining())
+        } else {
+            Duration::ZERO
+        }
     });
     sleep(delay);
 }

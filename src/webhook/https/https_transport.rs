@@ -9,13 +9,15 @@ use rustls::crypto::CryptoProvider;
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
 use super::client::Client;
-use super::exchange::{self, Exchange};
+use super::exchange::{self, Exchange, Finished};
 use super::lookup_pool::LookupPool;
 use super::provider;
 use super::resolver::Resolver;
 use super::settings::Settings;
 use crate::error::Error;
 use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
+#[cfg(feature = "documents")]
+use crate::webhook::transport::FailureKind;
 use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, WebhookResponse};
 
 /// Sends over HTTPS, to public addresses only.
@@ -57,6 +59,49 @@ impl HttpsTransport {
         Arc::clone(&self.client.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Checks the URL and the addresses of its host, and performs a request that may take this long in total.
+    fn perform<R>(
+        &self,
+        url: &str,
+        timeout: Duration,
+        request: impl FnOnce(&Client, Exchange) -> Finished<Result<R, ureq::Error>>,
+    ) -> Result<R, WebhookFailure> {
+        let deadline = exchange::now().saturating_add(timeout);
+        let client = self.client();
+        let url = ReceiverUrl::parse(url, self.settings.allow_local);
+        let url = url.ok_or_else(WebhookFailure::url_refused)?;
+        let addresses = self.checked_addresses(&client.lookups, url, timeout)?;
+        let finished = request(&client, Exchange { addresses, deadline, ..Exchange::default() });
+        finished.result.map_err(|error| {
+            if client.is_interrupted() {
+                WebhookFailure::interrupted(finished.exchange.connection_tried)
+            } else {
+                WebhookFailure::of_exchange(&error, &finished.exchange, timeout)
+            }
+        })
+    }
+
+    /// Requests a file with GET, and returns it if the status is 200 and the file is complete and has at most `most_bytes`.
+    #[cfg(feature = "documents")]
+    pub(crate) fn download(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        most_bytes: usize,
+        timeout: Duration,
+    ) -> Result<Vec<u8>, WebhookFailure> {
+        let get = |client: &Client, exchange| client.get(url, headers, most_bytes, exchange);
+        let (status, file) = self.perform(url, timeout, get)?;
+        let failed = |message| Err(WebhookFailure::new(FailureKind::ConnectionFailed, message));
+        if status != 200 {
+            return failed(format!("the status of the response is {status}, and not 200"));
+        }
+        if file.len() > most_bytes {
+            return failed(format!("the file is larger than {} KiB", most_bytes / 1024));
+        }
+        Ok(file)
+    }
+
     /// Resolves the host of a URL and checks that every address is allowed.
     fn checked_addresses(
         &self,
@@ -81,19 +126,7 @@ impl HttpsTransport {
 
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
-        let deadline = exchange::now().saturating_add(timeout);
-        let client = self.client();
-        let url = ReceiverUrl::parse(&request.url, self.settings.allow_local);
-        let url = url.ok_or_else(WebhookFailure::url_refused)?;
-        let addresses = self.checked_addresses(&client.lookups, url, timeout)?;
-        let finished = client.send(request, Exchange { addresses, deadline, ..Exchange::default() });
-        finished.result.map_err(|error| {
-            if client.is_interrupted() {
-                WebhookFailure::interrupted(finished.exchange.connection_tried)
-            } else {
-                WebhookFailure::of_exchange(&error, &finished.exchange, timeout)
-            }
-        })
+        self.perform(&request.url, timeout, |client, exchange| client.send(request, exchange))
     }
 
     fn interrupt(&self) {

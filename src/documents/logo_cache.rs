@@ -1,0 +1,193 @@
+//! The logos that were fetched, and those that could not be.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::picture::Logo;
+use crate::model::id::OrganizationId;
+
+/// How long a logo is used before it is fetched again.
+const AGE: Duration = Duration::from_hours(1);
+/// How long a logo is still used if it cannot be fetched again.
+const MAX_AGE: Duration = Duration::from_hours(24);
+/// How long a logo is not tried again after a failure. The pause doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_PAUSE: Duration = Duration::from_hours(1);
+
+/// The logos that are remembered, including those that could not be fetched.
+const MAX_LOGOS: usize = 2048;
+/// The files that are kept, in bytes.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// A URL of an organization. Organizations do not share logos: none finds out what another one uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct LogoKey {
+    pub(super) organization: OrganizationId,
+    url: [u8; 32],
+}
+
+impl LogoKey {
+    pub(super) fn new(organization: OrganizationId, url: &str) -> Self {
+        Self { organization, url: Sha256::digest(url).into() }
+    }
+}
+
+/// What is known of a logo.
+#[derive(Debug, Clone)]
+pub(super) enum Known {
+    /// It need not be fetched now: this is the logo, or there is none.
+    Now(Option<Logo>),
+    /// It should be fetched. Until then, this is the logo, if there is one.
+    Due(Option<Logo>),
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// The logo, and when it was fetched.
+    logo: Option<(Logo, Duration)>,
+    next_try: Duration,
+    /// How often it could not be fetched since it was fetched last.
+    failures: u32,
+    /// Counts up with each use.
+    used: u64,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.logo.as_ref().map_or(0, |(logo, _)| logo.file.len())
+    }
+}
+
+/// Logos by organization and URL, bounded in number and bytes. The organization that uses most makes room for others.
+#[derive(Debug, Default)]
+pub(super) struct LogoCache {
+    entries: HashMap<LogoKey, Entry>,
+    uses: u64,
+}
+
+impl LogoCache {
+    pub(super) fn look_up(&mut self, key: &LogoKey, now: Duration) -> Known {
+        self.uses += 1;
+        let Some(entry) = self.entries.get_mut(key) else { return Known::Due(None) };
+        entry.used = self.uses;
+        entry.logo.take_if(|(_, fetched)| now.saturating_sub(*fetched) >= MAX_AGE);
+        let logo = entry.logo.as_ref().map(|(logo, _)| logo.clone());
+        if now < entry.next_try { Known::Now(logo) } else { Known::Due(logo) }
+    }
+
+    /// Remembers a logo that was fetched.
+    pub(super) fn fetched(&mut self, key: LogoKey, logo: Logo, now: Duration) {
+        let used = self.uses;
+        self.entries.insert(key, Entry { logo: Some((logo, now)), next_try: now + AGE, failures: 0, used });
+        self.make_room();
+    }
+
+    /// Remembers that a logo could not be fetched.
+    pub(super) fn failed(&mut self, key: LogoKey, now: Duration) {
+        let used = self.uses;
+        let entry = self.entries.entry(key).or_insert(Entry { logo: None, next_try: now, failures: 0, used });
+        let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(entry.failures)).min(MAX_PAUSE);
+        entry.next_try = now + pause;
+        entry.failures = entry.failures.saturating_add(1);
+        self.make_room();
+    }
+
+    /// Whether the last attempts for an organization's logos have failed, for at least one of them.
+    pub(super) fn has_failures(&self, organization: OrganizationId) -> bool {
+        self.entries.iter().any(|(key, entry)| key.organization == organization && entry.failures > 0)
+    }
+
+    fn make_room(&mut self) {
+        while self.entries.len() > MAX_LOGOS && self.evict(|_| 1) {}
+        while self.entries.values().map(Entry::bytes).sum::<usize>() > MAX_BYTES && self.evict(Entry::bytes) {}
+    }
+
+    /// Forgets what was not used for longest by the organization that has most, by this measure.
+    fn evict(&mut self, measure: impl Fn(&Entry) -> usize) -> bool {
+        let mut totals: HashMap<OrganizationId, usize> = HashMap::new();
+        for (key, entry) in &self.entries {
+            *totals.entry(key.organization).or_default() += measure(entry);
+        }
+        let Some((largest, _)) = totals.into_iter().max_by_key(|(organization, total)| (*total, *organization)) else {
+            return false;
+        };
+        let of_largest = self.entries.iter().filter(|(key, entry)| key.organization == largest && measure(entry) > 0);
+        let Some(oldest) = of_largest.min_by_key(|(_, entry)| entry.used).map(|(key, _)| *key) else { return false };
+        self.entries.remove(&oldest).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(organization: i64, url: usize) -> LogoKey {
+        LogoKey::new(OrganizationId::from_raw(organization), &url.to_string())
+    }
+
+    fn minutes(number: u64) -> Duration {
+        Duration::from_mins(number)
+    }
+
+    /// Whether the logo is due, and the first byte of the one that is known.
+    fn state(cache: &mut LogoCache, key: LogoKey, now: Duration) -> (bool, Option<u8>) {
+        match cache.look_up(&key, now) {
+            Known::Now(logo) => (false, logo.map(|logo| logo.file[0])),
+            Known::Due(logo) => (true, logo.map(|logo| logo.file[0])),
+        }
+    }
+
+    #[test]
+    fn a_logo_is_due_after_an_hour_and_used_for_a_day_if_it_cannot_be_fetched_again() {
+        let mut cache = LogoCache::default();
+        let key = key(1, 1);
+        assert_eq!(state(&mut cache, key, minutes(0)), (true, None));
+        cache.fetched(key, Logo::new(vec![7]), minutes(0));
+        assert_eq!(state(&mut cache, key, minutes(59)), (false, Some(7)));
+        assert_eq!(state(&mut cache, key, minutes(60)), (true, Some(7)));
+        cache.failed(key, minutes(60));
+        assert_eq!(state(&mut cache, key, minutes(60)), (false, Some(7)));
+        assert_eq!(state(&mut cache, key, minutes(61)), (true, Some(7)));
+        assert_eq!(state(&mut cache, key, minutes(24 * 60 - 1)), (true, Some(7)));
+        assert_eq!(state(&mut cache, key, minutes(24 * 60)), (true, None));
+    }
+
+    #[test]
+    fn after_each_failure_the_pause_is_twice_as_long_up_to_an_hour() {
+        let mut cache = LogoCache::default();
+        let key = key(1, 1);
+        let mut now = Duration::ZERO;
+        for pause in [1, 2, 4, 8, 16, 32, 60, 60] {
+            cache.failed(key, now);
+            now += minutes(pause);
+            assert_eq!(state(&mut cache, key, now.saturating_sub(Duration::from_millis(1))), (false, None));
+            assert_eq!(state(&mut cache, key, now), (true, None));
+        }
+        assert!(cache.has_failures(key.organization));
+        cache.fetched(key, Logo::new(vec![7]), now);
+        assert!(!cache.has_failures(key.organization));
+    }
+
+    #[test]
+    fn an_organization_with_more_logos_than_are_kept_makes_room_for_itself() {
+        let mut cache = LogoCache::default();
+        let large = || Logo::new(vec![7; MAX_BYTES / 64]);
+        cache.fetched(key(1, 0), large(), minutes(0));
+        cache.failed(key(1, 1), minutes(0));
+        for url in 0..100 {
+            cache.fetched(key(2, url), large(), minutes(0));
+            // The newest is used by nobody else.
+            cache.look_up(&key(2, url), minutes(0));
+        }
+        let kept = (0..100).filter(|url| !state(&mut cache, key(2, *url), minutes(0)).0).collect::<Vec<_>>();
+        assert_eq!(kept, (37..100).collect::<Vec<_>>());
+        for url in 0..MAX_LOGOS + 100 {
+            cache.failed(key(3, url), minutes(0));
+        }
+        assert_eq!(cache.entries.len(), MAX_LOGOS);
+        assert_eq!(state(&mut cache, key(1, 0), minutes(0)), (false, Some(7)));
+        assert_eq!(state(&mut cache, key(1, 1), minutes(0)), (false, None));
+    }
+}
