@@ -12,7 +12,7 @@ use crate::model::webhook::EventType;
 use crate::rules::delivery::delay_after;
 
 // The following statements change nothing if the row no longer has the claim's token.
-const MARK_DELIVERED: &str = "UPDATE webhook_outbox
+pub(super) const MARK_DELIVERED: &str = "UPDATE webhook_outbox
     SET state = 'DELIVERED', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
     WHERE id = ?1 AND claim = ?2";
 const RETRY: &str = "UPDATE webhook_outbox SET attempts = attempts + 1, cuts = 0, claim = NULL, due_at = ?3
@@ -26,7 +26,8 @@ const MARK_REMOVED: &str = "UPDATE webhook_outbox
 const RELEASE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const COUNT_REMOVED: &str = "UPDATE webhook_outbox SET attempts = attempts + 1
     WHERE id = ?1 AND state = 'REMOVED' AND attempts = ?2";
-const INSERT_DELIVERY: &str = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success,
+pub(super) const INSERT_DELIVERY: &str =
+    "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success,
         response_status, response_body, duration_ms, error_message, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
 

@@ -47,7 +47,7 @@ pub(super) const NEXT_ENDPOINT: &str = "SELECT endpoint_id FROM webhook_outbox
     WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id LIMIT 1";
 pub(super) const LAST_ATTEMPT: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
     WHERE endpoint_id = ?1 AND success = ?2 AND type = ?3 ORDER BY id DESC LIMIT 1";
-const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
+pub(super) const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?4";
 const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?3";

@@ -37,7 +37,7 @@ pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(se
 const BY_ID: &str = select!("o.id = ?1 AND o.organization_id = ?2");
 const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
 const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
-const INSERT: &str =
+pub(super) const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
         total, discounted_amount, discount_id, discount_code, affiliate_code, details, reference, metadata,
         completed_at, created_at, updated_at, limited_seats)

@@ -110,7 +110,7 @@ pub(super) fn insert(
 }
 
 /// Returns the statement that inserts this number of rows.
-fn statement(rows: usize) -> String {
+pub(super) fn statement(rows: usize) -> String {
     let mut sql = INSERT.to_owned();
     let now = PARAMETERS * rows + 1;
     for row in 0..rows {

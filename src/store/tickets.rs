@@ -35,7 +35,7 @@ macro_rules! select {
     };
 }
 
-const INSERT: &str =
+pub(super) const INSERT: &str =
     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
         customer_name, code, status, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10) ON CONFLICT DO NOTHING";

@@ -8,6 +8,8 @@
 //! - Give a new column a default, or fill it in the migration.
 //! - Keep it fast: a migration blocks all writers, and a database may have millions of rows.
 //! - Use STRICT tables, CHECK constraints, and a FOREIGN KEY for every reference.
+//! - In a CHECK of a frequently written table, compare a text with `a = 'X' OR a = 'Y' OR a = 'Z'`. For IN with more than two
+//!   values, SQLite fills a temporary table for each row.
 //! - Add a new unique index to `Constraint` in `engine/violation.rs`, and a query for every other new index to
 //!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
 
@@ -42,4 +44,5 @@ pub(in crate::store) const ALL: &[&str] = &[
     include_str!("sqlite/0028_renewed_checkouts.sql"),
     include_str!("sqlite/0029_payment_references.sql"),
     include_str!("sqlite/0030_document_links.sql"),
+    include_str!("sqlite/0031_plain_checks.sql"),
 ];

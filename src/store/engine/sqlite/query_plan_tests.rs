@@ -7,11 +7,12 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempts, checkout_attempts,
-    checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations, event_lists, events,
-    fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders, organization_usage,
-    organizations, outbox_backlog, payment_references, refund_checks, refunds, refused_refunds, scans,
-    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
+    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
+    checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
+    event_lists, events, fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders,
+    organization_usage, organizations, outbox_backlog, outbox_rows, payment_references, refund_checks, refunds,
+    refused_refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals,
+    webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -236,9 +237,14 @@ fn open(folder: &tempfile::TempDir) -> Store {
 }
 
 fn plan(store: &Store, sql: &str) -> Vec<String> {
+    explain(store, "EXPLAIN QUERY PLAN", "detail", sql)
+}
+
+/// Explains a statement, and returns a column of the explanation.
+fn explain(store: &Store, command: &str, column: &'static str, sql: &str) -> Vec<String> {
     let parameters = (1..200).rev().find(|number| sql.contains(&format!("?{number}"))).unwrap_or(0);
     let binds = vec![Bind::Null; parameters];
-    store.read(|tx| tx.query_all(&format!("EXPLAIN QUERY PLAN {sql}"), &binds, |row| row.get("detail"))).unwrap()
+    store.read(|tx| tx.query_all(&format!("{command} {sql}"), &binds, |row| row.get(column))).unwrap()
 }
 
 /// Asserts each plan. Returns the indexes that the lists above name.
@@ -294,4 +300,25 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
     let indexes: Vec<String> = store.read(|tx| tx.query_all(indexes, &[], |row| row.get("name"))).unwrap();
     let idle: Vec<_> = indexes.iter().map(String::as_str).filter(|index| !named.contains(index)).collect();
     assert!(idle.is_empty(), "{idle:?}");
+}
+
+/// Statements that write rows of the tables that are written most.
+const FREQUENT_WRITES: &[&str] = &[
+    orders::INSERT,
+    tickets::INSERT,
+    attempts::CLAIM,
+    attempt_results::MARK_DELIVERED,
+    attempt_results::INSERT_DELIVERY,
+];
+
+#[test]
+fn checks_of_frequently_written_rows_fill_no_temporary_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let outbox = [1, 9].map(outbox_rows::statement);
+    for sql in outbox.iter().map(String::as_str).chain(FREQUENT_WRITES.iter().copied()) {
+        let opcodes = explain(&store, "EXPLAIN", "opcode", sql);
+        assert!(opcodes.iter().any(|opcode| opcode == "MakeRecord"), "no row is written: {sql}");
+        assert!(!opcodes.iter().any(|opcode| opcode == "OpenEphemeral"), "{sql}");
+    }
 }
