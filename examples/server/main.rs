@@ -2,6 +2,7 @@
 
 mod admin;
 mod database;
+mod documents;
 mod failure;
 mod options;
 mod raw_options;

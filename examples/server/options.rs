@@ -59,6 +59,9 @@ Options. Each can also be set by its environment variable; the command line take
   --stripe-api-base URL   TICKETING_STRIPE_API_BASE
                                                    URL of Stripe's API without /v1, for tests: https, or http on this
                                                    machine [default: https://api.stripe.com]
+  --fonts DIRECTORY       TICKETING_FONTS          Fonts for ticket documents, for names in scripts that Noto Sans does
+                                                   not have: its files .ttf, .otf, .ttc and .otc. Needs the feature
+                                                   documents
   --log-format FORMAT     TICKETING_LOG_FORMAT     Format of the log on standard error: text or json
                                                    [default: text]
   --help                                           Print this help
@@ -133,6 +136,8 @@ pub(crate) struct Settings {
     pub(crate) migration_copy: bool,
     /// How Stripe is reached; `None` if payments go through the sandbox.
     pub(crate) stripe: Option<StripeSettings>,
+    /// The folder with further fonts for ticket documents.
+    pub(crate) fonts: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
 }
 
@@ -163,7 +168,7 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 19] = [
+const OPTIONS: [&str; 20] = [
     "database",
     "listen",
     "metrics-listen",
@@ -176,6 +181,7 @@ const OPTIONS: [&str; 19] = [
     "stripe-key-file",
     "stripe-webhook-secret-file",
     "stripe-api-base",
+    "fonts",
     "log-format",
     "currency",
     "timezone",
@@ -284,6 +290,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "stripe-key-file",
         "stripe-webhook-secret-file",
         "stripe-api-base",
+        "fonts",
         "log-format",
         "no-migration-copy",
     ];
@@ -311,6 +318,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
         migration_copy: !options.parsed("no-migration-copy", boolean)?.unwrap_or(false),
         stripe: stripe::server_settings(options)?,
+        fonts: options.raw("fonts").map(|fonts| fonts.value.into()),
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 15] = [
+const WITH_VARIABLE: [&str; 16] = [
     "database",
     "listen",
     "metrics-listen",
@@ -21,6 +21,7 @@ const WITH_VARIABLE: [&str; 15] = [
     "stripe-key-file",
     "stripe-webhook-secret-file",
     "stripe-api-base",
+    "fonts",
     "log-format",
     "no-migration-copy",
 ];

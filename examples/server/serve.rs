@@ -10,6 +10,7 @@ use ticketing::webhook::SenderOptions;
 use ticketing::{Builder, TicketingService};
 use tokio::runtime::Runtime;
 
+use crate::documents::Fonts;
 use crate::failure::Failure;
 use crate::options::{LogFormat, Settings};
 use crate::print_line;
@@ -20,6 +21,7 @@ use crate::stripe::StripeSettings;
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
     let gateway = Gateway::new(settings.stripe.as_ref())?;
+    let fonts = Fonts::read(settings.fonts.as_deref())?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
     // the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
@@ -32,13 +34,15 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     if let Some(seats) = settings.max_reserved_per_customer {
         builder = builder.max_reserved_per_customer(seats);
     }
-    let service = (gateway.set)(builder)
+    let service = fonts
+        .set((gateway.set)(builder))
         .order_hold(settings.order_hold)
         .write_quota(settings.write_quota)
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .copy_before_migration(settings.migration_copy)
-        .open()?;
+        .open()
+        .map_err(|error| fonts.explain(error))?;
     if gateway.takes_no_money {
         print_line("Warning: Stripe's secret key is one of test mode. Orders are completed without real money.")?;
     }

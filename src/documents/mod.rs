@@ -11,6 +11,23 @@
 //!
 //! The same ticket gives the same bytes until something that it says is changed. The file is tagged for screen readers.
 //!
+//! # Links
+//!
+//! A ticket has the link of its document in
+//! [`download_ticket_url`](crate::ticket::IssuedTicket::download_ticket_url), and an order that is completed the link of
+//! the buyer's page in [`documents_url`](crate::order::OrderDetails::documents_url). Whoever has a link sees this one ticket
+//! or order and needs no API key; [`renew_ticket_link`](crate::TicketingService::renew_ticket_link) gives a ticket a new
+//! link. With the feature `server`, links lead to pages, documents and calendar entries. They begin with the
+//! [public URL](crate::Builder::public_url). A program with routes of its own passes the token of a link to
+//! [`ticket_by_link`](crate::TicketingService::ticket_by_link),
+//! [`ticket_document_by_link`](crate::TicketingService::ticket_document_by_link),
+//! [`order_by_link`](crate::TicketingService::order_by_link) or
+//! [`order_document_by_link`](crate::TicketingService::order_document_by_link).
+//!
+//! A token is the id of the ticket or order and 130 bits of an HMAC-SHA256 of it, under a secret that is made when
+//! documents are first switched on and stored in the database: the secret is in every backup. Links stay the same after a
+//! restart and in every process.
+//!
 //! # Fonts
 //!
 //! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in other

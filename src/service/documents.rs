@@ -14,7 +14,8 @@ use crate::store::printed_tickets::{self, PrintedTicket};
 /// # Ticket documents
 impl Builder {
     /// Switches ticket documents on: [`ticket_document`](TicketingService::ticket_document) and
-    /// [`order_document`](TicketingService::order_document).
+    /// [`order_document`](TicketingService::order_document), and the
+    /// [links](crate::documents#links) of tickets and orders.
     ///
     /// ```
     /// use ticketing::documents::{Paper, TicketDocuments};

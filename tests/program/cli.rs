@@ -160,6 +160,32 @@ fn an_invalid_command_line_exits_with_2_names_the_error_and_creates_nothing() {
 }
 
 #[test]
+fn fonts_are_read_from_a_folder_and_what_is_not_one_is_named() {
+    let folder = folder();
+    let fonts = folder.path().join("fonts");
+    let start = |variable: Option<&str>| {
+        let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
+        match variable {
+            Some(value) => command.env("TICKETING_FONTS", value),
+            None => command.args(["--fonts", "fonts"]),
+        };
+        command
+    };
+    let line = error_line(&mut start(None), 2);
+    assert!(line.contains("--fonts: cannot read fonts"), "{line}");
+    std::fs::create_dir(&fonts).unwrap();
+    std::fs::write(fonts.join("README"), "Fonts").unwrap();
+    let line = error_line(&mut start(Some("fonts")), 2);
+    assert!(line.contains("fonts has no file with a font"), "{line}");
+    let noto = concat!(env!("CARGO_MANIFEST_DIR"), "/src/documents/fonts/NotoSans-Regular.ttf");
+    std::fs::copy(noto, fonts.join("a.TTF")).unwrap();
+    ExampleServer::start_program(&mut start(None));
+    std::fs::write(fonts.join("b.otf"), "no font").unwrap();
+    let line = error_line(&mut start(None), 2);
+    assert!(line.contains("b.otf must be a TrueType or OpenType font"), "{line}");
+}
+
+#[test]
 fn an_invalid_environment_exits_with_2_names_the_variable_and_creates_nothing() {
     for (name, value) in [
         ("TICKETING_DATABASE", ""),
