@@ -20,7 +20,8 @@ pub(super) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
     let minutes = zone.minutes_ahead_of_utc(at);
     let (sign, minutes) = if minutes < 0 { ('−', -minutes) } else { ('+', minutes) };
     match (minutes / 60, minutes % 60) {
-        (0, 0) if name.ends_with("UTC") => "UTC".to_owned(),
+        // UTC has several names.
+        (0, 0) if matches!(name.rsplit('/').next(), Some("UTC" | "UCT" | "Universal" | "Zulu")) => "UTC".to_owned(),
         (0, 0) => format!("{name}, UTC"),
         (hours, 0) => format!("{name}, UTC{sign}{hours}"),
         (hours, minutes) => format!("{name}, UTC{sign}{hours}:{minutes:02}"),
@@ -110,6 +111,9 @@ mod tests {
             ("Europe/Berlin", "2027-01-12T17:30:00Z", "Europe/Berlin, UTC+1"),
             ("Europe/London", "2027-01-12T17:30:00Z", "Europe/London, UTC"),
             ("UTC", "2027-01-12T17:30:00Z", "UTC"),
+            ("Etc/UTC", "2027-01-12T17:30:00Z", "UTC"),
+            ("Zulu", "2027-01-12T17:30:00Z", "UTC"),
+            ("Africa/Abidjan", "2027-01-12T17:30:00Z", "Africa/Abidjan, UTC"),
             ("America/St_Johns", "2027-01-12T17:30:00Z", "America/St_Johns, UTC−3:30"),
             ("Asia/Kathmandu", "2027-01-12T17:30:00Z", "Asia/Kathmandu, UTC+5:45"),
         ] {

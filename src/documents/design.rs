@@ -25,6 +25,9 @@ const QR_SIDE: f32 = 25.0 * MODULE;
 const FRAME_WIDTH: f32 = 60.0 * MILLIMETER;
 const COLUMN_GAP: f32 = 10.0 * MILLIMETER;
 
+/// The bar in the accent color above the title.
+const BAR_WIDTH: f32 = 16.0 * MILLIMETER;
+
 const LOGO_WIDTH: f32 = 60.0 * MILLIMETER;
 const LOGO_HEIGHT: f32 = 18.0 * MILLIMETER;
 
@@ -36,7 +39,7 @@ const ACCENT: Color = Color(0x1F, 0x4B, 0x99);
 const TITLE_SIZES: [f32; 6] = [30.0, 27.0, 24.0, 22.0, 20.0, 18.0];
 
 const fn style(size: f32, bold: bool, color: Color) -> Style {
-    Style { size, bold, color, leading: 1.3, alignment: Alignment::Left }
+    Style { size, bold, color, leading: 1.3, alignment: Alignment::Start }
 }
 
 const TITLE: Style = Style { leading: 1.18, ..style(30.0, true, INK) };
@@ -47,7 +50,7 @@ const TICKET_TYPE: Style = Style { leading: 1.2, ..style(17.0, true, INK) };
 const LABEL: Style = style(9.0, false, MUTED);
 const VALUE: Style = style(12.0, false, INK);
 const CODE: Style = Style { alignment: Alignment::Center, ..style(10.5, true, INK) };
-const TEXT: Style = Style { leading: 1.45, alignment: Alignment::Start, ..style(10.0, false, INK) };
+const TEXT: Style = Style { leading: 1.45, ..style(10.0, false, INK) };
 const FOOTER: Style = style(8.5, false, MUTED);
 
 /// Sets the pages of one ticket, with this picture as its logo.
@@ -94,13 +97,14 @@ fn draw_logo(sheets: &mut Sheets, content: &Content, image: Image) {
 
 fn draw_heading(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content) {
     let width = content_width(sheets);
-    let bar = vec![[0.0, 0.0, 16.0 * MILLIMETER, 1.2 * MILLIMETER]];
+    let paragraph = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
+    let left = if paragraph.layout.is_rtl() { width - BAR_WIDTH } else { 0.0 };
+    let bar = vec![[left, 0.0, BAR_WIDTH, 1.2 * MILLIMETER]];
     let y = sheets.y;
     sheets.draw(SIDE_MARGIN, y, Shape::Rectangles { rectangles: bar, color: ACCENT }, None);
     sheets.y += 6.0 * MILLIMETER;
 
     let title = sheets.begin(Element::Title(content.title.clone()));
-    let paragraph = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
     sheets.flow(SIDE_MARGIN, paragraph, Some(title));
     sheets.y += 3.0 * MILLIMETER;
     paragraph_of(sheets, typesetter, &content.period, PERIOD, width);
@@ -178,7 +182,8 @@ fn draw_text(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content
     }
 }
 
-/// The order at the foot of each page, and the number of the page if there are several.
+/// The order at the foot of each page, and the number of the page if there are several. The title stands at the head of
+/// further pages.
 fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content, paper: Paper) {
     let (_, height) = paper.size();
     let y = height - 16.0 * MILLIMETER;
@@ -191,6 +196,10 @@ fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Cont
             let element = first.then(|| sheets.begin(Element::Text));
             let paragraph = typesetter.set(&format!("{} {order}", content.words.order), FOOTER, width);
             sheets.place(page, SIDE_MARGIN, y, paragraph, element);
+        }
+        if !first {
+            let title = typesetter.set_within(&content.title, &[FOOTER.size], FOOTER, width, 1);
+            sheets.place(page, SIDE_MARGIN, 10.0 * MILLIMETER, title, None);
         }
         if pages > 1 {
             let right = Style { alignment: Alignment::Right, ..FOOTER };

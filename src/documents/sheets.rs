@@ -87,13 +87,16 @@ impl Sheets {
         }
     }
 
-    /// Draws a paragraph below what was drawn before, and on further pages if it does not fit.
+    /// Draws a paragraph below what was drawn before, and on further pages if it does not fit. Its first two lines stay
+    /// together, and so do its last two.
     pub(super) fn flow(&mut self, x: f32, paragraph: Paragraph, element: Option<usize>) {
         let paragraph = Rc::new(paragraph);
-        for index in 0..paragraph.layout.len() {
+        let lines = paragraph.layout.len();
+        for index in 0..lines {
             let Some(line) = paragraph.layout.get(index) else { continue };
             let metrics = line.metrics();
-            self.make_room(metrics.line_height);
+            let is_with_next = index + 1 < lines && (index == 0 || index + 2 == lines);
+            self.make_room(if is_with_next { 2.0 * metrics.line_height } else { metrics.line_height });
             let y = self.y - metrics.block_min_coord;
             self.draw(x, y, Shape::Line { paragraph: Rc::clone(&paragraph), index }, element);
             self.y += metrics.line_height;

@@ -70,7 +70,7 @@ impl Typesetter {
     }
 
     /// Sets a text in at most `lines` lines, in the first of these sizes that allows it. If none does, the text is cut in
-    /// the last size, and ends in an ellipsis.
+    /// the last size after a whole word, and ends in an ellipsis.
     pub(super) fn set_within(
         &mut self,
         text: &str,
@@ -91,18 +91,15 @@ impl Typesetter {
         let ends: Vec<usize> = clusters(&whole.layout).into_iter().map(|(cluster, _)| cluster.start).collect();
         // The longest part that fits: `fits` is known to, `fails` is known not to.
         let (mut fits, mut fails) = (0, ends.len());
-        let mut best = self.set("…", style, width);
         while fails - fits > 1 {
             let middle = fits + (fails - fits) / 2;
-            let part = format!("{}…", whole.text[..ends[middle]].trim_end());
-            let paragraph = self.set(&part, style, width);
-            if paragraph.layout.len() <= lines {
-                (fits, best) = (middle, paragraph);
+            if self.set(&cut(&whole.text, ends[middle]), style, width).layout.len() <= lines {
+                fits = middle;
             } else {
                 fails = middle;
             }
         }
-        best
+        self.set(&cut(&whole.text, ends.get(fits).copied().unwrap_or_default()), style, width)
     }
 
     fn shape(&mut self, text: &str, style: Style, width: f32) -> Layout<()> {
@@ -133,6 +130,17 @@ impl Typesetter {
     }
 }
 
+/// The beginning of a text with an ellipsis, up to this position or the last word that ends before it. A word is cut if it
+/// is longer than everything before it, as in scripts without spaces.
+fn cut(text: &str, end: usize) -> String {
+    let (start, rest) = text.split_at(end);
+    let word_ends = if rest.starts_with(char::is_whitespace) { Some(end) } else { start.rfind(char::is_whitespace) };
+    let word_ends = word_ends.filter(|word_ends| word_ends * 2 >= end).unwrap_or(end);
+    let whole =
+        start[..word_ends].trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '–' | '-'));
+    format!("{whole}…")
+}
+
 /// The clusters of a text, in its order: where each begins and ends, and whether a font has it.
 fn clusters(layout: &Layout<()>) -> Vec<(Range<usize>, bool)> {
     let mut found = Vec::new();
@@ -146,4 +154,25 @@ fn clusters(layout: &Layout<()>) -> Vec<(Range<usize>, bool)> {
     }
     found.sort_by_key(|(range, _)| range.start);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn a_text_is_cut_after_a_whole_word_unless_it_has_none() {
+        for (text, end, expected) in [
+            ("Summer Night Concert", 16, "Summer Night…"),
+            ("Summer Night Concert", 12, "Summer Night…"),
+            ("Summer Night Concert", 13, "Summer Night…"),
+            ("Summer, Winter", 9, "Summer…"),
+            ("Donaudampfschifffahrt", 10, "Donaudampf…"),
+            ("A Donaudampfschifffahrt", 10, "A Donaudam…"),
+            ("夏の夜の音楽会", 9, "夏の夜…"),
+            ("", 0, "…"),
+        ] {
+            assert_eq!(cut(text, end), expected);
+        }
+    }
 }

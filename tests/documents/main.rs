@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod extent;
 mod link_costs;
 mod links;
 mod logos;

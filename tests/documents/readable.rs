@@ -120,7 +120,7 @@ fn a_damaged_picture_of_the_page_still_scans() {
 }
 
 #[test]
-fn a_long_title_ends_in_an_ellipsis_on_its_second_line() {
+fn a_long_title_ends_after_a_word_with_an_ellipsis_on_its_second_line() {
     let title = "The most remarkable evening of chamber music of this and every other season ".repeat(4);
     let title = title[..255].trim_end().to_owned();
     let Printed { file, ticket, .. } =
@@ -129,7 +129,8 @@ fn a_long_title_ends_in_an_ellipsis_on_its_second_line() {
     let shown: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
     let (start, ellipsis) = shown[1].split_at(shown[1].len() - "…".len());
     assert_eq!(ellipsis, "…", "{text}");
-    assert!(title.starts_with(&format!("{} {start}", shown[0])), "{text}");
+    // A whole word: a space follows in the title.
+    assert!(title.starts_with(&format!("{} {start} ", shown[0])), "{text}");
     let info = file.info(&[]).expect("pdfinfo");
     assert!(info.contains(&title), "the title of the file is whole: {info}");
     let pages = file.pages().expect("pages");
@@ -153,6 +154,8 @@ fn a_long_text_continues_on_further_pages_and_none_of_it_is_lost() {
     let found: Vec<_> = text.split_whitespace().filter(|word| word.starts_with('w')).collect();
     assert_eq!(found, words.iter().map(|word| word.trim()).collect::<Vec<_>>());
     let pages = file.pages().expect("pages");
+    // The title is at the head of each page.
+    assert_eq!(text.matches("Summer Night").count(), pages.len(), "{text}");
     assert!(pages.len() > 3, "{} pages", pages.len());
     assert!(text.contains(&format!("Page {0} of {0}", pages.len())), "{text}");
     assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);

@@ -1,5 +1,6 @@
 //! Names in the scripts of the world, with fonts that the program adds.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ticketing::documents::TicketDocuments;
@@ -75,6 +76,27 @@ fn a_name_of_two_scripts_takes_two_fonts() {
     // Readers of text do not all bring the vowel signs of Devanagari back in their order.
     let Printed { file, .. } = printed(devanagari, "Anita अनिता", |_| {}, |_| {});
     assert!(file.document.missing_glyphs.is_empty());
+}
+
+#[test]
+fn names_from_right_to_left_end_at_the_right_of_their_column() {
+    let Some(documents) = with_font(NOTO, "NotoSansHebrew-Regular.ttf") else { return };
+    // The column of the names: between the margin of 20 mm and 10 mm before the frame of the code, which has 60 mm.
+    let (left, right) = (millimeters(20.0), millimeters(210.0 - 20.0 - 60.0 - 10.0));
+    for (name, is_right) in [("דוד כהן", true), ("כהן Cohen", true), ("Ada Lovelace", false), ("Cohen כהן", false)]
+    {
+        let Printed { file, .. } = printed(documents.clone(), name, |_| {}, |_| {});
+        let Some(words) = file.words() else { return };
+        // The letters of a word are in the order in which they stand on the page.
+        let sorted = |word: &str| letters(word).chars().collect::<BTreeSet<_>>();
+        let is_of_name = |word: &&Word| name.split(' ').any(|part| sorted(part) == sorted(&word.text));
+        let of_name: Vec<_> = words.iter().filter(is_of_name).collect();
+        assert_eq!(of_name.len(), 2, "{words:?}");
+        let start = of_name.iter().map(|word| word.left).fold(f64::INFINITY, f64::min);
+        let end = of_name.iter().map(|word| word.right).fold(0.0, f64::max);
+        let is_at = |edge: f64, expected: f64| (edge - expected).abs() < 1.0;
+        assert_eq!((is_at(start, left), is_at(end, right)), (!is_right, is_right), "{name}: {start} to {end}");
+    }
 }
 
 #[test]

@@ -78,6 +78,27 @@ impl File {
         run("pdftotext", &["-layout", utf8(&self.path()), "-"])
     }
 
+    /// The words of the document and where they stand.
+    pub fn words(&self) -> Option<Vec<Word>> {
+        let html = run("pdftotext", &["-bbox", utf8(&self.path()), "-"])?;
+        let mut page = (0.0, 0.0);
+        let mut words = Vec::new();
+        for line in html.lines().map(str::trim) {
+            let number = |name: &str| -> f64 {
+                let (_, rest) = line.split_once(&format!("{name}=\"")).expect("a number");
+                rest.split('"').next().expect("a number").parse().expect("a number")
+            };
+            if line.starts_with("<page ") {
+                page = (number("width"), number("height"));
+            } else if line.starts_with("<word ") {
+                let text = line.split_once('>').expect("a word").1.trim_end_matches("</word>").to_owned();
+                let (left, right, top, bottom) = (number("xMin"), number("xMax"), number("yMin"), number("yMax"));
+                words.push(Word { text, left, right, top, bottom, page });
+            }
+        }
+        Some(words)
+    }
+
     /// What `pdfinfo` says of the document.
     pub fn info(&self, options: &[&str]) -> Option<String> {
         let path = self.path();
@@ -86,12 +107,33 @@ impl File {
 
     /// The pages as pictures with 100 dots per inch.
     pub fn pages(&self) -> Option<Vec<PathBuf>> {
-        run("pdftoppm", &["-r", "100", "-gray", utf8(&self.path()), utf8(&self.folder.path().join("page"))])?;
+        self.pages_at("100")
+    }
+
+    /// The pages as pictures with this many dots per inch.
+    pub fn pages_at(&self, dots: &str) -> Option<Vec<PathBuf>> {
+        run("pdftoppm", &["-r", dots, "-gray", utf8(&self.path()), utf8(&self.folder.path().join("page"))])?;
         let entries = fs::read_dir(self.folder.path()).expect("the folder").map(|entry| entry.expect("a file").path());
         let mut pages: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "pgm")).collect();
         pages.sort();
         Some(pages)
     }
+}
+
+/// A word on a page, in points from the left upper corner.
+#[derive(Debug)]
+pub struct Word {
+    pub text: String,
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+    /// The width and height of its page.
+    pub page: (f64, f64),
+}
+
+pub fn millimeters(number: f64) -> f64 {
+    number * 72.0 / 25.4
 }
 
 pub fn utf8(path: &Path) -> &str {
