@@ -473,3 +473,21 @@ fn metrics_without_a_free_database_connection_report_the_store_as_down() {
     });
     assert!(is_up, "the store is still reported as down");
 }
+
+#[test]
+fn the_store_is_down_after_a_write_that_fails_and_up_after_one_that_succeeds() {
+    let server = Server::start();
+    let mut client = server.client();
+    let event = json!({
+        "title": "Summer Night", "slug": "summer-night", "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL",
+    });
+    let database = server.database();
+    database.run(
+        "CREATE TRIGGER ends_it BEFORE INSERT ON events BEGIN SELECT RAISE(ROLLBACK, 'the trigger has ended it'); END",
+    );
+    client.post("/v1/events", &event).expect(500);
+    assert_eq!(scrape(&mut client).integer("ticketing_store_up"), 0);
+    database.run("DROP TRIGGER ends_it");
+    client.post("/v1/events", &event).expect(201);
+    assert_eq!(scrape(&mut client).integer("ticketing_store_up"), 1);
+}
