@@ -88,7 +88,7 @@ impl Renderer {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
         let bytes = render_with(&mut typesetter, &contents, self.paper)?;
-        let missing_glyphs: Vec<char> = std::mem::take(&mut typesetter.missing).into_iter().collect();
+        let missing_glyphs = typesetter.end_document();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
         let document = TicketDocument { file_name, bytes, missing_glyphs };
         self.kept.put(key, document.clone());

@@ -1,7 +1,7 @@
 //! Sets text in lines: direction, shaping, line breaks, and a font for each cluster of letters.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use parley::style::{FontFamily, FontFamilyName, FontWeight, LineHeight, OverflowWrap, StyleProperty};
@@ -39,12 +39,30 @@ pub(super) struct Paragraph {
 pub(super) struct Typesetter {
     pub(super) fonts: Fonts,
     layouts: LayoutContext<()>,
-    pub(super) missing: BTreeSet<char>,
+    missing: BTreeSet<char>,
+    /// How texts were made to fit in this document: tickets of an order have the same title.
+    fitted: HashMap<FitKey, Fitted>,
+}
+
+/// A text, its number of lines, and the bits of their width.
+type FitKey = (String, usize, u32);
+
+/// A text that fits, in this size.
+#[derive(Clone)]
+struct Fitted {
+    text: String,
+    size: f32,
 }
 
 impl Typesetter {
     pub(super) fn new(fonts: Fonts) -> Self {
-        Self { fonts, layouts: LayoutContext::new(), missing: BTreeSet::new() }
+        Self { fonts, layouts: LayoutContext::new(), missing: BTreeSet::new(), fitted: HashMap::new() }
+    }
+
+    /// Ends a document. Returns the characters that no font has, in the order of their numbers.
+    pub(super) fn end_document(&mut self) -> Vec<char> {
+        self.fitted.clear();
+        std::mem::take(&mut self.missing).into_iter().collect()
     }
 
     /// Sets a text in lines of this width. Clusters that no font has become replacement characters.
@@ -79,12 +97,22 @@ impl Typesetter {
         width: f32,
         lines: usize,
     ) -> Paragraph {
+        let key = (text.to_owned(), lines, width.to_bits());
+        let fitted = match self.fitted.get(&key) {
+            Some(fitted) => fitted.clone(),
+            None => self.fit(text, sizes, style, width, lines),
+        };
+        let paragraph = self.set(&fitted.text, Style { size: fitted.size, ..style }, width);
+        self.fitted.insert(key, fitted);
+        paragraph
+    }
+
+    fn fit(&mut self, text: &str, sizes: &[f32], style: Style, width: f32, lines: usize) -> Fitted {
         let mut style = style;
         for size in sizes {
             style.size = *size;
-            let paragraph = self.set(text, style, width);
-            if paragraph.layout.len() <= lines {
-                return paragraph;
+            if self.set(text, style, width).layout.len() <= lines {
+                return Fitted { text: text.to_owned(), size: *size };
             }
         }
         let whole = self.set(text, style, width);
@@ -99,7 +127,7 @@ impl Typesetter {
                 fails = middle;
             }
         }
-        self.set(&cut(&whole.text, ends.get(fits).copied().unwrap_or_default()), style, width)
+        Fitted { text: cut(&whole.text, ends.get(fits).copied().unwrap_or_default()), size: style.size }
     }
 
     fn shape(&mut self, text: &str, style: Style, width: f32) -> Layout<()> {

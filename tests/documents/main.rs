@@ -7,6 +7,7 @@ mod extent;
 mod link_costs;
 mod links;
 mod logos;
+mod many;
 mod missing_glyphs;
 mod operations;
 mod readable;

@@ -117,6 +117,22 @@ fn what_no_font_has_is_listed_and_replaced() {
 }
 
 #[test]
+fn a_document_has_only_fonts_of_the_program_and_contains_them() {
+    // Fonts of the system have these letters, if any are installed.
+    let name = "Ada Щукин 王明 محمد";
+    let Printed { file, .. } = printed(TicketDocuments::default(), name, |_| {}, |_| {});
+    let Some(listed) = run("pdffonts", &[utf8(&file.path())]) else { return };
+    let fonts: Vec<Vec<&str>> = listed.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(fonts.len(), 2, "{listed}");
+    for font in fonts {
+        // The name begins with the six letters and the plus sign of a subset.
+        assert!(matches!(&font[0][7..], "NotoSans-Regular" | "NotoSans-Bold"), "{listed}");
+        // Embedded, a subset, and with the characters of its glyphs.
+        assert_eq!(font[font.len() - 5..font.len() - 2], ["yes", "yes", "yes"], "{listed}");
+    }
+}
+
+#[test]
 fn characters_that_override_the_direction_change_nothing() {
     let name = "\u{202E}eroM samohT\u{202C} More";
     let Printed { file, .. } = printed(TicketDocuments::default(), name, |_| {}, |_| {});
@@ -139,7 +155,7 @@ fn a_name_of_two_hundred_letters_takes_several_lines() {
 }
 
 /// Characters of all kinds: of scripts with and without a font, that combine, that are not seen, that are none.
-fn random_text(random: &mut Random, length: usize) -> String {
+pub fn random_text(random: &mut Random, length: usize) -> String {
     const KINDS: [(u32, u32); 22] = [
         (0x20, 0x7E),
         (0x20, 0x20),

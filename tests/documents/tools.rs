@@ -112,7 +112,17 @@ impl File {
 
     /// The pages as pictures with this many dots per inch.
     pub fn pages_at(&self, dots: &str) -> Option<Vec<PathBuf>> {
-        run("pdftoppm", &["-r", dots, "-gray", utf8(&self.path()), utf8(&self.folder.path().join("page"))])?;
+        self.pictures(&["-r", dots])
+    }
+
+    /// The upper right parts of the pages, on which the codes are, as small pictures that scanners can read.
+    pub fn corners(&self) -> Option<Vec<PathBuf>> {
+        self.pictures(&["-r", "72", "-x", "297", "-H", "560"])
+    }
+
+    fn pictures(&self, options: &[&str]) -> Option<Vec<PathBuf>> {
+        let (file, pages) = (self.path(), self.folder.path().join("page"));
+        run("pdftoppm", &[options, &["-gray", utf8(&file), utf8(&pages)]].concat())?;
         let entries = fs::read_dir(self.folder.path()).expect("the folder").map(|entry| entry.expect("a file").path());
         let mut pages: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "pgm")).collect();
         pages.sort();
