@@ -122,6 +122,8 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     database.execute(removal, [database::stored_id(endpoint.id)]);
     let run = "INSERT INTO maintenance_clock (id, believed_at) VALUES (1, ?1)";
     database.execute(run, [fixture.clock.now().millis()]);
+    // The secret of the links of tickets and orders, which a service with links stores.
+    database.run("INSERT INTO link_secret (id, secret) VALUES (1, '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f')");
     let finished: &str = &finished.id.to_string();
     json!({
         "active": active.key.expose(), "revoked": revoked.key.expose(), "suspended": suspended.key.expose(),
