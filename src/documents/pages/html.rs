@@ -18,7 +18,7 @@ use crate::rules::html::Escaped;
 const STYLE: &str = include_str!("page.css");
 
 /// The hash of [`STYLE`] for the content security policy of the pages.
-pub(crate) const STYLE_HASH: &str = "sha256-qlkv4epTQZieBCIVima2XckzAb/Ksp95JGhdVJ3Ty6w=";
+pub(crate) const STYLE_HASH: &str = "sha256-VSHL7cLR1fu+rEpsTtuHrHsfX+VP4K/cbjxmajyjwN4=";
 
 /// The icon of the pages, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
