@@ -34,4 +34,48 @@ fn each_request_has_a_log_line_without_personal_data_or_secrets() {
         assert!(line.contains(part), "{part}: {line}");
     }
     log.assert_clean(&[&server.key, token, code, "ada@example.com", "Ada"]);
+    #[cfg(feature = "documents")]
+    open_links(log);
+}
+
+/// Opens links of tickets and orders: right, wrong, dead and malformed ones. Neither their tokens nor the codes of the
+/// tickets are in the log, at any level.
+#[cfg(feature = "documents")]
+fn open_links(log: &log::CapturedLog) {
+    use ticketing::documents::TicketDocuments;
+
+    let documents = TicketDocuments::default();
+    let server = Server::with(|builder| builder.sandbox_gateway().ticket_documents(documents), |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"]["id"].clone();
+    let order = order.as_str().unwrap();
+    let ticket = client.post_empty(&format!("/v1/orders/{order}/mark-paid")).expect(200).json();
+    let ticket = &ticket["items"][0]["issuedTickets"][0];
+    let (ticket, code) = (ticket["id"].as_str().unwrap(), ticket["code"].as_str().unwrap());
+    let ticket_token = |client: &mut common::http::Client| {
+        let ticket = client.get(&format!("/v1/tickets/{ticket}")).expect(200).json();
+        ticket["downloadTicketUrl"].as_str().unwrap().split('/').nth_back(1).unwrap().to_owned()
+    };
+    let details = client.get(&format!("/v1/orders/{order}/details")).expect(200).json();
+    let of_order = details["documentsUrl"].as_str().unwrap().rsplit_once('/').unwrap().1.to_owned();
+    let dead = ticket_token(&mut client);
+    client.post_empty(&format!("/v1/tickets/{ticket}/renew-link")).expect(200);
+    let live = ticket_token(&mut client);
+    let wrong = format!("{}000", &live[..36]);
+    for (token, status) in [(&live, 200), (&dead, 404), (&wrong, 404)] {
+        for path in ["", "/ticket.pdf", "/event.ics"] {
+            client.get(&format!("/tickets/{token}{path}")).expect(status);
+        }
+    }
+    client.get(&format!("/orders/{of_order}")).expect(200);
+    client.get(&format!("/orders/{of_order}/tickets.pdf")).expect(200);
+    client.get(&format!("/orders/{live}")).expect(404);
+    client.get(&format!("/tickets/{live}/nothing")).expect(404);
+    client.post_empty(&format!("/tickets/{live}")).expect(405);
+    client.get(&format!("/v1/tickets/{ticket}/document")).expect(200);
+    assert!(log.lines().iter().any(|line| line.contains(r#"route="/tickets/{token}/ticket.pdf" status=404"#)));
+    // Half of a token, in case it is shortened.
+    let halves = [&live, &dead, &wrong, &of_order].map(|token| &token[13..30]);
+    log.assert_clean(&[&halves[..], &[code, "ada@example.com", "Ada"]].concat());
 }

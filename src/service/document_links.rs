@@ -200,3 +200,104 @@ impl TicketingService {
         self.document(format!("{id}.pdf"), &tickets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+    use std::sync::{Arc, Mutex};
+
+    use tracing::field::{Field, Visit};
+    use tracing::{Event, Metadata, Subscriber, span};
+
+    use super::*;
+    use crate::documents::TicketDocuments;
+    use crate::model::amount::Amount;
+    use crate::model::customer::NewCustomer;
+    use crate::model::event::{CreateEvent, EventStatus};
+    use crate::model::organization::CreateOrganization;
+    use crate::model::ticket::IssueTickets;
+    use crate::model::ticket_type::CreateTicketType;
+
+    /// The statements and the changed rows of each transaction, which the store logs.
+    #[derive(Clone, Default)]
+    struct Costs(Arc<Mutex<Vec<(u64, u64)>>>);
+
+    impl Subscriber for Costs {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "ticketing::store"
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut cost = Cost::default();
+            event.record(&mut cost);
+            if let Cost { statements: Some(statements), rows: Some(rows) } = cost {
+                self.0.lock().unwrap().push((statements, rows));
+            }
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[derive(Default)]
+    struct Cost {
+        statements: Option<u64>,
+        rows: Option<u64>,
+    }
+
+    impl Visit for Cost {
+        fn record_u64(&mut self, field: &Field, value: u64) {
+            match field.name() {
+                "statements" => self.statements = Some(value),
+                "rows" => self.rows = Some(value),
+                _ => {}
+            }
+        }
+
+        fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+    }
+
+    #[test]
+    fn a_wrong_code_an_unknown_id_and_a_dead_link_cost_one_statement_each() {
+        let service = TicketingService::temporary().ticket_documents(TicketDocuments::default()).open().unwrap();
+        let organization = service.create_organization(CreateOrganization::default()).unwrap();
+        let caller = service.act_for(organization.id).unwrap();
+        let event = CreateEvent::new("Summer Night", "summer-night", "2100-06-12T17:30:00Z".parse().unwrap());
+        let event = service.create_event(&caller, event.status(EventStatus::Published)).unwrap();
+        let ticket_type = CreateTicketType::new("Seat", Amount::cents(0), 10);
+        let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).unwrap();
+        let request = IssueTickets::new(ticket_type.id, NewCustomer::new("Ada", "ada@example.com"), 1);
+        let ticket = service.issue_tickets(&caller, request).unwrap().issued_tickets.remove(0).id;
+        let token = |url: Option<String>| url.unwrap().split('/').nth_back(1).unwrap().to_owned();
+        let dead = token(service.get_ticket(&caller, ticket).unwrap().download_ticket_url);
+        let right = token(service.renew_ticket_link(&caller, ticket).unwrap().download_ticket_url);
+        let wrong = format!("{}{}{}", &right[..20], if &right[20..21] == "0" { "1" } else { "0" }, &right[21..]);
+        let unknown = format!("0000000000001{}", &right[13..]);
+
+        // Inside a write, because the store logs what these cost.
+        let cost = |token: &str| {
+            let (costs, token) = (Costs::default(), token.to_owned());
+            let find = || service.store().write(move |tx| Ok(linked_documents::ticket(tx, &token).is_ok()));
+            let is_found = tracing::subscriber::with_default(costs.clone(), find).unwrap();
+            let costs = costs.0.lock().unwrap().clone();
+            (is_found, costs)
+        };
+        for token in [&wrong, &unknown, &dead] {
+            assert_eq!(cost(token), (false, vec![(1, 0)]), "{token}");
+        }
+        // The control: what a link leads to is read after it was found.
+        let (is_found, costs) = cost(&right);
+        assert!(is_found && costs[0].0 > 1, "{costs:?}");
+        // What cannot be a token is not looked up.
+        assert_eq!(cost(&right.to_lowercase()).1, [(0, 0)]);
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tracing::field::{Field, Visit};
 use tracing::{Level, span};
 
-/// The captured log: the level and the text of each event.
+/// The captured log: the level and the text of each event and span.
 #[derive(Clone, Default)]
 pub struct CapturedLog(Arc<Mutex<Vec<(Level, String)>>>);
 
@@ -23,7 +23,10 @@ impl tracing::Subscriber for CapturedLog {
         true
     }
 
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
+        let mut line = EventText(format!("span {} ", attributes.metadata().name()));
+        attributes.record(&mut line);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((*attributes.metadata().level(), line.0));
         span::Id::from_u64(1)
     }
 

@@ -5,6 +5,7 @@
 mod common;
 mod extent;
 mod link_costs;
+mod link_states;
 mod links;
 mod logos;
 mod many;

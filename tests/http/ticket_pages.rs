@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use ticketing::Builder;
 use ticketing::documents::TicketDocuments;
+use ticketing::environment::ManualClock;
 
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
+use crate::common::random::Random;
 use crate::walkthrough::Document;
 
 /// The headers of every response, as far as they are always the same.
@@ -216,11 +218,7 @@ fn what_is_cancelled_says_so_and_has_no_code() {
     let with_key = client.get(&format!("/v1/tickets/{}/document", order.id(0))).expect(410);
     assert_eq!(with_key.code(), "gone");
 
-    client.patch(&format!("/v1/events/{}/settings", on_sale.event), &json!({"status": "CANCELLED"}));
-    let settings = client.get(&format!("/v1/events/{}", on_sale.event)).json();
-    if settings["status"] != "CANCELLED" {
-        client.patch(&format!("/v1/events/{}", on_sale.event), &json!({"status": "CANCELLED"})).expect(200);
-    }
+    client.patch(&format!("/v1/events/{}", on_sale.event), &json!({"status": "CANCELLED"})).expect(200);
     for path in [order.ticket(1), order.page.clone()] {
         let page = client.get(&path).expect(200);
         assert!(page.text().contains("This event is cancelled") && !page.text().contains(order.code(1)), "{path}");
@@ -231,6 +229,52 @@ fn what_is_cancelled_says_so_and_has_no_code() {
     }
     let with_key = client.get(&format!("/v1/orders/{}/document", order.order)).expect(410);
     assert_eq!(with_key.code(), "gone");
+}
+
+#[test]
+fn the_pages_of_an_event_that_is_over_say_so_and_keep_their_codes() {
+    let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
+    let server = start_with(|builder| builder.clock(clock.clone()));
+    let mut client = server.client();
+    let (_, order) = paid(&mut client);
+    client.get(&order.ticket(0)).expect(200);
+    // It begins at 18:00, and has no end.
+    clock.set("9000-06-03T12:00:00Z".parse().unwrap());
+    let mut holder = server.client_with("");
+    for path in [order.ticket(0), order.page.clone()] {
+        let page = holder.get(&path).expect(200);
+        assert!(page.text().contains("This event is over") && page.text().contains("Download"), "{}", page.text());
+        assert_eq!(qr_codes(page.text())[0], order.code(0));
+    }
+    for path in [order.document(0), format!("{}/tickets.pdf", order.page)] {
+        assert!(holder.get(&path).expect(200).body.starts_with(b"%PDF-"));
+    }
+    assert!(holder.get(&format!("{}/event.ics", order.ticket(0))).expect(200).text().contains("STATUS:CONFIRMED"));
+}
+
+#[test]
+fn mutated_tokens_are_all_answered_with_the_same_404() {
+    let server = Server::with(
+        |builder| builder.sandbox_gateway().ticket_documents(TicketDocuments::default()),
+        |options| options.failed_authentications = u32::MAX,
+    );
+    let (_, order) = paid(&mut server.client());
+    let mut holder = server.client_with("");
+    let unknown = holder.get(&format!("/tickets/{}", "0".repeat(39))).expect(404).body;
+    let [ticket, page] = [order.ticket(0), order.page].map(|path| path.rsplit_once('/').unwrap().1.to_owned());
+    let mut random = Random::new(5);
+    let digits = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    for round in 0..500 {
+        let (kind, token, file) =
+            if round % 2 == 0 { ("tickets", &ticket, "ticket.pdf") } else { ("orders", &page, "tickets.pdf") };
+        let mut mutated = token.clone().into_bytes();
+        let position = random.below(39);
+        let other = digits.iter().filter(|digit| **digit != mutated[position]).nth(random.below(31)).unwrap();
+        mutated[position] = *other;
+        let mutated = String::from_utf8(mutated).unwrap();
+        assert_eq!(holder.get(&format!("/{kind}/{mutated}")).expect(404).body, unknown, "{mutated}");
+        assert_eq!(holder.get(&format!("/{kind}/{mutated}/{file}")).expect(404).body, unknown, "{mutated}");
+    }
 }
 
 #[test]
