@@ -105,7 +105,7 @@ fn draw_heading(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Cont
     sheets.y += 6.0 * MILLIMETER;
 
     let title = sheets.begin(Element::Title(content.title.clone()));
-    sheets.flow(SIDE_MARGIN, paragraph, Some(title));
+    sheets.flow(SIDE_MARGIN, &paragraph, Some(title));
     sheets.y += 3.0 * MILLIMETER;
     paragraph_of(sheets, typesetter, &content.period, PERIOD, width);
     paragraph_of(sheets, typesetter, &content.zone, ZONE, width);
@@ -142,7 +142,7 @@ fn draw_code(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content
     let letters = typesetter.set(&in_groups(&content.code), CODE, FRAME_WIDTH);
     let height = inset + QR_SIDE + QUIET_ZONE + letters.layout.height() + 4.0 * MILLIMETER;
     let page = sheets.pages.len() - 1;
-    sheets.place(page, left, top + inset + QR_SIDE + QUIET_ZONE, letters, Some(code));
+    sheets.place(page, left, top + inset + QR_SIDE + QUIET_ZONE, &letters, Some(code));
     let frame = Shape::Frame { width: FRAME_WIDTH, height, radius: 3.0 * MILLIMETER, color: HAIRLINE };
     sheets.draw(left, top, frame, None);
     top + height
@@ -195,16 +195,16 @@ fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Cont
         if let Some(order) = &content.order {
             let element = first.then(|| sheets.begin(Element::Text));
             let paragraph = typesetter.set(&format!("{} {order}", content.words.order), FOOTER, width);
-            sheets.place(page, SIDE_MARGIN, y, paragraph, element);
+            sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
         }
         if !first {
             let title = typesetter.set_within(&content.title, &[FOOTER.size], FOOTER, width, 1);
-            sheets.place(page, SIDE_MARGIN, 10.0 * MILLIMETER, title, None);
+            sheets.place(page, SIDE_MARGIN, 10.0 * MILLIMETER, &title, None);
         }
         if pages > 1 {
             let right = Style { alignment: Alignment::Right, ..FOOTER };
             let paragraph = typesetter.set(&(content.words.page)(page + 1, pages), right, width);
-            sheets.place(page, SIDE_MARGIN, y, paragraph, None);
+            sheets.place(page, SIDE_MARGIN, y, &paragraph, None);
         }
     }
 }
@@ -212,5 +212,5 @@ fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Cont
 fn paragraph_of(sheets: &mut Sheets, typesetter: &mut Typesetter, text: &str, style: Style, width: f32) {
     let element = sheets.begin(Element::Text);
     let paragraph = typesetter.set(text, style, width);
-    sheets.flow(SIDE_MARGIN, paragraph, Some(element));
+    sheets.flow(SIDE_MARGIN, &paragraph, Some(element));
 }

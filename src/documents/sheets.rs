@@ -1,6 +1,6 @@
 //! What is drawn where: the pages of a document before they are written.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use krilla::image::Image;
 
@@ -20,7 +20,7 @@ pub(super) enum Element {
 pub(super) enum Shape {
     /// A line of a paragraph. Its position is the left end of the first line's top.
     Line {
-        paragraph: Rc<Paragraph>,
+        paragraph: Arc<Paragraph>,
         index: usize,
     },
     /// Filled rectangles: left, top, width and height, from the position.
@@ -89,8 +89,7 @@ impl Sheets {
 
     /// Draws a paragraph below what was drawn before, and on further pages if it does not fit. Its first two lines stay
     /// together, and so do its last two.
-    pub(super) fn flow(&mut self, x: f32, paragraph: Paragraph, element: Option<usize>) {
-        let paragraph = Rc::new(paragraph);
+    pub(super) fn flow(&mut self, x: f32, paragraph: &Arc<Paragraph>, element: Option<usize>) {
         let lines = paragraph.layout.len();
         for index in 0..lines {
             let Some(line) = paragraph.layout.get(index) else { continue };
@@ -98,7 +97,7 @@ impl Sheets {
             let is_with_next = index + 1 < lines && (index == 0 || index + 2 == lines);
             self.make_room(if is_with_next { 2.0 * metrics.line_height } else { metrics.line_height });
             let y = self.y - metrics.block_min_coord;
-            self.draw(x, y, Shape::Line { paragraph: Rc::clone(&paragraph), index }, element);
+            self.draw(x, y, Shape::Line { paragraph: Arc::clone(paragraph), index }, element);
             self.y += metrics.line_height;
         }
     }
@@ -112,11 +111,10 @@ impl Sheets {
     }
 
     /// Draws a paragraph at a place of a page, apart from the flow.
-    pub(super) fn place(&mut self, page: usize, x: f32, y: f32, paragraph: Paragraph, element: Option<usize>) {
-        let paragraph = Rc::new(paragraph);
+    pub(super) fn place(&mut self, page: usize, x: f32, y: f32, paragraph: &Arc<Paragraph>, element: Option<usize>) {
         let Some(page) = self.pages.get_mut(page) else { return };
         for index in 0..paragraph.layout.len() {
-            page.push(Mark { x, y, shape: Shape::Line { paragraph: Rc::clone(&paragraph), index }, element });
+            page.push(Mark { x, y, shape: Shape::Line { paragraph: Arc::clone(paragraph), index }, element });
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
+use std::sync::Arc;
 
 use parley::style::{FontFamily, FontFamilyName, FontWeight, LineHeight, OverflowWrap, StyleProperty};
 use parley::{Alignment, AlignmentOptions, Layout, LayoutContext};
@@ -42,7 +44,12 @@ pub(super) struct Typesetter {
     missing: BTreeSet<char>,
     /// How texts were made to fit in this document: tickets of an order have the same title.
     fitted: HashMap<FitKey, Fitted>,
+    /// The paragraphs of this document. Tickets of an order say mostly the same.
+    paragraphs: HashMap<ParagraphKey, Arc<Paragraph>>,
 }
+
+/// A text, and how it is set: the bits of size, leading and width, whether it is bold, its color, and its alignment.
+type ParagraphKey = (String, [u32; 3], bool, [u8; 3], Discriminant<Alignment>);
 
 /// A text, its number of lines, and the bits of their width.
 type FitKey = (String, usize, u32);
@@ -56,17 +63,36 @@ struct Fitted {
 
 impl Typesetter {
     pub(super) fn new(fonts: Fonts) -> Self {
-        Self { fonts, layouts: LayoutContext::new(), missing: BTreeSet::new(), fitted: HashMap::new() }
+        Self {
+            fonts,
+            layouts: LayoutContext::new(),
+            missing: BTreeSet::new(),
+            fitted: HashMap::new(),
+            paragraphs: HashMap::new(),
+        }
     }
 
     /// Ends a document. Returns the characters that no font has, in the order of their numbers.
     pub(super) fn end_document(&mut self) -> Vec<char> {
         self.fitted.clear();
+        self.paragraphs.clear();
         std::mem::take(&mut self.missing).into_iter().collect()
     }
 
     /// Sets a text in lines of this width. Clusters that no font has become replacement characters.
-    pub(super) fn set(&mut self, text: &str, style: Style, width: f32) -> Paragraph {
+    pub(super) fn set(&mut self, text: &str, style: Style, width: f32) -> Arc<Paragraph> {
+        let Color(red, green, blue) = style.color;
+        let lengths = [style.size, style.leading, width].map(f32::to_bits);
+        let key = (text.to_owned(), lengths, style.bold, [red, green, blue], discriminant(&style.alignment));
+        if let Some(known) = self.paragraphs.get(&key) {
+            return Arc::clone(known);
+        }
+        let paragraph = Arc::new(self.lay_out(text, style, width));
+        self.paragraphs.insert(key, Arc::clone(&paragraph));
+        paragraph
+    }
+
+    fn lay_out(&mut self, text: &str, style: Style, width: f32) -> Paragraph {
         let mut text = Cow::Borrowed(text);
         let mut layout = self.shape(&text, style, width);
         let missing: Vec<_> = clusters(&layout).into_iter().filter(|(_, has_glyphs)| !has_glyphs).collect();
@@ -96,7 +122,7 @@ impl Typesetter {
         style: Style,
         width: f32,
         lines: usize,
-    ) -> Paragraph {
+    ) -> Arc<Paragraph> {
         let key = (text.to_owned(), lines, width.to_bits());
         let fitted = match self.fitted.get(&key) {
             Some(fitted) => fitted.clone(),
@@ -111,17 +137,17 @@ impl Typesetter {
         let mut style = style;
         for size in sizes {
             style.size = *size;
-            if self.set(text, style, width).layout.len() <= lines {
+            if self.lay_out(text, style, width).layout.len() <= lines {
                 return Fitted { text: text.to_owned(), size: *size };
             }
         }
-        let whole = self.set(text, style, width);
+        let whole = self.lay_out(text, style, width);
         let ends: Vec<usize> = clusters(&whole.layout).into_iter().map(|(cluster, _)| cluster.start).collect();
         // The longest part that fits: `fits` is known to, `fails` is known not to.
         let (mut fits, mut fails) = (0, ends.len());
         while fails - fits > 1 {
             let middle = fits + (fails - fits) / 2;
-            if self.set(&cut(&whole.text, ends[middle]), style, width).layout.len() <= lines {
+            if self.lay_out(&cut(&whole.text, ends[middle]), style, width).layout.len() <= lines {
                 fits = middle;
             } else {
                 fails = middle;

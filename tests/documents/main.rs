@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod extent;
+mod extremes;
 mod link_costs;
 mod link_states;
 mod links;
