@@ -61,6 +61,11 @@ pub(super) fn routes() -> Router<AppState> {
         get(async move |State(state): State<AppState>, parameters: PathParams, request: Request| {
             respond(state, token(parameters), request, source).await
         })
+        .fallback(async || {
+            let mut response = send_problem(&Problem::method_not_allowed(None));
+            add_headers(response.headers_mut());
+            response
+        })
     };
     let ticket: Read<Content> =
         |service, token| Ok(Content::page(pages::ticket_page(service.ticket_by_link(token)?, token)?));
@@ -102,16 +107,18 @@ async fn respond(state: AppState, token: String, request: Request, source: Sourc
     };
     let mut response = match result {
         Ok(content) => send(content, &tags),
-        Err(problem) => {
-            let status = problem.status();
-            let mut response = Response::new(Body::from(pages::problem_page(status.as_u16())));
-            *response.status_mut() = status;
-            response.headers_mut().extend(problem.header());
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-            response
-        }
+        Err(problem) => send_problem(&problem),
     };
     add_headers(response.headers_mut());
+    response
+}
+
+/// A page that says what is wrong.
+fn send_problem(problem: &Problem) -> Response {
+    let mut response = Response::new(Body::from(pages::problem_page(problem.status().as_u16())));
+    *response.status_mut() = problem.status();
+    response.headers_mut().extend(problem.header());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
 }
 

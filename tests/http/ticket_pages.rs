@@ -253,6 +253,22 @@ fn the_pages_of_an_event_that_is_over_say_so_and_keep_their_codes() {
 }
 
 #[test]
+fn other_methods_are_refused_with_a_page_that_does_not_repeat_the_token() {
+    let server = start();
+    let (_, order) = paid(&mut server.client());
+    let mut holder = server.client_with("");
+    for path in [order.ticket(0), order.document(0), order.page.clone(), format!("{}/tickets.pdf", order.page)] {
+        let refused = holder.post_empty(&path).expect(405);
+        check_headers(&refused);
+        assert_eq!(refused.header("allow"), Some("GET,HEAD"));
+        assert_eq!(refused.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(!refused.text().contains(path.split('/').nth(2).unwrap()), "{}", refused.text());
+        let head = holder.send("HEAD", &path, &[], b"").expect(200);
+        check_headers(&head);
+    }
+}
+
+#[test]
 fn mutated_tokens_are_all_answered_with_the_same_404() {
     let server = Server::with(
         |builder| builder.sandbox_gateway().ticket_documents(TicketDocuments::default()),

@@ -18,7 +18,7 @@ use crate::rules::html::Escaped;
 const STYLE: &str = include_str!("page.css");
 
 /// The hash of [`STYLE`] for the content security policy of the pages.
-pub(crate) const STYLE_HASH: &str = "sha256-VSHL7cLR1fu+rEpsTtuHrHsfX+VP4K/cbjxmajyjwN4=";
+pub(crate) const STYLE_HASH: &str = "sha256-acVtaJdxkFb1MDTgAhnuCdwezrApW/Gv9OoRRIggIcM=";
 
 /// The icon of the pages, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
@@ -70,7 +70,7 @@ pub(crate) fn order_page(linked: LinkedOrder, token: &str) -> Result<String> {
     let page_words = page_words::of(words);
     let zone = Zone::stored(&event.timezone)?;
     let title = clean::line(&event.title);
-    let mut main = format!("<header><h1>{}</h1>", Escaped(&title));
+    let mut main = format!("<header>{}", headline(&title));
     let (from, until) = (event.start_date, event.end_date);
     put!(main, "<p class=\"when\">{}</p>", dates::period(words, zone, from, until));
     put!(main, "<p class=\"zone\">{}</p>", Escaped(&dates::zone_at(zone, &event.timezone, from)));
@@ -112,11 +112,19 @@ fn link_token(ticket: &IssuedTicket) -> Option<&str> {
     ticket.download_ticket_url.as_deref()?.rsplit('/').nth(1)
 }
 
+/// A title longer than this is written in smaller letters.
+const LONG_TITLE: usize = 80;
+
+fn headline(title: &str) -> String {
+    let class = if title.chars().count() > LONG_TITLE { " class=\"long\"" } else { "" };
+    format!("<h1{class}>{}</h1>", Escaped(title))
+}
+
 /// When and where the event takes place.
 fn heading(content: &Content) -> String {
     let mut heading = format!(
-        "<header><h1>{}</h1><p class=\"when\">{}</p><p class=\"zone\">{}</p>",
-        Escaped(&content.title),
+        "<header>{}<p class=\"when\">{}</p><p class=\"zone\">{}</p>",
+        headline(&content.title),
         Escaped(&content.period),
         Escaped(&content.zone)
     );
@@ -199,6 +207,7 @@ fn footer(content: &Content) -> String {
 /// The page for a request that failed with this status.
 pub(crate) fn problem_page(status: u16) -> String {
     let (title, text) = match status {
+        405 => ("Method not allowed", "Please open the link that you were given in a browser."),
         404 => ("Not found", "Please check the link that you were given, or ask the organizer for a new one."),
         409 => ("Not paid yet", "This order is not paid. It has no tickets."),
         410 => ("Cancelled", "This ticket, order or event is cancelled, so there is nothing to download."),
