@@ -21,7 +21,7 @@ use crate::form::text::is_uri;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::sales::holds::HoldTerms;
-use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
+use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -45,8 +45,7 @@ const DAY: Duration = Duration::from_hours(24);
 #[derive(Debug)]
 #[must_use = "nothing is opened before open() is called"]
 pub struct Builder {
-    /// `None` for a temporary database.
-    pub(super) path: Option<PathBuf>,
+    pub(super) database: Database,
     pub(super) vfs: Option<String>,
     pub(super) readers: ReaderOptions,
     pub(super) migration: MigrationOptions,
@@ -69,6 +68,15 @@ pub struct Builder {
     pub(super) documents: Option<crate::documents::TicketDocuments>,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
     pub(super) logo_transport: Option<Arc<crate::webhook::HttpsTransport>>,
+}
+
+/// Which database is opened.
+#[derive(Debug)]
+pub(super) enum Database {
+    File(PathBuf),
+    Temporary,
+    #[cfg(feature = "postgres")]
+    Postgres(Box<crate::store::PostgresOptions>),
 }
 
 pub(super) enum Gateway {
@@ -101,7 +109,20 @@ impl TicketingService {
 
     /// Returns a builder, which sets up a service for the database at `path`.
     pub fn builder(path: impl AsRef<Path>) -> Builder {
-        Builder::new(Some(path.as_ref()))
+        Builder::new(Database::File(path.as_ref().to_owned()))
+    }
+
+    /// Returns a builder, which sets up a service on a PostgreSQL database. Several machines can share it.
+    ///
+    /// In development, and not yet for use: connections are not encrypted, times are those of the machines, the webhook
+    /// sender of another machine finds a notification only when it next looks, and changes of webhook endpoints that two
+    /// machines make at the same time are not told apart.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) if `url` is not a connection URL.
+    #[cfg(feature = "postgres")]
+    pub fn postgres(url: &str) -> Result<Builder> {
+        Ok(Builder::new(Database::Postgres(Box::new(crate::store::PostgresOptions::parse(url)?))))
     }
 
     /// Returns a builder, which sets up a service for a new, empty database. It is for tests and demonstrations.
@@ -118,15 +139,15 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn temporary() -> Builder {
-        Builder::new(None)
+        Builder::new(Database::Temporary)
     }
 }
 
 /// # Opening
 impl Builder {
-    pub(super) fn new(path: Option<&Path>) -> Self {
+    pub(super) fn new(database: Database) -> Self {
         Self {
-            path: path.map(Path::to_owned),
+            database,
             vfs: None,
             readers: ReaderOptions::default(),
             migration: MigrationOptions::default(),
@@ -161,11 +182,14 @@ impl Builder {
         #[cfg(feature = "documents")]
         let documents = self.renderer()?;
         let environment = Environment::new(self.clock, Arc::clone(&self.entropy));
-        let location = match self.path {
-            Some(path) => Location::new(path, self.vfs),
-            None => Location::temporary(self.vfs)?,
+        let migration = self.migration;
+        let options = match self.database {
+            Database::File(path) => EngineOptions::Sqlite { location: Location::new(path, self.vfs), migration },
+            Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
+            #[cfg(feature = "postgres")]
+            Database::Postgres(options) => EngineOptions::Postgres(options),
         };
-        let store = Arc::new(Store::open(&location, self.readers, self.migration, environment.clone())?);
+        let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
         #[cfg(feature = "documents")]
         if documents.is_some() {
             let links = super::document_links::open(&store, self.public_url.as_deref())?;

@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
+    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     const TYPE: EventType = EventType::TicketIssued;
 
@@ -196,7 +196,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap()
+        Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap()
     }
 
     /// Queues a fan-out of two notifications for 300 endpoints.

@@ -85,10 +85,9 @@ pub(crate) mod webhooks;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::environment::Environment;
-use crate::error::{Result, StoreError, StoreErrorKind};
+use crate::error::{Result, StoreError};
 use crate::model::backup::BackupProgress;
 use crate::model::check::{CheckProgress, CheckReport};
 use crate::model::id::{OrganizationId, WebhookId};
@@ -97,105 +96,36 @@ pub(crate) use commit_notifier::CommitListener;
 use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
-use engine::ids::IdSource;
-use engine::sqlite::{Access, Checkpointer, Isolation, Readers, SchemaVersion, Snapshots, rewrite_header};
-use engine::{AfterCommit, ClosingResult, Writer};
-pub(crate) use engine::{Bind, EventKey, Location, Row, Savepoint, Transaction};
-use engine::{Constraint, on_violation};
+#[cfg(feature = "postgres")]
+pub(crate) use engine::PostgresOptions;
+use engine::{AfterCommit, ClosingResult, Constraint, Engine, Isolation, on_violation};
+pub(crate) use engine::{
+    Bind, EngineOptions, EventKey, Location, MigrationOptions, ReaderOptions, Row, Savepoint, Transaction,
+};
 pub(crate) use subscriptions::Subscription;
 use subscriptions::Subscriptions;
 
-/// The connections that only read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReaderOptions {
-    /// How many connections there are for look-ups.
-    pub(crate) connections: usize,
-    /// How long a read may take that looks at many rows.
-    pub(crate) scan_budget: Duration,
-}
-
-impl Default for ReaderOptions {
-    fn default() -> Self {
-        Self { connections: 8, scan_budget: Duration::from_secs(2) }
-    }
-}
-
-/// What is done with an older schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MigrationOptions {
-    /// Whether it is migrated, or refused.
-    pub(crate) migrate: bool,
-    /// Whether a copy from before is kept.
-    pub(crate) keep_copy: bool,
-}
-
-impl Default for MigrationOptions {
-    fn default() -> Self {
-        Self { migrate: true, keep_copy: true }
-    }
-}
-
-/// How many pages are written to find out whether the disk accepts writes again. An order of ten tickets writes fewer.
-const PROBE_WRITES: usize = 64;
-
 /// An open database.
 pub(crate) struct Store {
-    // Dropped first, so that no reader blocks the writer's last checkpoint.
-    readers: Readers,
-    writer: Writer,
-    environment: Environment,
-    ids: Arc<IdSource>,
+    engine: Engine,
     counters: Arc<Counters>,
     commit_notifier: Arc<CommitNotifier>,
     subscriptions: Arc<Subscriptions>,
-    location: Location,
 }
 
 impl Store {
-    /// Opens the database. Creates it if it does not exist, and migrates an older schema.
-    pub(crate) fn open(
-        location: &Location,
-        readers: ReaderOptions,
-        migration: MigrationOptions,
-        environment: Environment,
-    ) -> Result<Self> {
-        location.recover_from_failed_sync()?;
-        location.check_wal()?;
-        let database = location.open()?;
-        let schema = database.migrate(migrations::ALL, |schema| match schema {
-            SchemaVersion { migrated_from: 0, .. } => Ok(()),
-            SchemaVersion { version: known, migrated_from: found } if !migration.migrate => {
-                Err(StoreErrorKind::SchemaTooOld { found, known }.into())
-            }
-            schema if migration.keep_copy => location.copy_before_migration(schema, &environment),
-            _ => Ok(()),
-        })?;
-        let ids = Arc::new(IdSource::default());
-        // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(&environment, &ids)) {
-            ids.continue_after(newest, environment.now());
-        }
-        let checkpointer = Checkpointer::start(location)?;
-        let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
+    /// Opens the database, and creates or migrates its schema.
+    pub(crate) fn open(options: &EngineOptions, readers: ReaderOptions, environment: Environment) -> Result<Self> {
         let counters = Arc::new(Counters::default());
         let commit_notifier = Arc::new(CommitNotifier::default());
         let subscriptions = Arc::new(Subscriptions::default());
         let after_commit = AfterCommit {
-            checkpointer,
             counters: Arc::clone(&counters),
             commit_notifier: Arc::clone(&commit_notifier),
             subscriptions: Arc::clone(&subscriptions),
         };
-        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), after_commit)?;
-        tracing::info!(
-            target: "ticketing::store",
-            file = %location.path().display(),
-            schema_version = schema.version,
-            migrated_from = (schema.migrated_from < schema.version).then_some(schema.migrated_from),
-            "database opened"
-        );
-        let location = location.clone();
-        Ok(Self { readers, writer, environment, ids, counters, commit_notifier, subscriptions, location })
+        let engine = Engine::open(options, readers, environment, after_commit)?;
+        Ok(Self { engine, counters, commit_notifier, subscriptions })
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails, nothing is
@@ -207,7 +137,7 @@ impl Store {
         &self,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(None, work)
+        self.engine.write(None, work)
     }
 
     /// Like [`write`](Self::write), for a change of an organization. The organizations take turns.
@@ -216,41 +146,34 @@ impl Store {
         organization: OrganizationId,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(Some(organization), work)
+        self.engine.write(Some(organization), work)
     }
 
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
     /// too.
     pub(crate) fn ready(&self) -> Result<()> {
-        self.writer.check_file()?;
-        if self.writer.last_write_failed() {
-            // One page alone may fit into what the failed transaction left behind at the end of the WAL.
-            for _ in 0..PROBE_WRITES {
-                self.write(rewrite_header)?;
-            }
-        }
-        self.read_one(organizations::any).map(drop)
+        self.engine.ready()
     }
 
     /// Why the store has stopped to write: it writes again when it is opened anew.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
-        self.writer.stopped()
+        self.engine.stopped()
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
     #[cfg(feature = "http")]
     pub(crate) fn is_writable(&self) -> bool {
-        self.stopped().is_none() && !self.writer.last_write_failed()
+        self.stopped().is_none() && !self.engine.last_write_failed()
     }
 
-    /// How the last checkpoint ended: filled when the store is dropped.
+    /// How the last work of the engine ended: filled when the store is dropped.
     pub(crate) fn closing_result(&self) -> ClosingResult {
-        self.writer.closing_result()
+        self.engine.closing_result()
     }
 
     /// Returns the current statistics.
     pub(crate) fn statistics(&self) -> Statistics {
-        self.counters.get(self.writer.jobs_waiting())
+        self.counters.get(self.engine.writes_waiting())
     }
 
     /// The counters, for events that no commit reports.
@@ -284,13 +207,12 @@ impl Store {
         target: &Path,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        self.location.back_up_to(target, &self.environment, progress)
+        self.engine.backup(target, progress)
     }
 
     /// Checks the database, and passes the progress to `progress`.
     pub(crate) fn check(&self, progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>) -> Result<CheckReport> {
-        let snapshots = Snapshots::new(self.location.clone(), Access::Existing, self.environment.clone());
-        check::run(&snapshots, progress)
+        check::run(&*self.engine.snapshots(), progress)
     }
 
     /// Copies a database that is not open to a new file at `target`. Its schema may be older.
@@ -313,20 +235,20 @@ impl Store {
         location.replace_by(backup, environment, check)
     }
 
-    /// The size of the write-ahead log in bytes.
+    /// The size of the write-ahead log of a database file in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        self.location.wal_bytes()
+        self.engine.wal_bytes()
     }
 
     /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.readers.look_up(&self.ids, Isolation::Snapshot, work)
+        self.engine.look_up(Isolation::Snapshot, work)
     }
 
     /// Runs `work`, which must be a single statement that looks up a few rows, without a transaction around it. A
     /// single statement is consistent anyway, and a transaction would add a third to the cost of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.readers.look_up(&self.ids, Isolation::Statement, work)
+        self.engine.look_up(Isolation::Statement, work)
     }
 
     /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
@@ -339,29 +261,27 @@ impl Store {
         organization: Option<OrganizationId>,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.readers.scan(&self.ids, organization, work)
+        self.engine.scan(organization, work)
     }
 
     /// Runs `work` on one snapshot of the database, on a new connection. For work that reads large parts of the
-    /// database. The connection is not opened read-only, because SQLite would then not verify the CHECK constraints.
+    /// database.
     pub(crate) fn read_on_dedicated_connection<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let database = self.location.open_existing()?;
-        database.only_read()?;
-        database.with_snapshot(|| work(&database.transaction(&self.environment, &self.ids)))
+        self.engine.read_on_dedicated_connection(work)
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_snapshot(work)
+        self.engine.with_snapshot(work)
     }
 
     /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows. The snapshot is that of the first
     /// look-up.
     #[cfg(feature = "http")]
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_look_ups(work)
+        self.engine.with_look_ups(work)
     }
 }

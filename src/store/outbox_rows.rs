@@ -132,14 +132,14 @@ mod tests {
 
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
+    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     /// A store that generates the same ids as every other.
     fn open(folder: &tempfile::TempDir) -> Store {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap()
+        Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap()
     }
 
     /// Inserts notifications for three endpoints each, with this text and their index as bodies.

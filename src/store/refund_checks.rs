@@ -17,7 +17,7 @@ const CLAIM: &str = "UPDATE refunds SET check_at = ?3
         COALESCE(payment_reference,
             (SELECT c.payment_reference FROM checkouts c WHERE c.order_id = refunds.order_id)) AS payment";
 const ANSWERED: &str =
-    "UPDATE refunds SET checks = checks + 1, check_at = CASE WHEN status = 'DONE' THEN ?2 ELSE NULL END
+    "UPDATE refunds SET checks = checks + 1, check_at = CASE WHEN status = 'DONE' THEN CAST(?2 AS BIGINT) ELSE NULL END
     WHERE id = ?1";
 const POSTPONE: &str = "UPDATE refunds SET check_at = ?2 WHERE id = ?1 AND check_at IS NOT NULL";
 

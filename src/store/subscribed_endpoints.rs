@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Savepoint, Store, webhooks};
+    use crate::store::{EngineOptions, Location, ReaderOptions, Savepoint, Store, webhooks};
 
     const ORGANIZATION: OrganizationId = OrganizationId::from_raw(1);
     const ROWS: [&str; 2] = [
@@ -134,7 +134,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         let work = |tx: &Transaction<'_>| {
             for sql in ROWS {
                 tx.execute(sql, &[])?;
@@ -170,7 +170,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         let store = Arc::new(store);
         store.write(|tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
 

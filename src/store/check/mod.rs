@@ -25,7 +25,7 @@ mod tickets;
 mod values;
 mod webhooks;
 
-use super::engine::sqlite::Snapshots;
+use super::engine::snapshots::Snapshots;
 use super::{Location, migrations};
 use crate::environment::Environment;
 use crate::error::Result;
@@ -35,8 +35,8 @@ use runner::{Progress, Runner};
 use steps::{damaged, data_steps, file_steps};
 
 /// Checks a database with the current schema.
-pub(in crate::store) fn run(database: &Snapshots, progress: Progress<'_>) -> Result<CheckReport> {
-    let steps: Vec<_> = file_steps(&database.open()?).into_iter().chain(data_steps()).collect();
+pub(in crate::store) fn run(database: &dyn Snapshots, progress: Progress<'_>) -> Result<CheckReport> {
+    let steps: Vec<_> = file_steps(database)?.into_iter().chain(data_steps()).collect();
     Runner::new(steps.len(), progress).run(database, &steps)
 }
 
@@ -58,18 +58,18 @@ fn inspect(
     progress: Progress<'_>,
     report: &mut CheckReport,
 ) -> Result<()> {
-    let database = location.inspect(migrations::ALL)?;
+    let database = location.inspect(migrations::SQLITE)?;
     let snapshots = database.snapshots(environment);
-    if database.is_current(migrations::ALL) {
+    if database.is_current(migrations::SQLITE) {
         report.append(run(&snapshots, progress)?);
         return Ok(());
     }
-    let (file, data) = (file_steps(&snapshots.open()?), data_steps());
+    let (file, data) = (file_steps(&snapshots)?, data_steps());
     let mut runner = Runner::new(file.len() + data.len(), progress);
     report.append(runner.run(&snapshots, &file)?);
     // Damaged data cannot be migrated.
     if report.is_clean() {
-        let database = database.migrated(migrations::ALL)?;
+        let database = database.migrated(migrations::SQLITE)?;
         report.append(runner.run(&database.snapshots(environment), &data)?);
     }
     Ok(())
@@ -86,20 +86,15 @@ mod tests {
     use super::{values, webhooks};
     use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
+    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     #[test]
     fn every_query_returns_the_key_as_id() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-        let store = Store::open(
-            &Location::new(folder.path().join("ticketing.db"), None),
-            ReaderOptions::default(),
-            MigrationOptions::default(),
-            environment,
-        )
-        .unwrap();
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
         let mut queries: Vec<_> = violations.chain(values::queries()).map(str::to_owned).collect();
         for rows in ROWS {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use super::steps::{INTEGRITY, Step};
 use crate::error::{Error, Result, StoreErrorKind};
 use crate::model::check::{CheckProgress, CheckReport};
-use crate::store::engine::sqlite::{SnapshotReader, Snapshots};
+use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 
 /// How many steps run at a time at most. More would keep other work from the processor.
 const MAX_THREADS: usize = 4;
@@ -30,7 +30,7 @@ impl<'p> Runner<'p> {
     }
 
     /// Runs these steps on threads, each with its own connection.
-    pub(super) fn run(&mut self, database: &Snapshots, steps: &[Step]) -> Result<CheckReport> {
+    pub(super) fn run(&mut self, database: &dyn Snapshots, steps: &[Step]) -> Result<CheckReport> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let queue = Queue::new(steps);
         let mut parts: Vec<Option<CheckReport>> = steps.iter().map(|_| None).collect();
@@ -94,15 +94,15 @@ impl<'s> Queue<'s> {
     }
 
     /// Runs steps until there are no more: those that look up rows first if `looks_up`, and otherwise only the others.
-    fn run(&self, database: &Snapshots, looks_up: bool, results: &Sender<(usize, Result<CheckReport>)>) {
-        let mut reader = None;
+    fn run(&self, database: &dyn Snapshots, looks_up: bool, results: &Sender<(usize, Result<CheckReport>)>) {
+        let mut reader: Option<Box<dyn SnapshotReader>> = None;
         loop {
             let first = if looks_up { self.look_ups.take() } else { None };
             let Some(index) = first.or_else(|| self.scans.take()) else { return };
             let step = &self.steps[index];
             let part = match &reader {
-                Some(reader) => run(step, reader),
-                None => database.open().and_then(|opened| run(step, reader.insert(opened))),
+                Some(reader) => run(step, &**reader),
+                None => database.open().and_then(|opened| run(step, &**reader.insert(opened))),
             };
             if results.send((index, part)).is_err() {
                 return;
@@ -131,8 +131,13 @@ impl Indexes {
     }
 }
 
-fn run(step: &Step, reader: &SnapshotReader) -> Result<CheckReport> {
-    reader.read(|tx| step.run(tx))
+fn run(step: &Step, reader: &dyn SnapshotReader) -> Result<CheckReport> {
+    let mut report = CheckReport::default();
+    reader.read(&mut |tx| {
+        report = step.run(tx)?;
+        Ok(())
+    })?;
+    Ok(report)
 }
 
 /// Adds up the reports in the order of the steps. Of the check of all pages, only problems are added that the checks of the

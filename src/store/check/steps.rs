@@ -7,7 +7,8 @@ use super::{checkouts, orders, payments, sales, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::store::Transaction;
-use crate::store::engine::sqlite::{SnapshotReader, tables};
+use crate::store::engine::snapshots::Snapshots;
+use crate::store::engine::sqlite::tables;
 
 pub(super) const INVARIANTS: &[&[Invariant]] =
     &[sales::INVARIANTS, summary::INVARIANTS, payments::INVARIANTS, checkouts::INVARIANTS, webhooks::INVARIANTS];
@@ -33,14 +34,22 @@ pub(super) enum Step {
     Notifications,
 }
 
-/// The steps that check the file itself, those of the largest tables first.
-pub(super) fn file_steps(reader: &SnapshotReader) -> Vec<Step> {
+/// The steps that check the file itself, those of the largest tables first. There are none if the database is no file.
+pub(super) fn file_steps(database: &dyn Snapshots) -> Result<Vec<Step>> {
+    if !database.is_file() {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    let read = database.open()?.read(&mut |tx| {
+        names = tables(tx)?;
+        Ok(())
+    });
     // If even the list of tables cannot be read, the check of the pages says so.
-    let mut names = reader.read(tables).unwrap_or_default();
+    drop(read);
     names.sort_by_key(|table| !matches!(table.as_str(), "tickets" | "orders" | "order_items" | "webhook_outbox"));
     let references: Vec<_> = names.iter().cloned().map(Step::References).collect();
     let indexes = names.into_iter().map(Step::Indexes);
-    std::iter::once(Step::Pages).chain(indexes).chain(references).collect()
+    Ok(std::iter::once(Step::Pages).chain(indexes).chain(references).collect())
 }
 
 /// The steps that check the data in the current schema.

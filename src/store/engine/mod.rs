@@ -1,26 +1,39 @@
 //! The database engine: transactions, rows and values, constraints, ids, and the group commit.
 //!
-//! Only `sqlite/` uses rusqlite. Another engine would be a folder next to it with its own implementation of
-//! `connection::Connection`.
+//! Only `sqlite/` uses rusqlite, and only `postgres/` uses the crate `postgres`. Each implements `connection::Connection`,
+//! and `engines` opens the one that the program has chosen.
 
+mod after_commit;
 mod connection;
+mod engines;
 mod event_key;
 pub(super) mod ids;
+mod isolation;
 mod leadership;
 mod memory;
+mod options;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod readers;
 mod row;
 mod scan_permits;
+pub(super) mod snapshots;
 pub(super) mod sqlite;
 mod sync;
 mod transaction;
 mod values;
 mod violation;
-mod writer;
 
+pub(super) use after_commit::AfterCommit;
+pub(super) use engines::Engine;
 pub(crate) use event_key::EventKey;
+pub(super) use isolation::Isolation;
+pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::PostgresOptions;
 pub(crate) use row::Row;
+pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
 pub(crate) use transaction::{Savepoint, Transaction};
 pub(crate) use values::Bind;
 pub(super) use violation::{Constraint, on_violation};
-pub(super) use writer::{AfterCommit, ClosingResult, Writer};

@@ -139,10 +139,9 @@ impl<'c> Transaction<'c> {
     ///
     /// SQLite has only one write transaction at a time, so this does nothing there. Debug builds check that callers
     /// follow the protocol.
-    #[expect(clippy::unnecessary_wraps, reason = "locking a row can fail")]
-    pub(crate) fn lock_event(&self, _event: impl Into<EventKey>) -> Result<()> {
+    pub(crate) fn lock_event(&self, event: impl Into<EventKey>) -> Result<()> {
         self.event_locked.set(true);
-        Ok(())
+        self.connection.lock_event(event.into())
     }
 
     /// Panics in debug builds if no event is locked. Every statement that changes an event's sale calls this.

@@ -1,9 +1,9 @@
 //! The schema, as a list of migrations.
 //!
 //! The header of a database has the number of migrations that were applied. When it is opened, the missing ones run in
-//! one transaction. A database with more migrations than [`ALL`] is refused: a newer version has migrated it.
+//! one transaction. A database with more migrations than [`SQLITE`] is refused: a newer version has migrated it.
 //!
-//! To add a migration, write a file with the next number in `sqlite/`, and append it to [`ALL`]. Then:
+//! To add a migration, write a file with the next number in `sqlite/`, and append it to [`SQLITE`]. Then:
 //! - Never change or remove a migration that was released.
 //! - Give a new column a default, or fill it in the migration.
 //! - Keep it fast: a migration blocks all writers, and a database may have millions of rows.
@@ -13,7 +13,10 @@
 //! - Add a new unique index to `Constraint` in `engine/violation.rs`, and a query for every other new index to
 //!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
 
-pub(in crate::store) const ALL: &[&str] = &[
+#[cfg(feature = "postgres")]
+pub(in crate::store) const POSTGRES: &[&str] = &[include_str!("postgres/0001_schema.sql")];
+
+pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),
     include_str!("sqlite/0002_discounts.sql"),
     include_str!("sqlite/0003_idempotency.sql"),

@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Transaction};
+    use crate::store::{EngineOptions, Location, ReaderOptions, Transaction};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -120,7 +120,7 @@ mod tests {
     fn store(folder: &tempfile::TempDir, fan_outs: &[(i64, i64)]) -> Store {
         let environment = Environment::new(Arc::new(ManualClock::new(NOW)), Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&location, ReaderOptions::default(), MigrationOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         let fan_outs = fan_outs.to_vec();
         let insert = move |tx: &Transaction<'_>| {
             for (id, organization) in &fan_outs {

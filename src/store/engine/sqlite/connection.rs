@@ -11,6 +11,7 @@ use super::errors::{convert, statement_error};
 use super::transaction_cost::CostMeter;
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
+use crate::store::engine::event_key::EventKey;
 use crate::store::engine::row::{ColumnNames, Origin, RawRow, Row};
 use crate::store::engine::values::{Bind, Value};
 use crate::store::engine::violation::StatementError;
@@ -79,6 +80,10 @@ impl Connection for SqliteConnection {
             }
             Ok(())
         })
+    }
+
+    fn lock_event(&self, _: EventKey) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -1,11 +1,11 @@
 //! A fixed number of connections, which threads borrow in turn.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::connection::SqliteConnection;
 use crate::error::{Error, Result};
+use crate::store::engine::readers::ReaderPool;
 
 /// How long a thread waits for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -31,16 +31,15 @@ impl ConnectionPool {
         Self { state: Mutex::new(State { idle, waiting: 0 }), returned: Condvar::new() }
     }
 
-    /// Runs `work` on a connection. Waits until one is idle.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&SqliteConnection) -> T) -> Result<T> {
-        let connection = self.take()?;
-        let result = catch_unwind(AssertUnwindSafe(|| work(&connection)));
-        self.give_back(connection);
-        result.or_else(|panic| resume_unwind(panic))
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Takes a connection out of the pool, to which it must be given back. Waits until one is idle.
-    pub(super) fn take(&self) -> Result<Box<SqliteConnection>> {
+impl ReaderPool for ConnectionPool {
+    type Connection = Box<SqliteConnection>;
+
+    fn take(&self) -> Result<Box<SqliteConnection>> {
         let mut state = self.state();
         if state.idle.is_empty() {
             state.waiting += 1;
@@ -51,15 +50,11 @@ impl ConnectionPool {
         state.idle.pop().ok_or(Error::Unavailable("every reader of the store is busy"))
     }
 
-    pub(super) fn give_back(&self, connection: Box<SqliteConnection>) {
+    fn give_back(&self, connection: Box<SqliteConnection>) {
         let mut state = self.state();
         state.idle.push(connection);
         if state.waiting > 0 {
             self.returned.notify_one();
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

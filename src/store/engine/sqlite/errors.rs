@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn every_unique_index_of_the_schema_is_a_constraint_with_a_name() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
-        for migration in migrations::ALL {
+        for migration in migrations::SQLITE {
             connection.execute_batch(migration).unwrap();
         }
         let sql = "SELECT group_concat(i.tbl_name || '.' || c.name, ', ' ORDER BY c.seqno)

@@ -241,7 +241,7 @@ mod tests {
     use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::timestamp::Timestamp;
     use crate::store::engine::sqlite::tables;
-    use crate::store::{Location, MigrationOptions, ReaderOptions, Store};
+    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     #[test]
     fn every_index_of_the_schema_is_supported() {
@@ -249,8 +249,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let options = (ReaderOptions::default(), MigrationOptions::default());
-        let store = Store::open(&location, options.0, options.1, environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         for table in store.read(tables).unwrap() {
             assert_eq!(store.read(|tx| tx.compare_indexes(&table)), Ok(Compared::Equal), "{table}");
         }

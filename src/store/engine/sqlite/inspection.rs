@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::database::Database;
 use super::errors::convert;
 use super::location::Location;
-use super::snapshots::{Access, Snapshots};
+use super::snapshots::{Access, SqliteSnapshots};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind};
 
@@ -23,9 +23,9 @@ pub(in crate::store) struct InspectedDatabase {
 
 impl InspectedDatabase {
     /// Opens further connections to the database.
-    pub(in crate::store) fn snapshots(&self, environment: &Environment) -> Snapshots {
+    pub(in crate::store) fn snapshots(&self, environment: &Environment) -> SqliteSnapshots {
         let access = if self.is_temporary_copy { Access::Existing } else { Access::Unchanged };
-        Snapshots::new(self.location.clone(), access, environment.clone())
+        SqliteSnapshots::new(self.location.clone(), access, environment.clone())
     }
 
     pub(in crate::store) fn is_current(&self, migrations: &[&str]) -> bool {

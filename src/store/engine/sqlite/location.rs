@@ -8,13 +8,14 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::SqliteConnection;
+use super::connection_pool::ConnectionPool;
 use super::database::Database;
 use super::errors::convert;
-use super::readers::Readers;
 use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_while_busy};
 use super::temporary_folder::TemporaryFolder;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::store::engine::readers::Readers;
 
 /// Version 3.51.3 fixes a race when the WAL is restarted, which could lose commits.
 const OLDEST_VERSION: i32 = 3_051_003;
@@ -125,9 +126,17 @@ impl Location {
     }
 
     /// Opens `count` connections for look-ups, and half as many for scans, which may take `scan_budget`.
-    pub(crate) fn readers(&self, count: usize, scan_budget: Duration, environment: Environment) -> Result<Readers> {
+    pub(super) fn readers(
+        &self,
+        count: usize,
+        scan_budget: Duration,
+        environment: Environment,
+    ) -> Result<Readers<ConnectionPool>> {
         let open = |count| (0..count).map(|_| self.open_reader()).collect::<Result<Vec<_>>>();
-        Ok(Readers::new(open(count)?, open((count / 2).max(1))?, scan_budget, environment))
+        let (look_ups, scans) = (open(count)?, open((count / 2).max(1))?);
+        let scan_connections = scans.len();
+        let (look_ups, scans) = (ConnectionPool::new(look_ups), ConnectionPool::new(scans));
+        Ok(Readers::new(look_ups, scans, scan_connections, scan_budget, environment))
     }
 
     fn open_reader(&self) -> Result<SqliteConnection> {

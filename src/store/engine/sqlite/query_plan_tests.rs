@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
 use crate::store::{
-    Bind, Location, MigrationOptions, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
+    Bind, EngineOptions, Location, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
     checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
     event_lists, events, fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders,
     organization_usage, organizations, outbox_backlog, outbox_rows, payment_references, refund_checks, refunds,
@@ -227,13 +227,8 @@ const ROWS: &[&str] = &[
 fn open(folder: &tempfile::TempDir) -> Store {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
     let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-    Store::open(
-        &Location::new(folder.path().join("ticketing.db"), None),
-        ReaderOptions::default(),
-        MigrationOptions::default(),
-        environment,
-    )
-    .unwrap()
+    let location = Location::new(folder.path().join("ticketing.db"), None);
+    Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap()
 }
 
 fn plan(store: &Store, sql: &str) -> Vec<String> {

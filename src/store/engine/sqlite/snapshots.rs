@@ -1,16 +1,17 @@
-//! Connections that read one snapshot after another, for work that reads large parts of the database in steps.
+//! Connections to a file that read one snapshot after another.
 
 use super::database::Database;
 use super::location::Location;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::store::engine::ids::IdSource;
+use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 use crate::store::engine::transaction::Transaction;
 
 /// Opens connections that only read. They are not opened read-only, because SQLite would then not verify the CHECK
 /// constraints.
 #[derive(Clone)]
-pub(in crate::store) struct Snapshots {
+pub(in crate::store) struct SqliteSnapshots {
     location: Location,
     access: Access,
     environment: Environment,
@@ -26,31 +27,37 @@ pub(in crate::store) enum Access {
 }
 
 /// A connection that only reads.
-pub(in crate::store) struct SnapshotReader {
+struct SqliteSnapshotReader {
     database: Database,
     environment: Environment,
     ids: IdSource,
 }
 
-impl Snapshots {
+impl SqliteSnapshots {
     pub(in crate::store) fn new(location: Location, access: Access, environment: Environment) -> Self {
         Self { location, access, environment }
     }
+}
 
-    pub(in crate::store) fn open(&self) -> Result<SnapshotReader> {
+impl Snapshots for SqliteSnapshots {
+    fn is_file(&self) -> bool {
+        true
+    }
+
+    fn open(&self) -> Result<Box<dyn SnapshotReader>> {
         let database = match self.access {
             Access::Existing => self.location.open_existing()?,
             Access::Unchanged => self.location.open_unchanged()?,
         };
         // More pages than usual, because whole tables are read together with what their rows refer to.
         database.batch("PRAGMA query_only = ON; PRAGMA cache_size = -65536")?;
-        Ok(SnapshotReader { database, environment: self.environment.clone(), ids: IdSource::default() })
+        let (environment, ids) = (self.environment.clone(), IdSource::default());
+        Ok(Box::new(SqliteSnapshotReader { database, environment, ids }))
     }
 }
 
-impl SnapshotReader {
-    /// Runs `work` on one snapshot of the database.
-    pub(in crate::store) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+impl SnapshotReader for SqliteSnapshotReader {
+    fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
         self.database.with_snapshot(|| work(&self.database.transaction(&self.environment, &self.ids)))
     }
 }

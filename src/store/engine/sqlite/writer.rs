@@ -4,7 +4,7 @@
 //! of one transaction, commits, and only then answers the callers. Many callers share one sync of the disk, and no
 //! caller gets a result that a crash could undo.
 //!
-//! A caller that finds no leader leads one group itself; [`leadership`](super::leadership) has the details. The
+//! A caller that finds no leader leads one group itself; [`leadership`](crate::store::engine::leadership) has the details. The
 //! organizations take turns in the queue, so that one with many jobs does not delay the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,18 +15,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::ids::IdSource;
-use super::leadership::{Leadership, Queue};
-use super::memory::Memory;
-use super::sqlite::{Checkpointer, Database, TransactionCost};
-use super::transaction::{Recorded, Transaction};
+use super::checkpoint::Checkpointer;
+use super::database::Database;
+use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::model::id::OrganizationId;
 use crate::round_robin::RoundRobin;
-use crate::store::commit_notifier::CommitNotifier;
-use crate::store::counters::Counters;
-use crate::store::subscriptions::Subscriptions;
+use crate::store::engine::after_commit::AfterCommit;
+use crate::store::engine::ids::IdSource;
+use crate::store::engine::leadership::{Leadership, Queue};
+use crate::store::engine::memory::Memory;
+use crate::store::engine::transaction::{Recorded, Transaction};
 
 /// How many jobs one commit contains at most. This limits how long the first of them waits.
 const MAX_GROUP: usize = 256;
@@ -85,6 +85,7 @@ struct GroupCommit {
     database: Mutex<Database>,
     environment: Environment,
     ids: Arc<IdSource>,
+    checkpointer: Checkpointer,
     after_commit: AfterCommit,
     /// Whether the store could not write a group, and has written none since.
     write_failed: AtomicBool,
@@ -94,14 +95,6 @@ struct GroupCommit {
 
 /// How the last checkpoint ended: empty until the database is closed.
 pub(in crate::store) type ClosingResult = Arc<OnceLock<Result<()>>>;
-
-/// What is updated after each commit.
-pub(in crate::store) struct AfterCommit {
-    pub(in crate::store) checkpointer: Checkpointer,
-    pub(in crate::store) counters: Arc<Counters>,
-    pub(in crate::store) commit_notifier: Arc<CommitNotifier>,
-    pub(in crate::store) subscriptions: Arc<Subscriptions>,
-}
 
 /// The jobs that wait, by the organization that they are for. Jobs of the program itself have a turn of their own.
 #[derive(Default)]
@@ -118,6 +111,7 @@ impl Writer {
         database: Database,
         environment: Environment,
         ids: Arc<IdSource>,
+        checkpointer: Checkpointer,
         after_commit: AfterCommit,
     ) -> Result<Self> {
         let group_commit = Arc::new(GroupCommit {
@@ -125,6 +119,7 @@ impl Writer {
             database: Mutex::new(database),
             environment,
             ids,
+            checkpointer,
             after_commit,
             write_failed: AtomicBool::new(false),
             closed: ClosingResult::default(),
@@ -156,12 +151,12 @@ impl Writer {
 
     /// Fails if the store has stopped, which it finds out here at the latest.
     pub(crate) fn check_file(&self) -> Result<()> {
-        self.group_commit.after_commit.checkpointer.file().check()
+        self.group_commit.checkpointer.file().check()
     }
 
     /// Why the store has stopped to write.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
-        self.group_commit.after_commit.checkpointer.file().stopped()
+        self.group_commit.checkpointer.file().stopped()
     }
 
     /// Whether the store could not write a group, and has written none since.
@@ -208,12 +203,11 @@ impl GroupCommit {
     fn write_group(&self) {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let subscriptions = &self.after_commit.subscriptions;
         let context = JobContext {
             database: &database,
             environment: &self.environment,
             ids: &self.ids,
-            subscriptions,
+            after_commit: &self.after_commit,
             memory: Rc::default(),
         };
         let start = self.instant();
@@ -228,12 +222,13 @@ impl GroupCommit {
         // in the subscriptions.
         let committed = match committed {
             Ok(recorded) => {
-                quietly(|| self.report_commit(group.len(), start, recorded));
+                let duration = self.instant().saturating_sub(start);
+                quietly(|| self.after_commit.committed(group.len(), duration, recorded));
                 quietly(|| log_cost(&database, group.len()));
                 Ok(())
             }
             Err(error) => {
-                self.after_commit.counters.commit_failed();
+                self.after_commit.commit_failed();
                 if matches!(error, Error::Store(_)) {
                     self.write_failed.store(true, Ordering::Relaxed);
                 }
@@ -247,14 +242,7 @@ impl GroupCommit {
         for job in group {
             job.answer(committed.clone());
         }
-        quietly(|| self.after_commit.checkpointer.after_commit(&database, wal_pages));
-    }
-
-    fn report_commit(&self, jobs: usize, start: Duration, Recorded { events, notifications }: Recorded) {
-        let AfterCommit { counters, commit_notifier, subscriptions, .. } = &self.after_commit;
-        counters.committed(jobs, self.instant().saturating_sub(start), &events);
-        commit_notifier.notify(&events);
-        subscriptions.publish(notifications);
+        quietly(|| self.checkpointer.after_commit(&database, wal_pages));
     }
 
     /// Reads the clock for the statistics. The clock of the embedding program may panic, but the leader must
@@ -315,7 +303,7 @@ struct JobContext<'c> {
     database: &'c Database,
     environment: &'c Environment,
     ids: &'c IdSource,
-    subscriptions: &'c Subscriptions,
+    after_commit: &'c AfterCommit,
     /// What the jobs have read and share. It is cleared when a job is undone.
     memory: Rc<Memory>,
 }
@@ -323,7 +311,7 @@ struct JobContext<'c> {
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
         let transaction = self.database.transaction(self.environment, self.ids);
-        transaction.with_subscribers(self.subscriptions.any()).with_memory(&self.memory)
+        transaction.with_subscribers(self.after_commit.has_subscribers()).with_memory(&self.memory)
     }
 
     /// Begins a transaction, unless the store has stopped. Another process may have found a reason while this one
@@ -367,7 +355,7 @@ impl JobContext<'_> {
 impl Drop for GroupCommit {
     /// Empties the write-ahead log, so that the database is one file.
     fn drop(&mut self) {
-        self.after_commit.checkpointer.stop();
+        self.checkpointer.stop();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
         let checkpoint = database.final_checkpoint();
         tracing::info!(target: "ticketing::store", "database closed");

@@ -1,0 +1,172 @@
+//! An open PostgreSQL database: its connections for writing and reading.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::options::PostgresOptions;
+use super::pool::{Connector, Pool, Purpose};
+use super::schema::migrate;
+use super::snapshots::PostgresSnapshots;
+use super::writer::PostgresWriter;
+use crate::environment::Environment;
+use crate::error::{Result, StoreError, StoreErrorKind};
+use crate::model::backup::BackupProgress;
+use crate::model::id::OrganizationId;
+use crate::store::engine::after_commit::AfterCommit;
+use crate::store::engine::ids::IdSource;
+use crate::store::engine::isolation::Isolation;
+use crate::store::engine::options::ReaderOptions;
+use crate::store::engine::readers::Readers;
+use crate::store::engine::sqlite::ClosingResult;
+use crate::store::engine::transaction::Transaction;
+use crate::store::{migrations, newest_id, organizations};
+
+/// An open PostgreSQL database.
+pub(in crate::store) struct PostgresEngine {
+    readers: Readers<Pool>,
+    writer: PostgresWriter,
+    connector: Connector,
+    environment: Environment,
+    ids: Arc<IdSource>,
+    closed: ClosingResult,
+}
+
+impl PostgresEngine {
+    /// Opens the database, and creates or migrates its schema.
+    pub(in crate::store) fn open(
+        options: &PostgresOptions,
+        readers: ReaderOptions,
+        environment: Environment,
+        after_commit: AfterCommit,
+    ) -> Result<Self> {
+        let known = i64::try_from(migrations::POSTGRES.len()).unwrap_or(i64::MAX);
+        let writing = Connector::new(options, Purpose::Write);
+        let migrated_from = migrate(&writing.open()?, migrations::POSTGRES)?;
+        let connector = Connector::new(options, Purpose::Read);
+        let ids = Arc::new(IdSource::default());
+        let snapshots = PostgresSnapshots::new(connector.clone(), environment.clone());
+        // A damaged table must not keep the others from being used.
+        if let Ok(Some(newest)) = snapshots.open_reader()?.read(newest_id::newest_id) {
+            ids.continue_after(newest, environment.now());
+        }
+        let scan_connections = (readers.connections / 2).max(1);
+        let (look_ups, scans) = (connector.clone().pool(readers.connections), connector.clone().pool(scan_connections));
+        let readers = Readers::new(look_ups, scans, scan_connections, readers.scan_budget, environment.clone());
+        let pool = writing.pool(options.writers);
+        let writer = PostgresWriter::new(pool, environment.clone(), Arc::clone(&ids), after_commit);
+        tracing::info!(
+            target: "ticketing::store",
+            database = ?options,
+            schema_version = known,
+            migrated_from = (migrated_from < known).then_some(migrated_from),
+            "database opened"
+        );
+        Ok(Self { readers, writer, connector, environment, ids, closed: ClosingResult::default() })
+    }
+
+    /// Runs `work` in a transaction and returns its result when the transaction is durable. See
+    /// [`Store::write`](crate::store::Store::write).
+    pub(in crate::store) fn write<T>(
+        &self,
+        _: Option<OrganizationId>,
+        work: impl Fn(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.writer.write(work)
+    }
+
+    /// How many callers wait for a transaction or are in one.
+    pub(in crate::store) fn writes_waiting(&self) -> usize {
+        self.writer.callers()
+    }
+
+    /// Fails if the database cannot be read, or if the last attempt to write failed and another one fails too.
+    pub(in crate::store) fn ready(&self) -> Result<()> {
+        if self.writer.last_write_failed() {
+            self.writer.probe()?;
+        }
+        self.look_up(Isolation::Statement, organizations::any).map(drop)
+    }
+
+    /// `None`: with a server, nothing keeps a store from writing for ever.
+    #[expect(clippy::unused_self, reason = "an engine may have a reason")]
+    pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
+        None
+    }
+
+    /// Whether the last attempt to write failed.
+    #[cfg(feature = "http")]
+    pub(in crate::store) fn last_write_failed(&self) -> bool {
+        self.writer.last_write_failed()
+    }
+
+    /// Filled when the engine is dropped.
+    pub(in crate::store) fn closing_result(&self) -> ClosingResult {
+        Arc::clone(&self.closed)
+    }
+
+    /// Runs `work`, which looks up a few rows by an index.
+    pub(in crate::store) fn look_up<T>(
+        &self,
+        isolation: Isolation,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.readers.look_up(&self.ids, isolation, work)
+    }
+
+    /// Runs `work`, which may look at many rows. See [`Store::scan`](crate::store::Store::scan).
+    pub(in crate::store) fn scan<T>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.readers.scan(&self.ids, organization, work)
+    }
+
+    /// Runs `work`. All reads of this thread inside it see one snapshot.
+    pub(in crate::store) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.with_snapshot(work)
+    }
+
+    /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows.
+    #[cfg(feature = "http")]
+    pub(in crate::store) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.with_look_ups(work)
+    }
+
+    /// Runs `work` on one snapshot of the database, on a new connection.
+    pub(in crate::store) fn read_on_dedicated_connection<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.snapshots().open_reader()?.read(work)
+    }
+
+    /// Opens connections that read large parts of the database in steps.
+    pub(in crate::store) fn snapshots(&self) -> PostgresSnapshots {
+        PostgresSnapshots::new(self.connector.clone(), self.environment.clone())
+    }
+
+    /// Fails: PostgreSQL's own tools copy its databases.
+    #[expect(clippy::unused_self, reason = "other engines copy their database")]
+    pub(in crate::store) fn backup(
+        &self,
+        _: &Path,
+        _: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        Err(StoreErrorKind::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned()).into())
+    }
+
+    /// 0: there is no file.
+    #[expect(clippy::unused_self, reason = "other engines have a log of their own")]
+    pub(in crate::store) fn wal_bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Drop for PostgresEngine {
+    fn drop(&mut self) {
+        let _ = self.closed.set(Ok(()));
+        tracing::info!(target: "ticketing::store", "database closed");
+    }
+}

@@ -1,0 +1,95 @@
+//! Maps PostgreSQL's errors to those of the store.
+
+use postgres::error::SqlState;
+
+use crate::error::{Error, StoreError, StoreErrorKind};
+use crate::store::engine::violation::{Constraint, StatementError, Violation};
+
+/// The unique indexes of the schema that have a name in the store.
+const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
+    ("api_keys_by_hash", Constraint::ApiKeyHash),
+    ("organizations_by_reference", Constraint::OrganizationReference),
+    ("events_by_slug", Constraint::EventSlug),
+    ("customers_by_email", Constraint::CustomerEmail),
+    ("discounts_by_code", Constraint::DiscountCode),
+    ("orders_by_payment", Constraint::PaymentReference),
+    ("replaced_checkouts_by_reference", Constraint::ReplacedCheckout),
+    ("refunds_by_reference", Constraint::RefundReference),
+    ("disputes_by_reference", Constraint::DisputeReference),
+    ("tickets_by_code", Constraint::TicketCode),
+];
+
+/// What a failed statement means for its transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The same transaction may succeed when it is run again: it was chosen to end a deadlock, or would have seen changes
+    /// in the wrong order.
+    RunAgain,
+    /// The connection is lost, and with it the transaction.
+    ConnectionLost,
+    /// Anything else.
+    Other,
+}
+
+/// What the failure of a statement means.
+pub(super) fn failure(error: &postgres::Error) -> Failure {
+    let Some(code) = error.code() else { return Failure::ConnectionLost };
+    match *code {
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => Failure::RunAgain,
+        // The third is that of a server that has become a standby, and the last that of a transaction that was idle for
+        // too long.
+        SqlState::ADMIN_SHUTDOWN
+        | SqlState::CRASH_SHUTDOWN
+        | SqlState::READ_ONLY_SQL_TRANSACTION
+        | SqlState::CANNOT_CONNECT_NOW
+        | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => Failure::ConnectionLost,
+        _ if code.code().starts_with("08") => Failure::ConnectionLost,
+        _ => Failure::Other,
+    }
+}
+
+/// Maps an error of any call.
+pub(super) fn convert(error: postgres::Error) -> Error {
+    statement_error(error).into()
+}
+
+/// Maps an error of a statement, which may have violated a constraint.
+pub(super) fn statement_error(error: postgres::Error) -> StatementError {
+    if error.code() != Some(&SqlState::UNIQUE_VIOLATION) {
+        return StatementError::Other(other_error(error));
+    }
+    let name = error.as_db_error().and_then(postgres::error::DbError::constraint).unwrap_or_default();
+    let constraint = match name.strip_suffix("_pkey") {
+        Some(_) => Some(Constraint::PrimaryKey),
+        None => UNIQUE_INDEXES.iter().find(|(index, _)| *index == name).map(|(_, constraint)| *constraint),
+    };
+    // The detail of the message has the values.
+    let error = StoreErrorKind::Taken(name.to_owned()).into();
+    StatementError::Violation(Violation { constraint, error })
+}
+
+fn other_error(error: postgres::Error) -> Error {
+    match failure(&error) {
+        Failure::RunAgain => return Error::Unavailable("the store is busy"),
+        Failure::ConnectionLost => {
+            tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
+            return Error::Unavailable("the database does not answer");
+        }
+        Failure::Other => {}
+    }
+    let message = error.as_db_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
+    let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());
+    let kind = match error.code() {
+        Some(&SqlState::LOCK_NOT_AVAILABLE) => return Error::Unavailable("the store is busy"),
+        Some(&SqlState::QUERY_CANCELED) => {
+            return Error::Unavailable("the search takes too long; ask for less, for example for one event");
+        }
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => return Error::Unavailable("the database has no free connection"),
+        Some(&SqlState::DISK_FULL) => StoreErrorKind::Full,
+        Some(&(SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED)) => StoreErrorKind::Damaged(message),
+        Some(&SqlState::IO_ERROR) => StoreErrorKind::Io(message),
+        Some(code) => StoreErrorKind::Failed(with_code(code)),
+        None => StoreErrorKind::Failed(message),
+    };
+    StoreError::new(kind, error).into()
+}

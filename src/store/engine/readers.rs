@@ -1,0 +1,242 @@
+//! The connections that only read.
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::ids::IdSource;
+use super::isolation::Isolation;
+use super::scan_permits::ScanPermits;
+use super::transaction::Transaction;
+use crate::environment::{Clock, Environment};
+use crate::error::Result;
+use crate::model::id::OrganizationId;
+use crate::model::timestamp::Timestamp;
+
+/// A connection that only reads.
+pub(super) trait ReadConnection: Connection {
+    /// Begins a transaction, whose snapshot is that of the first statement that reads.
+    fn begin(&self) -> Result<()>;
+
+    /// Begins a transaction and takes its snapshot.
+    fn begin_snapshot(&self) -> Result<()>;
+
+    /// Ends the transaction, if there is one.
+    fn end(&self);
+
+    /// Lets statements fail from now on when they have taken longer than `budget` together, or when nobody waits for the
+    /// result any more.
+    fn set_budget(&self, budget: Duration, clock: &Arc<dyn Clock>) -> Result<()>;
+
+    /// Lets statements take as long as they need again.
+    fn remove_budget(&self);
+}
+
+/// A number of connections, which threads borrow in turn.
+pub(super) trait ReaderPool {
+    /// A borrowed connection.
+    type Connection: Deref<Target: ReadConnection + Sized + 'static> + 'static;
+
+    /// Takes a connection out of the pool, to which it must be given back. Waits until one is idle.
+    fn take(&self) -> Result<Self::Connection>;
+
+    fn give_back(&self, connection: Self::Connection);
+}
+
+/// The connections that only read, in two classes: a look-up never waits for a scan.
+pub(super) struct Readers<P> {
+    /// For reads that find a few rows by an index, like authentication and most operations.
+    look_ups: P,
+    /// For reads that may look at many rows, like searches and filtered lists, and for snapshots that a program holds.
+    scans: P,
+    /// There is one permit for each connection for scans, so that a read with a permit never waits for a connection.
+    scan_permits: ScanPermits,
+    /// How long a scan may take.
+    scan_budget: Duration,
+    environment: Environment,
+}
+
+/// A connection with a snapshot that all reads of a thread share.
+struct SharedReader {
+    connection: Rc<dyn AnyConnection>,
+    /// Whether it may look at many rows.
+    scans: bool,
+    now: Timestamp,
+    /// The readers that it belongs to.
+    readers: *const (),
+}
+
+/// A borrowed connection of any pool.
+trait AnyConnection {
+    fn get(&self) -> &dyn ReadConnection;
+}
+
+impl<B: Deref<Target: ReadConnection + Sized + 'static>> AnyConnection for B {
+    fn get(&self) -> &dyn ReadConnection {
+        &**self
+    }
+}
+
+thread_local! {
+    /// The snapshots that this thread shares, inside `with_snapshot`: at most one of each store.
+    static SHARED_READERS: RefCell<Vec<Rc<SharedReader>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<P: ReaderPool> Readers<P> {
+    /// `scan_connections` is the number of connections of the pool `scans`.
+    pub(super) fn new(
+        look_ups: P,
+        scans: P,
+        scan_connections: usize,
+        scan_budget: Duration,
+        environment: Environment,
+    ) -> Self {
+        let scan_permits = ScanPermits::new(scan_connections);
+        Self { look_ups, scans, scan_permits, scan_budget, environment }
+    }
+
+    /// Runs `work`, which looks up a few rows. It sees the snapshot that this thread shares, if it shares one.
+    pub(super) fn look_up<T>(
+        &self,
+        ids: &IdSource,
+        isolation: Isolation,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(shared) = self.shared_reader() {
+            return work(&Transaction::new(shared.connection.get(), shared.now, &self.environment, ids));
+        }
+        borrow(&self.look_ups, |connection| {
+            let work = || work(&Transaction::new(connection, self.environment.now(), &self.environment, ids));
+            match isolation {
+                Isolation::Snapshot => in_transaction(connection, work),
+                Isolation::Statement => work(),
+            }
+        })
+    }
+
+    /// Runs `work`, which may look at many rows for `organization`, or for the program itself. It is stopped if it
+    /// takes too long. It sees the snapshot that this thread shares, if it shares one.
+    pub(super) fn scan<T>(
+        &self,
+        ids: &IdSource,
+        organization: Option<OrganizationId>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(shared) = self.shared_reader() {
+            debug_assert!(shared.scans, "a scan on a connection for look-ups would delay every look-up");
+            let connection = shared.connection.get();
+            return self
+                .with_budget(connection, || work(&Transaction::new(connection, shared.now, &self.environment, ids)));
+        }
+        let _permit = self.scan_permits.acquire(organization)?;
+        borrow(&self.scans, |connection| {
+            in_transaction(connection, || {
+                self.with_budget(connection, || {
+                    work(&Transaction::new(connection, self.environment.now(), &self.environment, ids))
+                })
+            })
+        })
+    }
+
+    /// Runs `work`. All reads of this thread inside it see one snapshot: the state at the beginning of `work`, or the
+    /// one that the thread shares already.
+    pub(super) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        if self.shared_reader().is_some() {
+            return Ok(work());
+        }
+        let _permit = self.scan_permits.acquire(None)?;
+        self.share(&self.scans, |connection| connection.begin_snapshot(), work)
+    }
+
+    /// Runs `work`, whose reads are all look-ups. They see one snapshot, that of the first of them, or the one that the
+    /// thread shares already. With two look-ups or more, this costs less than a transaction for each.
+    #[cfg(feature = "http")]
+    pub(super) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        if self.shared_reader().is_some() {
+            return Ok(work());
+        }
+        self.share(&self.look_ups, |connection| connection.begin(), work)
+    }
+
+    /// Runs `work`. All reads of this thread inside it use one connection of `pool`.
+    fn share<T>(
+        &self,
+        pool: &P,
+        begin: impl FnOnce(&dyn ReadConnection) -> Result<()>,
+        work: impl FnOnce() -> T,
+    ) -> Result<T> {
+        let connection = Rc::new(pool.take()?);
+        let result = begin(connection.get()).map(|()| {
+            let scans = std::ptr::eq(pool, &raw const self.scans);
+            let (now, readers) = (self.environment.now(), self.address());
+            let shared = Rc::new(SharedReader { connection: Rc::clone(&connection) as _, scans, now, readers });
+            SHARED_READERS.with_borrow_mut(|all| all.push(Rc::clone(&shared)));
+            let result = catch_unwind(AssertUnwindSafe(work));
+            SHARED_READERS.with_borrow_mut(|all| all.retain(|other| !Rc::ptr_eq(other, &shared)));
+            result
+        });
+        if let Some(connection) = Rc::into_inner(connection) {
+            connection.end();
+            pool.give_back(connection);
+        }
+        result?.or_else(|panic| resume_unwind(panic))
+    }
+
+    /// The snapshot of this store that the thread shares, if there is one.
+    fn shared_reader(&self) -> Option<Rc<SharedReader>> {
+        let address = self.address();
+        SHARED_READERS.with_borrow(|all| all.iter().find(|shared| shared.readers == address).cloned())
+    }
+
+    fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+
+    /// Runs `work`, whose statements on `connection` have the time of a scan.
+    fn with_budget<C: ReadConnection + ?Sized, T>(
+        &self,
+        connection: &C,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        /// Lets the connection run without a limit again, also after a panic.
+        struct Reset<'c, C: ReadConnection + ?Sized>(&'c C);
+
+        impl<C: ReadConnection + ?Sized> Drop for Reset<'_, C> {
+            fn drop(&mut self) {
+                self.0.remove_budget();
+            }
+        }
+
+        connection.set_budget(self.scan_budget, &self.environment.clock)?;
+        let _reset = Reset(connection);
+        work()
+    }
+}
+
+/// Runs `work` on a connection of `pool`. Waits until one is idle.
+fn borrow<P: ReaderPool, T>(pool: &P, work: impl FnOnce(&<P::Connection as Deref>::Target) -> Result<T>) -> Result<T> {
+    let connection = pool.take()?;
+    let result = catch_unwind(AssertUnwindSafe(|| work(&connection)));
+    pool.give_back(connection);
+    result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Runs `work` in a transaction on the connection.
+fn in_transaction<C: ReadConnection, T>(connection: &C, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Ends the transaction, also after a panic.
+    struct End<'c, C: ReadConnection>(&'c C);
+
+    impl<C: ReadConnection> Drop for End<'_, C> {
+        fn drop(&mut self) {
+            self.0.end();
+        }
+    }
+
+    let _end = End(connection);
+    connection.begin()?;
+    work()
+}

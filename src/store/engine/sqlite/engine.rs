@@ -1,0 +1,179 @@
+//! An open database file: the writer and the readers.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::checkpoint::Checkpointer;
+use super::connection_pool::ConnectionPool;
+use super::database::SchemaVersion;
+use super::integrity::rewrite_header;
+use super::location::Location;
+use super::snapshots::{Access, SqliteSnapshots};
+use super::writer::Writer;
+use crate::environment::Environment;
+use crate::error::{Result, StoreError, StoreErrorKind};
+use crate::model::backup::BackupProgress;
+use crate::model::id::OrganizationId;
+use crate::store::engine::after_commit::AfterCommit;
+use crate::store::engine::ids::IdSource;
+use crate::store::engine::isolation::Isolation;
+use crate::store::engine::options::{MigrationOptions, ReaderOptions};
+use crate::store::engine::readers::Readers;
+use crate::store::engine::transaction::Transaction;
+use crate::store::{migrations, newest_id, organizations};
+
+/// How many pages are written to find out whether the disk accepts writes again. An order of ten tickets writes fewer.
+const PROBE_WRITES: usize = 64;
+
+/// An open database file.
+pub(in crate::store) struct SqliteEngine {
+    // Dropped first, so that no reader blocks the writer's last checkpoint.
+    readers: Readers<ConnectionPool>,
+    writer: Writer,
+    environment: Environment,
+    ids: Arc<IdSource>,
+    location: Location,
+}
+
+impl SqliteEngine {
+    /// Opens the database. Creates it if it does not exist, and migrates an older schema.
+    pub(in crate::store) fn open(
+        location: &Location,
+        readers: ReaderOptions,
+        migration: MigrationOptions,
+        environment: Environment,
+        after_commit: AfterCommit,
+    ) -> Result<Self> {
+        location.recover_from_failed_sync()?;
+        location.check_wal()?;
+        let database = location.open()?;
+        let schema = database.migrate(migrations::SQLITE, |schema| match schema {
+            SchemaVersion { migrated_from: 0, .. } => Ok(()),
+            SchemaVersion { version: known, migrated_from: found } if !migration.migrate => {
+                Err(StoreErrorKind::SchemaTooOld { found, known }.into())
+            }
+            schema if migration.keep_copy => location.copy_before_migration(schema, &environment),
+            _ => Ok(()),
+        })?;
+        let ids = Arc::new(IdSource::default());
+        // A damaged table must not keep the others from being used.
+        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(&environment, &ids)) {
+            ids.continue_after(newest, environment.now());
+        }
+        let checkpointer = Checkpointer::start(location)?;
+        let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
+        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, after_commit)?;
+        tracing::info!(
+            target: "ticketing::store",
+            file = %location.path().display(),
+            schema_version = schema.version,
+            migrated_from = (schema.migrated_from < schema.version).then_some(schema.migrated_from),
+            "database opened"
+        );
+        Ok(Self { readers, writer, environment, ids, location: location.clone() })
+    }
+
+    /// Runs `work` in a transaction and returns its result when the transaction is durable. See
+    /// [`Store::write`](crate::store::Store::write).
+    pub(in crate::store) fn write<T: Send + 'static>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(organization, work)
+    }
+
+    /// How many callers wait for a transaction.
+    pub(in crate::store) fn writes_waiting(&self) -> usize {
+        self.writer.jobs_waiting()
+    }
+
+    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
+    /// too.
+    pub(in crate::store) fn ready(&self) -> Result<()> {
+        self.writer.check_file()?;
+        if self.writer.last_write_failed() {
+            // One page alone may fit into what the failed transaction left behind at the end of the WAL.
+            for _ in 0..PROBE_WRITES {
+                self.write(None, rewrite_header)?;
+            }
+        }
+        self.look_up(Isolation::Statement, organizations::any).map(drop)
+    }
+
+    /// Why the store has stopped to write.
+    pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
+        self.writer.stopped()
+    }
+
+    /// Whether the last attempt to write failed.
+    #[cfg(feature = "http")]
+    pub(in crate::store) fn last_write_failed(&self) -> bool {
+        self.writer.last_write_failed()
+    }
+
+    /// How the last checkpoint ended: filled when the engine is dropped.
+    pub(in crate::store) fn closing_result(&self) -> super::ClosingResult {
+        self.writer.closing_result()
+    }
+
+    /// Runs `work`, which looks up a few rows by an index.
+    pub(in crate::store) fn look_up<T>(
+        &self,
+        isolation: Isolation,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.readers.look_up(&self.ids, isolation, work)
+    }
+
+    /// Runs `work`, which may look at many rows. See [`Store::scan`](crate::store::Store::scan).
+    pub(in crate::store) fn scan<T>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.readers.scan(&self.ids, organization, work)
+    }
+
+    /// Runs `work`. All reads of this thread inside it see one snapshot.
+    pub(in crate::store) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.with_snapshot(work)
+    }
+
+    /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows.
+    #[cfg(feature = "http")]
+    pub(in crate::store) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.readers.with_look_ups(work)
+    }
+
+    /// Runs `work` on one snapshot of the database, on a new connection. The connection is not opened read-only, because
+    /// SQLite would then not verify the CHECK constraints.
+    pub(in crate::store) fn read_on_dedicated_connection<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let database = self.location.open_existing()?;
+        database.only_read()?;
+        database.with_snapshot(|| work(&database.transaction(&self.environment, &self.ids)))
+    }
+
+    /// Opens connections that read large parts of the database in steps.
+    pub(in crate::store) fn snapshots(&self) -> SqliteSnapshots {
+        SqliteSnapshots::new(self.location.clone(), Access::Existing, self.environment.clone())
+    }
+
+    /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
+    pub(in crate::store) fn backup(
+        &self,
+        target: &Path,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        self.location.back_up_to(target, &self.environment, progress)
+    }
+
+    /// The size of the write-ahead log in bytes.
+    pub(in crate::store) fn wal_bytes(&self) -> u64 {
+        self.location.wal_bytes()
+    }
+}
