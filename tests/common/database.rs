@@ -5,54 +5,122 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub use rusqlite::params;
-use rusqlite::types::{FromSql, Value};
+use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{Connection, Params};
+
+#[cfg(feature = "postgres")]
+use super::postgres_server;
 
 /// The name of the database file of a fixture.
 pub const FILE: &str = "ticketing.db";
 
+/// A builder for the database of a folder: the file in it, or the PostgreSQL database that is named after it.
+pub fn builder(folder: &Path) -> ticketing::Builder {
+    #[cfg(feature = "postgres")]
+    if let Some(url) = postgres_server::database_of(folder) {
+        return ticketing::TicketingService::postgres(&url).expect("a URL");
+    }
+    ticketing::TicketingService::builder(folder.join(FILE))
+}
+
 /// A connection to the database of a service, next to the service's own. Its methods panic if a statement fails.
-pub struct Database(Connection);
+pub struct Database(Engine);
+
+enum Engine {
+    File(Connection),
+    #[cfg(feature = "postgres")]
+    Postgres(postgres_server::Database),
+}
 
 /// A row of a result.
-pub struct Row<'r>(&'r rusqlite::Row<'r>);
+pub struct Row {
+    columns: Rc<[String]>,
+    values: Vec<Value>,
+}
 
-impl Row<'_> {
+impl Row {
+    /// The rows of a result with these columns.
+    #[cfg(feature = "postgres")]
+    fn all((columns, rows): (Vec<String>, Vec<Vec<Value>>)) -> Vec<Self> {
+        let columns: Rc<[String]> = columns.into();
+        rows.into_iter().map(|values| Self { columns: Rc::clone(&columns), values }).collect()
+    }
+
     /// Returns the value of a column.
     #[track_caller]
     pub fn get<T: FromSql>(&self, column: &str) -> T {
-        self.0.get(column).expect(column)
+        self.at(self.columns.iter().position(|name| name == column).expect(column)).expect(column)
+    }
+
+    fn at<T: FromSql>(&self, index: usize) -> Result<T, String> {
+        T::column_result(ValueRef::from(&self.values[index])).map_err(|error| error.to_string())
     }
 }
 
 impl Database {
     /// Opens the file. Creates it if it does not exist.
     pub fn open(path: &Path) -> Self {
+        #[cfg(feature = "postgres")]
+        if let Some(url) = path.parent().and_then(postgres_server::database_of) {
+            return Self(Engine::Postgres(postgres_server::Database::open(&url)));
+        }
         let connection = Connection::open(path).expect("the database opens");
         connection.busy_timeout(Duration::from_secs(30)).expect("a timeout");
-        Self(connection)
+        Self(Engine::File(connection))
     }
 
-    /// Opens the file for statements that violate the schema's CHECK and FOREIGN KEY constraints.
+    /// Opens the database for statements that violate the schema's CHECK and FOREIGN KEY constraints.
     pub fn open_without_constraints(path: &Path) -> Self {
         let database = Self::open(path);
-        database.run("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF");
+        match &database.0 {
+            Engine::File(_) => database.run("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF"),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => database.drop_constraints(),
+        }
         database
+    }
+
+    /// The connection to a file, for tests of what only a file has.
+    #[track_caller]
+    fn file(&self) -> &Connection {
+        match &self.0 {
+            Engine::File(connection) => connection,
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => panic!("the database is no file"),
+        }
     }
 
     /// Runs one statement. Returns the number of rows that it changed.
     #[track_caller]
     pub fn execute(&self, sql: &str, params: impl Params) -> usize {
-        self.0.execute(sql, params).expect(sql)
+        match &self.0 {
+            Engine::File(connection) => connection.execute(sql, params).expect(sql),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => database.execute(sql, &values(sql, params)),
+        }
     }
 
     /// Runs statements that are separated by semicolons.
     #[track_caller]
     pub fn run(&self, sql: &str) {
-        self.0.execute_batch(sql).expect(sql);
+        match &self.0 {
+            Engine::File(connection) => connection.execute_batch(sql).expect(sql),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => database.run(sql),
+        }
+    }
+
+    /// Returns all rows of a query.
+    fn query(&self, sql: &str, params: impl Params) -> Result<Vec<Row>, String> {
+        match &self.0 {
+            Engine::File(connection) => query_file(connection, sql, params).map_err(|error| error.to_string()),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => database.query(sql, &values(sql, params)).map(Row::all),
+        }
     }
 
     /// Returns the only column of the first row.
@@ -64,30 +132,31 @@ impl Database {
     /// The same with parameters.
     #[track_caller]
     pub fn value_with<T: FromSql>(&self, sql: &str, params: impl Params) -> T {
-        self.0.query_row(sql, params, |row| row.get(0)).expect(sql)
+        self.query(sql, params).expect(sql).first().expect(sql).at(0).expect(sql)
     }
 
     /// Returns what `read` makes of each row.
     #[track_caller]
-    pub fn rows<T>(&self, sql: &str, mut read: impl FnMut(&Row<'_>) -> T) -> Vec<T> {
-        let mut query = self.0.prepare(sql).expect(sql);
-        let rows = query.query_map([], |row| Ok(read(&Row(row)))).expect(sql);
-        rows.collect::<rusqlite::Result<_>>().expect(sql)
+    pub fn rows<T>(&self, sql: &str, read: impl FnMut(&Row) -> T) -> Vec<T> {
+        self.query(sql, []).expect(sql).iter().map(read).collect()
     }
 
     /// Returns the only column of each row.
     #[track_caller]
     pub fn column<T: FromSql>(&self, sql: &str) -> Vec<T> {
-        let mut query = self.0.prepare(sql).expect(sql);
-        let rows = query.query_map([], |row| row.get(0)).expect(sql);
-        rows.collect::<rusqlite::Result<_>>().expect(sql)
+        self.try_column(sql).expect(sql)
+    }
+
+    /// Returns the only column of each row, or the error of a database that may be damaged.
+    pub fn try_column<T: FromSql>(&self, sql: &str) -> Result<Vec<T>, String> {
+        self.query(sql, [])?.iter().map(|row| row.at(0)).collect()
     }
 
     /// Begins a transaction that writes. Returns false if another connection has one.
     pub fn try_begin(&self) -> bool {
-        self.0.busy_timeout(Duration::ZERO).expect("a timeout");
-        let begun = self.0.execute_batch("BEGIN IMMEDIATE");
-        self.0.busy_timeout(Duration::from_secs(30)).expect("a timeout");
+        self.file().busy_timeout(Duration::ZERO).expect("a timeout");
+        let begun = self.file().execute_batch("BEGIN IMMEDIATE");
+        self.file().busy_timeout(Duration::from_secs(30)).expect("a timeout");
         begun.is_ok()
     }
 
@@ -108,14 +177,8 @@ impl Database {
 
     /// Makes a passive checkpoint.
     pub fn checkpoint(&self) -> Result<(), String> {
-        let checkpoint = self.0.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        let checkpoint = self.file().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         checkpoint.map_err(|error| error.to_string())
-    }
-
-    /// Returns the only column of each row, or the error of a database that may be damaged.
-    pub fn try_column<T: FromSql>(&self, sql: &str) -> Result<Vec<T>, String> {
-        let read = || self.0.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>();
-        read().map_err(|error| error.to_string())
     }
 
     /// Returns the numbers of sold and of reserved seats of the only ticket type.
@@ -125,21 +188,47 @@ impl Database {
 
     /// Returns every row of every table as text, except those kept for idempotency keys.
     pub fn all_rows(&self) -> Vec<String> {
-        let tables =
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'idempotency_records' ORDER BY name";
-        self.column::<String>(tables).iter().flat_map(|table| self.rows_as_text(table)).collect()
+        let tables = match &self.0 {
+            Engine::File(_) => "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => {
+                "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'
+                    AND tablename <> 'transaction_tokens' ORDER BY 1"
+            }
+        };
+        let tables = self.column::<String>(tables).into_iter().filter(|table| table != "idempotency_records");
+        tables.flat_map(|table| self.rows_as_text(&table)).collect()
     }
 
     fn rows_as_text(&self, table: &str) -> Vec<String> {
-        let mut query = self.0.prepare(&format!("SELECT * FROM {table}")).expect(table);
-        let columns = query.column_count();
-        let as_text = |row: &rusqlite::Row<'_>| {
-            let values =
-                (0..columns).map(|column| row.get::<_, Value>(column)).collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok(format!("{table}: {values:?}"))
-        };
-        query.query_map([], as_text).expect(table).map(|row| row.expect("a row")).collect()
+        let mut rows: Vec<_> = self.rows(&format!("SELECT * FROM {table}"), |row| format!("{table}: {:?}", row.values));
+        // PostgreSQL returns a row that was changed after the others.
+        rows.sort();
+        rows
     }
+}
+
+fn query_file(connection: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<Vec<Row>> {
+    let mut query = connection.prepare(sql)?;
+    let columns: Rc<[String]> = query.column_names().into_iter().map(str::to_owned).collect();
+    let read = |row: &rusqlite::Row<'_>| {
+        let values = (0..columns.len()).map(|index| row.get(index)).collect::<rusqlite::Result<_>>()?;
+        Ok(Row { columns: Rc::clone(&columns), values })
+    };
+    query.query_map(params, read)?.collect()
+}
+
+/// The values of the parameters of a statement. SQLite reads them.
+#[cfg(feature = "postgres")]
+fn values(sql: &str, params: impl Params) -> Vec<Value> {
+    let number = (1..100).rev().find(|number| sql.contains(&format!("?{number}"))).unwrap_or(sql.matches('?').count());
+    let all = (1..=number).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
+    if number == 0 {
+        return Vec::new();
+    }
+    let connection = Connection::open_in_memory().expect("a database");
+    let read = |row: &rusqlite::Row<'_>| (0..number).map(|index| row.get(index)).collect();
+    connection.query_row(&format!("SELECT {all}"), params, read).expect("parameters")
 }
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -16,6 +16,8 @@ pub mod issuer;
 pub mod log;
 pub mod long_runs;
 pub mod outbox;
+#[cfg(feature = "postgres")]
+pub mod postgres_server;
 pub mod processes;
 pub mod random;
 pub mod receiver;

@@ -77,7 +77,7 @@ impl OutboxRow {
 /// Returns the rows of the outbox, in the order in which they were queued.
 pub fn rows(database: &Database) -> Vec<OutboxRow> {
     let sql = "SELECT *, claim IS NOT NULL AS claimed FROM webhook_outbox ORDER BY id";
-    database.rows(sql, |row: &Row<'_>| OutboxRow {
+    database.rows(sql, |row: &Row| OutboxRow {
         id: row.get("id"),
         webhook: format!("webhook_{}", id_digits(row.get("endpoint_id"))).parse().expect("an id"),
         event_id: format!("evt_{}", id_digits(row.get("event_id"))).parse().expect("an id"),

@@ -1,0 +1,157 @@
+//! The PostgreSQL server on which the tests run instead of database files, if `TICKETING_TEST_POSTGRES` is the URL of one.
+//! Each fixture has a database of its own on it.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use postgres::fallible_iterator::FallibleIterator as _;
+use postgres::types::Type;
+use postgres::{Client, NoTls, SimpleQueryMessage};
+use rusqlite::types::Value;
+
+/// The URL of the database of a fixture with this folder, which is created if it does not exist. `None` if the tests use
+/// database files.
+pub fn database_of(folder: &Path) -> Option<String> {
+    let server = std::env::var("TICKETING_TEST_POSTGRES").ok()?;
+    let folder = folder.file_name().expect("a name").to_str().expect("UTF-8");
+    let name: String = folder
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .flat_map(|c| [u32::from(c)])
+        .map(|c| format!("{c:x}"))
+        .collect();
+    let name = format!("test_{name}");
+    let mut client = Client::connect(&server, NoTls).expect("the server");
+    let known = client.query("SELECT 1 FROM pg_database WHERE datname = $1", &[&name]).expect("the databases");
+    if known.is_empty() {
+        client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
+    }
+    let (server, _) = server.rsplit_once('/').expect("a URL with a database");
+    Some(format!("{server}/{name}"))
+}
+
+/// A connection to a database. Its methods panic if a statement fails.
+pub struct Database(RefCell<Client>);
+
+impl Database {
+    pub fn open(url: &str) -> Self {
+        Self(RefCell::new(Client::connect(url, NoTls).expect("the database")))
+    }
+
+    /// Drops all CHECK and FOREIGN KEY constraints.
+    pub fn drop_constraints(&self) {
+        let sql = "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint
+            WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace";
+        let statements = self.0.borrow_mut().simple_query(sql).expect(sql);
+        for statement in statements {
+            if let SimpleQueryMessage::Row(row) = statement {
+                self.run(row.get(0).expect("a statement"));
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn run(&self, sql: &str) {
+        self.0.borrow_mut().batch_execute(sql).expect(sql);
+    }
+
+    #[track_caller]
+    pub fn execute(&self, sql: &str, values: &[Value]) -> usize {
+        let mut client = self.0.borrow_mut();
+        let statement = client.prepare_typed(&numbered(sql), &types(values)).expect(sql);
+        let values: Vec<Parameter<'_>> = values.iter().map(Parameter).collect();
+        let mut rows = client.query_raw(&statement, &values).expect(sql);
+        while rows.next().expect(sql).is_some() {}
+        usize::try_from(rows.rows_affected().unwrap_or(0)).expect("a number")
+    }
+
+    /// The names of the columns, and the rows.
+    pub fn query(&self, sql: &str, values: &[Value]) -> Result<(Vec<String>, Vec<Vec<Value>>), String> {
+        let mut client = self.0.borrow_mut();
+        let described = |error: postgres::Error| format!("{error:?}");
+        let statement = client.prepare_typed(&numbered(sql), &types(values)).map_err(described)?;
+        let columns = statement.columns().iter().map(|column| column.name().to_owned()).collect();
+        let values: Vec<Parameter<'_>> = values.iter().map(Parameter).collect();
+        let rows = client.query_raw(&statement, &values).map_err(described)?;
+        let rows = rows.map(|row| Ok((0..row.len()).map(|index| row.get::<_, Read>(index).0).collect()));
+        Ok((columns, rows.collect().map_err(described)?))
+    }
+}
+
+fn types(values: &[Value]) -> Vec<Type> {
+    let of = |value: &Value| match value {
+        Value::Null => Type::UNKNOWN,
+        Value::Integer(_) => Type::INT8,
+        Value::Real(_) => Type::FLOAT8,
+        Value::Text(_) => Type::TEXT,
+        Value::Blob(_) => Type::BYTEA,
+    };
+    values.iter().map(of).collect()
+}
+
+/// The text with PostgreSQL's parameters.
+fn numbered(sql: &str) -> String {
+    let mut text = String::new();
+    let mut parameters = 0;
+    let mut chars = sql.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '?' {
+            text.push(c);
+            continue;
+        }
+        text.push('$');
+        if !chars.peek().is_some_and(char::is_ascii_digit) {
+            parameters += 1;
+            text.push_str(&parameters.to_string());
+        }
+    }
+    text
+}
+
+#[derive(Debug)]
+struct Parameter<'v>(&'v Value);
+
+impl postgres::types::ToSql for Parameter<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut bytes::BytesMut,
+    ) -> Result<postgres::types::IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self.0 {
+            Value::Null => Ok(postgres::types::IsNull::Yes),
+            Value::Integer(value) => value.to_sql(ty, out),
+            Value::Real(value) => value.to_sql(ty, out),
+            Value::Text(value) => value.to_sql(ty, out),
+            Value::Blob(value) => value.to_sql(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    postgres::types::to_sql_checked!();
+}
+
+struct Read(Value);
+
+impl<'r> postgres::types::FromSql<'r> for Read {
+    fn from_sql(ty: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(match *ty {
+            Type::INT8 => Value::Integer(i64::from_sql(ty, raw)?),
+            Type::INT4 => Value::Integer(i32::from_sql(ty, raw)?.into()),
+            Type::BOOL => Value::Integer(bool::from_sql(ty, raw)?.into()),
+            Type::FLOAT8 => Value::Real(f64::from_sql(ty, raw)?),
+            Type::BYTEA => Value::Blob(raw.to_vec()),
+            _ => Value::Text(std::str::from_utf8(raw)?.to_owned()),
+        }))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
