@@ -37,19 +37,33 @@ impl Hash for Logo {
     }
 }
 
-/// Returns the picture in a PNG or JPEG file, unless it is damaged or larger than 2,000 pixels in width or height. Its
-/// pixels are decoded when it is drawn, and may turn out to be damaged then.
+/// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or its header is
+/// damaged. The pixels of a PNG are decoded at once, so its size is read before. Those of a JPEG are not decoded at all.
 pub(super) fn picture(file: &[u8]) -> Option<Image> {
-    let data = krilla::Data::from(file.to_vec());
-    let image = if file.starts_with(b"\x89PNG\r\n\x1a\n") {
-        Image::from_png(data, true)
+    let data = || krilla::Data::from(file.to_vec());
+    let image = if let Some((width, height)) = png_size(file) {
+        if !(is_fair(width) && is_fair(height)) {
+            return None;
+        }
+        Image::from_png(data(), true)
     } else if file.starts_with(b"\xFF\xD8\xFF") {
-        Image::from_jpeg(data, true)
+        Image::from_jpeg(data(), true)
     } else {
         return None;
     };
     let image = image.ok()?;
     let (width, height) = image.size();
-    let is_fair = |side| (1..=MAX_SIDE).contains(&side);
     (is_fair(width) && is_fair(height)).then_some(image)
+}
+
+fn is_fair(side: u32) -> bool {
+    (1..=MAX_SIDE).contains(&side)
+}
+
+/// The width and height that a PNG file says it has: the first fields of its first chunk. Decoders take no other ones.
+fn png_size(file: &[u8]) -> Option<(u32, u32)> {
+    let header = file.strip_prefix(b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR")?;
+    let (width, rest) = header.split_first_chunk()?;
+    let (height, _) = rest.split_first_chunk()?;
+    Some((u32::from_be_bytes(*width), u32::from_be_bytes(*height)))
 }

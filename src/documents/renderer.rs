@@ -112,7 +112,7 @@ fn render_with(typesetter: &mut Typesetter, contents: &[Content], paper: Paper) 
         let sheets = contents.iter().map(compose).collect::<Result<Vec<_>>>()?;
         match drawing::write(&sheets, &mut typesetter.fonts, paper, &first.title, first.words.language) {
             Ok(bytes) => return Ok(bytes),
-            // Pictures are only decoded now. Each damaged one is left out in its turn.
+            // The pixels of a picture are damaged. Each such picture is left out in its turn.
             Err(Failure::Picture(damaged)) => {
                 let before = pictures.len();
                 pictures.retain(|_, picture| picture.as_ref() != Some(&damaged));

@@ -1,10 +1,7 @@
 //! Logos at URLs: fetched over the transport of webhooks, kept, and left out with any trouble.
 
-use std::io::Write;
 use std::time::Duration;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use ticketing::documents::{TicketDocument, TicketDocuments};
 use ticketing::monitoring::LogoOutcome;
 use ticketing::ticket::NewTicket;
@@ -13,24 +10,8 @@ use ticketing::{Builder, TicketingService};
 use crate::common::issuer::Issuer;
 use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::*;
+use crate::pictures::{has_picture, png};
 use crate::tools::*;
-
-/// A PNG file of this size in one color, with as many bytes of no meaning before its pixels.
-fn png(width: u32, height: u32, padding: usize) -> Vec<u8> {
-    let chunk = |kind: &[u8; 4], data: &[u8]| {
-        let length = u32::try_from(data.len()).expect("a short chunk").to_be_bytes();
-        let sum = crc32fast::hash(&[kind, data].concat()).to_be_bytes();
-        [&length, &kind[..], data, &sum].concat()
-    };
-    // 8 bits for each of red, green and blue.
-    let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
-    let row = [&[0][..], &[0x1F, 0x4B, 0x99].repeat(width as usize)].concat();
-    let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
-    pixels.write_all(&row.repeat(height as usize)).expect("written");
-    let pixels = pixels.finish().expect("written");
-    let ends = [chunk(b"IDAT", &pixels), chunk(b"IEND", &[])].concat();
-    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"teSt", &vec![7; padding]), ends].concat()
-}
 
 fn response(status: &str, body: &[u8]) -> MockResponse {
     let head = format!("HTTP/1.1 {status}\r\nContent-Type: image/png\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -63,11 +44,6 @@ fn with_logo(fixture: &Fixture, logo: &str) -> NewTicket {
 
 fn document(fixture: &Fixture, ticket: &NewTicket) -> TicketDocument {
     fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document")
-}
-
-fn has_picture(document: &TicketDocument) -> bool {
-    // The dictionaries of a PDF file are not compressed.
-    document.bytes.windows(14).any(|part| part == b"/Subtype/Image" || part == b"/Subtype /Imag")
 }
 
 fn count(service: &TicketingService, wanted: LogoOutcome) -> u64 {

@@ -12,6 +12,7 @@ mod logos;
 mod many;
 mod missing_glyphs;
 mod operations;
+mod pictures;
 mod readable;
 mod scripts;
 mod tools;
