@@ -4,7 +4,6 @@ use std::num::NonZeroU16;
 
 use krilla::error::KrillaError;
 use krilla::geom::{PathBuilder, Point, Rect, Size, Transform};
-use krilla::image::Image;
 use krilla::metadata::Metadata;
 use krilla::page::PageSettings;
 use krilla::paint::{Fill, Stroke};
@@ -20,19 +19,6 @@ use super::sheets::{Element, Mark, Shape, Sheets};
 use super::typesetter::{Color, Paragraph};
 use crate::error::{Error, Result};
 
-/// Why a document could not be written.
-pub(super) enum Failure {
-    /// This picture is damaged.
-    Picture(Image),
-    Other(Error),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Other(error)
-    }
-}
-
 /// Writes tickets, each on pages of its own.
 pub(super) fn write(
     tickets: &[Sheets],
@@ -40,7 +26,7 @@ pub(super) fn write(
     paper: Paper,
     title: &str,
     language: &str,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>> {
     let mut document = Document::new();
     let mut tree = TagTree::new().with_lang(Some(language.to_owned()));
     for ticket in tickets {
@@ -76,10 +62,10 @@ pub(super) fn write(
     document.set_metadata(Metadata::new().title(title.to_owned()).language(language.to_owned()));
     document.set_tag_tree(tree);
     document.finish().map_err(|error| match error {
-        KrillaError::Image(image, _, _) => Failure::Picture(image),
         // The details may contain what is printed on the ticket.
-        KrillaError::Font(_, detail) => Failure::Other(internal(&detail)),
-        _ => Failure::Other(internal("the document")),
+        KrillaError::Font(_, detail) => internal(&detail),
+        KrillaError::Image(..) => internal("a picture"),
+        _ => internal("the document"),
     })
 }
 

@@ -52,12 +52,14 @@ mod dates;
 mod design;
 mod drawing;
 mod fonts;
+mod last_used;
 mod limits;
 mod logo_cache;
 mod logos;
 #[cfg(feature = "http")]
 pub(crate) mod pages;
 mod picture;
+mod pictures;
 mod qr;
 mod renderer;
 mod sheets;

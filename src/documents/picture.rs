@@ -4,7 +4,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use data_url::DataUrl;
+use krilla::Document;
+use krilla::geom::Size;
 use krilla::image::Image;
+use krilla::page::PageSettings;
 use sha2::{Digest, Sha256};
 
 /// The largest file of a logo.
@@ -37,9 +40,17 @@ impl Hash for Logo {
     }
 }
 
-/// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or its header is
-/// damaged. The pixels of a PNG are decoded at once, so its size is read before. Those of a JPEG are not decoded at all.
-pub(super) fn picture(file: &[u8]) -> Option<Image> {
+/// A picture that can be drawn.
+#[derive(Debug, Clone)]
+pub(super) struct Picture {
+    pub(super) image: Image,
+    /// How many bytes it has in a document.
+    pub(super) bytes: usize,
+}
+
+/// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or damaged. The
+/// pixels of a PNG are decoded at once, so its size is read before. Those of a JPEG are not decoded at all.
+pub(super) fn picture(file: &[u8]) -> Option<Picture> {
     let data = || krilla::Data::from(file.to_vec());
     let image = if let Some((width, height)) = png_size(file) {
         if !(is_fair(width) && is_fair(height)) {
@@ -53,7 +64,26 @@ pub(super) fn picture(file: &[u8]) -> Option<Image> {
     };
     let image = image.ok()?;
     let (width, height) = image.size();
-    (is_fair(width) && is_fair(height)).then_some(image)
+    if !(is_fair(width) && is_fair(height)) {
+        return None;
+    }
+    Some(Picture { bytes: bytes_in_document(&image)?, image })
+}
+
+/// `None` if the pixels are damaged: this is only told when a document is finished.
+fn bytes_in_document(image: &Image) -> Option<usize> {
+    let mut document = Document::new();
+    let mut page = document.start_page_with(PageSettings::from_wh(1.0, 1.0)?);
+    let mut surface = page.surface();
+    surface.draw_image(image.clone(), Size::from_wh(1.0, 1.0)?);
+    surface.finish();
+    page.finish();
+    document.finish().ok().map(|file| file.len())
+}
+
+/// How many pixels are decoded for a picture. Those of a JPEG are drawn by whoever opens the document.
+pub(super) fn pixels_to_decode(file: &[u8]) -> u64 {
+    png_size(file).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
 fn is_fair(side: u32) -> bool {
@@ -66,4 +96,27 @@ fn png_size(file: &[u8]) -> Option<(u32, u32)> {
     let (width, rest) = header.split_first_chunk()?;
     let (height, _) = rest.split_first_chunk()?;
     Some((u32::from_be_bytes(*width), u32::from_be_bytes(*height)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gray pixel as a PNG file. The compressed pixels and their checksum are those of `zlib.compress(bytes(2))` and of
+    /// `zlib.crc32` in Python.
+    const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\
+        \0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
+        \0\0\0\x0AIDAT\x78\x9C\x63\x60\x00\x00\x00\x02\x00\x01\x48\xAF\xA4\x71\
+        \0\0\0\0IEND\xAE\x42\x60\x82";
+
+    #[test]
+    fn a_picture_whose_pixels_are_damaged_is_none() {
+        assert!(picture(PIXEL).is_some());
+        // The first byte of the compressed pixels, after 41 bytes: no longer a zlib stream.
+        for at in 41..43 {
+            let mut damaged = PIXEL.to_vec();
+            damaged[at] ^= 0xFF;
+            assert!(picture(&damaged).is_none(), "byte {at}");
+        }
+    }
 }

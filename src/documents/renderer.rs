@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use krilla::image::Image;
+
 use super::content::{Content, TicketToPrint};
-use super::drawing::{self, Failure};
 use super::fonts::Fonts;
 use super::limits::{Kept, Reported, Turns};
 use super::logos::{Fetch, Logos};
-use super::picture::picture;
+use super::pictures::Pictures;
 use super::typesetter::Typesetter;
-use super::{Paper, TicketDocument, TicketDocuments, design};
+use super::{Paper, TicketDocument, TicketDocuments, design, drawing};
 use crate::environment::Clock;
 use crate::error::{Error, Result};
 use crate::model::statistics::LogoOutcome;
@@ -24,6 +25,7 @@ pub(crate) struct Renderer {
     /// Typesetters that no thread uses. A document needs one to itself.
     idle: Mutex<Vec<Typesetter>>,
     logos: Logos,
+    pictures: Pictures,
     turns: Turns,
     kept: Kept,
     reported: Reported,
@@ -57,6 +59,7 @@ impl Renderer {
             fonts,
             idle: Mutex::default(),
             logos: Logos::new(fetch, settings.logo_timeout, clock),
+            pictures: Pictures::default(),
             turns: Turns::default(),
             kept: Kept::default(),
             reported: Reported::default(),
@@ -85,9 +88,10 @@ impl Renderer {
             return Ok(Rendered { document, has_new_gaps: false });
         }
         let _turn = self.turns.wait()?;
+        let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
-        let bytes = render_with(&mut typesetter, &contents, self.paper)?;
+        let bytes = render_with(&mut typesetter, &contents, self.paper, &pictures)?;
         let missing_glyphs = typesetter.end_document();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
         let document = TicketDocument { file_name, bytes, missing_glyphs };
@@ -97,30 +101,17 @@ impl Renderer {
     }
 }
 
-fn render_with(typesetter: &mut Typesetter, contents: &[Content], paper: Paper) -> Result<Vec<u8>> {
+fn render_with(
+    typesetter: &mut Typesetter,
+    contents: &[Content],
+    paper: Paper,
+    pictures: &HashMap<[u8; 32], Image>,
+) -> Result<Vec<u8>> {
     let Some(first) = contents.first() else {
         return Err(Error::Internal("a document was rendered without a ticket".to_owned()));
     };
-    // Each picture once, by the digest of its file.
-    let mut pictures = HashMap::new();
-    for logo in contents.iter().filter_map(|content| content.logo.as_ref()) {
-        pictures.entry(logo.digest).or_insert_with(|| picture(&logo.file));
-    }
-    loop {
-        let picture_of = |content: &Content| pictures.get(&content.logo.as_ref()?.digest)?.as_ref();
-        let compose = |content| design::compose(typesetter, content, paper, picture_of(content));
-        let sheets = contents.iter().map(compose).collect::<Result<Vec<_>>>()?;
-        match drawing::write(&sheets, &mut typesetter.fonts, paper, &first.title, first.words.language) {
-            Ok(bytes) => return Ok(bytes),
-            // The pixels of a picture are damaged. Each such picture is left out in its turn.
-            Err(Failure::Picture(damaged)) => {
-                let before = pictures.len();
-                pictures.retain(|_, picture| picture.as_ref() != Some(&damaged));
-                if pictures.len() == before {
-                    return Err(Error::Internal("a picture was drawn that is damaged".to_owned()));
-                }
-            }
-            Err(Failure::Other(error)) => return Err(error),
-        }
-    }
+    let picture_of = |content: &Content| pictures.get(&content.logo.as_ref()?.digest);
+    let compose = |content| design::compose(typesetter, content, paper, picture_of(content));
+    let sheets = contents.iter().map(compose).collect::<Result<Vec<_>>>()?;
+    drawing::write(&sheets, &mut typesetter.fonts, paper, &first.title, first.words.language)
 }

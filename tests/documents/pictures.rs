@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use ticketing::documents::{TicketDocument, TicketDocuments};
+use ticketing::order::{CreateOrder, NewCustomer, NewOrderItem};
 use ticketing::ticket_type::CreateTicketType;
 
 use crate::tools::*;
@@ -69,8 +70,13 @@ fn data_uri(file: &[u8]) -> String {
 }
 
 pub fn has_picture(document: &TicketDocument) -> bool {
+    pictures(document) > 0
+}
+
+/// How many pictures a document has. One that several tickets have is there once.
+fn pictures(document: &TicketDocument) -> usize {
     // The dictionaries of a PDF file are not compressed.
-    document.bytes.windows(14).any(|part| part == b"/Subtype/Image" || part == b"/Subtype /Imag")
+    document.bytes.windows(14).filter(|part| *part == b"/Subtype/Image" || *part == b"/Subtype /Imag").count()
 }
 
 /// The document of a ticket with a logo in this file.
@@ -93,4 +99,27 @@ fn a_ticket_comes_without_a_logo_whose_header_says_that_it_is_huge() {
         assert!(file.len() <= 512 * 1024, "{what}: {} bytes", file.len());
         assert_eq!(has_picture(&with_logo(&file)), is_drawn, "{what}");
     }
+}
+
+#[test]
+fn a_document_has_the_logos_of_an_order_that_are_not_damaged() {
+    let fixture = with_documents(TicketDocuments::default());
+    let event = fixture.event();
+    let sound = png(300, 90, 0);
+    let damaged = |number: usize| png_of(300, 90, RGB, number, b"no compressed pixels");
+    let items = (0..100).map(|number| {
+        let file = if number == 50 { sound.clone() } else { damaged(number) };
+        let ticket_type = fixture.ticket_type_with(&event, |ticket_type| {
+            ticket_type.ticket_logo = Some(data_uri(&file));
+            ticket_type.price = "0".parse().expect("an amount");
+        });
+        NewOrderItem::new(ticket_type.id, 1)
+    });
+    let items: Vec<_> = items.collect();
+    let buyer = NewCustomer::new("Ada", "ada@example.com");
+    let mut request = CreateOrder::new(event.id, buyer, items[0].ticket_type_id, 1);
+    request.items = items;
+    let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+    let document = fixture.service.order_document(&fixture.caller, order.id).expect("a document");
+    assert_eq!(pictures(&document), 1);
 }

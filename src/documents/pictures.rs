@@ -1,0 +1,54 @@
+//! The pictures of a document, each decoded and checked once while it is kept.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use krilla::image::Image;
+
+use super::last_used::LastUsed;
+use super::picture::{self, Logo, Picture};
+
+/// The pictures that are kept, in bytes.
+const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
+/// The pixels that are decoded for one document.
+const MAX_PIXELS: u64 = 16_000_000;
+
+/// The pictures that were last used, by the digests of their files. `None` if a file is damaged.
+pub(super) struct Pictures(Mutex<LastUsed<Option<Picture>>>);
+
+impl Default for Pictures {
+    fn default() -> Self {
+        Self(Mutex::new(LastUsed::new(MAX_KEPT_BYTES)))
+    }
+}
+
+impl Pictures {
+    /// The pictures of a document with these logos, by the digests of their files: without those that are damaged, and
+    /// without those that would be more than one document may have.
+    pub(super) fn of_document<'a>(&self, logos: impl Iterator<Item = &'a Logo>) -> HashMap<[u8; 32], Image> {
+        let mut seen = HashSet::new();
+        let mut pictures = HashMap::new();
+        let mut pixels: u64 = 0;
+        for logo in logos.filter(|logo| seen.insert(logo.digest)) {
+            let with_this = pixels.saturating_add(picture::pixels_to_decode(&logo.file));
+            if with_this > MAX_PIXELS {
+                continue;
+            }
+            pixels = with_this;
+            if let Some(Picture { image, .. }) = self.checked(logo) {
+                pictures.insert(logo.digest, image);
+            }
+        }
+        pictures
+    }
+
+    fn checked(&self, logo: &Logo) -> Option<Picture> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&logo.digest);
+        kept.unwrap_or_else(|| {
+            let picture = picture::picture(&logo.file);
+            let bytes = picture.as_ref().map_or(0, |picture| picture.bytes);
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).put(logo.digest, picture.clone(), bytes);
+            picture
+        })
+    }
+}
