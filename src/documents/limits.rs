@@ -1,7 +1,7 @@
 //! Limits of rendering: how many documents are rendered at the same time, and which are kept.
 
 use std::hash::{Hash, Hasher};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hashlink::LruCache;
@@ -9,14 +9,15 @@ use sha2::{Digest, Sha256};
 
 use super::TicketDocument;
 use super::content::Content;
+use super::last_used::LastUsed;
 use crate::error::{Error, Result};
 
 /// The documents that are rendered at the same time.
 const MAX_RENDERING: usize = 2;
 /// How long a document waits for its turn.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// The documents that are kept.
-const MAX_KEPT: usize = 256;
+/// The documents that are kept, in bytes.
+const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
 const MAX_REPORTED: usize = 4096;
 
@@ -57,14 +58,14 @@ impl Drop for Turn<'_> {
 }
 
 /// The documents that were last used, by what they say.
-pub(super) struct Kept(Mutex<LruCache<Key, TicketDocument>>);
+pub(super) struct Kept(Mutex<LastUsed<Arc<TicketDocument>>>);
 
 /// SHA-256 of everything that a document says. Documents of different tickets never have the same: their codes differ.
 pub(super) type Key = [u8; 32];
 
 impl Default for Kept {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MAX_KEPT)))
+        Self(Mutex::new(LastUsed::new(MAX_KEPT_BYTES)))
     }
 }
 
@@ -76,14 +77,16 @@ impl Kept {
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<TicketDocument> {
-        self.lock().get(key).cloned()
+        let document = self.lock().get(key)?;
+        Some(TicketDocument::clone(&document))
     }
 
     pub(super) fn put(&self, key: Key, document: TicketDocument) {
-        self.lock().insert(key, document);
+        let bytes = document.bytes.len() + size_of_val(&document.missing_glyphs[..]);
+        self.lock().put(key, Arc::new(document), bytes);
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<Key, TicketDocument>> {
+    fn lock(&self) -> MutexGuard<'_, LastUsed<Arc<TicketDocument>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -134,20 +137,29 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_that_were_last_used_are_kept() {
+    fn the_documents_that_were_last_used_are_kept_up_to_64_mebibytes() {
         let kept = Kept::default();
-        let document =
-            |name: &str| TicketDocument { file_name: name.into(), bytes: Vec::new(), missing_glyphs: Vec::new() };
         let key = |name: &str| Kept::key(name, &[]);
-        kept.put(key("used"), document("used"));
+        let document = |name: &str| TicketDocument::new(name.to_owned(), vec![7; 4 * 1024 * 1024], Vec::new());
+        let used = document("used");
+        kept.put(key("used"), used.clone());
         kept.put(key("unused"), document("unused"));
-        for other in 0..MAX_KEPT - 1 {
-            assert_eq!(kept.get(&key("used")), Some(document("used")));
+        for other in 0..15 {
+            let found = kept.get(&key("used")).expect("it was just used");
+            assert!(Arc::ptr_eq(&found.bytes, &used.bytes), "the file was copied");
             let other = format!("{other}");
             kept.put(key(&other), document(&other));
         }
-        assert_eq!(kept.get(&key("used")), Some(document("used")));
+        assert_eq!(kept.get(&key("used")), Some(used));
         assert_eq!(kept.get(&key("unused")), None);
+    }
+
+    #[test]
+    fn a_document_of_more_than_8_mebibytes_is_not_kept() {
+        let kept = Kept::default();
+        let key = Kept::key("large", &[]);
+        kept.put(key, TicketDocument::new("large".to_owned(), vec![7; 8 * 1024 * 1024 + 1], Vec::new()));
+        assert_eq!(kept.get(&key), None);
     }
 
     #[test]

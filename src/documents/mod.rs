@@ -39,6 +39,8 @@
 //!
 //! The logo of a ticket type is drawn if it is a PNG or JPEG file of at most 512 KiB, and at most 2,000 pixels in each
 //! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, the document has no logo.
+//! The logos of one document have at most 4 MiB in its file and, as PNG, 16 million pixels in all, in the order of its
+//! tickets. Those that do not fit are left out.
 //!
 //! Logos at `https:` URLs need the feature `webhooks`. Like notifications, they are fetched from public addresses only, and
 //! redirects are not followed. [`Builder::logo_transport`](crate::Builder::logo_transport) sets another transport. A logo is
@@ -69,6 +71,8 @@ mod words;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+use sha2::{Digest, Sha256};
 
 pub use crate::model::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
@@ -151,10 +155,19 @@ impl fmt::Debug for TicketDocuments {
 pub struct TicketDocument {
     /// A name for the file: the id of the ticket or order, with the ending `.pdf`.
     pub file_name: String,
-    /// The file.
-    pub bytes: Vec<u8>,
+    /// The file. Clones share it.
+    pub bytes: Arc<[u8]>,
+    /// The SHA-256 digest of the file. It suits an `ETag`: the same ticket gives the same one.
+    pub sha256: [u8; 32],
     /// The characters that no font has, in the order of their numbers.
     pub missing_glyphs: Vec<char>,
+}
+
+impl TicketDocument {
+    fn new(file_name: String, bytes: Vec<u8>, missing_glyphs: Vec<char>) -> Self {
+        let sha256 = Sha256::digest(&bytes).into();
+        Self { file_name, bytes: bytes.into(), sha256, missing_glyphs }
+    }
 }
 
 impl fmt::Debug for TicketDocument {
@@ -164,6 +177,6 @@ impl fmt::Debug for TicketDocument {
             .field("file_name", &self.file_name)
             .field("bytes", &self.bytes.len())
             .field("missing_glyphs", &self.missing_glyphs)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -10,6 +10,8 @@ use super::picture::{self, Logo, Picture};
 
 /// The pictures that are kept, in bytes.
 const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
+/// The pictures of one document, in bytes of its file.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The pixels that are decoded for one document.
 const MAX_PIXELS: u64 = 16_000_000;
 
@@ -29,14 +31,18 @@ impl Pictures {
         let mut seen = HashSet::new();
         let mut pictures = HashMap::new();
         let mut pixels: u64 = 0;
+        let mut bytes = 0;
         for logo in logos.filter(|logo| seen.insert(logo.digest)) {
             let with_this = pixels.saturating_add(picture::pixels_to_decode(&logo.file));
             if with_this > MAX_PIXELS {
                 continue;
             }
             pixels = with_this;
-            if let Some(Picture { image, .. }) = self.checked(logo) {
-                pictures.insert(logo.digest, image);
+            if let Some(picture) = self.checked(logo)
+                && bytes + picture.bytes <= MAX_BYTES
+            {
+                bytes += picture.bytes;
+                pictures.insert(logo.digest, picture.image);
             }
         }
         pictures

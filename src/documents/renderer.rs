@@ -94,7 +94,7 @@ impl Renderer {
         let bytes = render_with(&mut typesetter, &contents, self.paper, &pictures)?;
         let missing_glyphs = typesetter.end_document();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
-        let document = TicketDocument { file_name, bytes, missing_glyphs };
+        let document = TicketDocument::new(file_name, bytes, missing_glyphs);
         self.kept.put(key, document.clone());
         let has_new_gaps = !document.missing_glyphs.is_empty() && self.reported.is_new(key);
         Ok(Rendered { document, has_new_gaps })

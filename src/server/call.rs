@@ -3,6 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use axum::body::Body;
+#[cfg(feature = "documents")]
+use axum::body::Bytes;
 use axum::http::HeaderValue;
 #[cfg(feature = "documents")]
 use axum::http::header::CONTENT_DISPOSITION;
@@ -103,7 +105,7 @@ pub(super) fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<
 #[cfg(feature = "documents")]
 pub(super) fn pdf(document: TicketDocument) -> Response {
     let disposition = format!("inline; filename=\"{}\"", document.file_name);
-    let mut response = Response::new(Body::from(document.bytes));
+    let mut response = Response::new(Body::from(Bytes::from_owner(document.bytes)));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
     if let Ok(disposition) = HeaderValue::try_from(disposition) {
         response.headers_mut().insert(CONTENT_DISPOSITION, disposition);

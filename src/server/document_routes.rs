@@ -31,16 +31,25 @@ struct Content {
     media_type: &'static str,
     /// The name under which browsers save it, unless it is a page.
     file_name: Option<String>,
-    body: Vec<u8>,
+    body: Bytes,
+    /// The SHA-256 digest of the body.
+    digest: [u8; 32],
 }
 
 impl Content {
     fn page(html: String) -> Self {
-        Self { media_type: "text/html; charset=utf-8", file_name: None, body: html.into_bytes() }
+        Self::text("text/html; charset=utf-8", None, html)
     }
 
     fn document(document: TicketDocument) -> Self {
-        Self { media_type: "application/pdf", file_name: Some(document.file_name), body: document.bytes }
+        let TicketDocument { file_name, bytes, sha256, .. } = document;
+        let body = Bytes::from_owner(bytes);
+        Self { media_type: "application/pdf", file_name: Some(file_name), body, digest: sha256 }
+    }
+
+    fn text(media_type: &'static str, file_name: Option<String>, text: String) -> Self {
+        let digest = Sha256::digest(&text).into();
+        Self { media_type, file_name, body: text.into(), digest }
     }
 }
 
@@ -90,8 +99,7 @@ pub(super) fn routes() -> Router<AppState> {
 fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
     let linked = service.ticket_by_link(token)?;
     let file_name = format!("{}.ics", linked.event.id);
-    let body = pages::calendar_entry(&linked)?.into_bytes();
-    Ok(Content { media_type: "text/calendar; charset=utf-8", file_name: Some(file_name), body })
+    Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)?))
 }
 
 /// Answers a request with what its link leads to, or with a page that says what is wrong. Problems have no body of JSON,
@@ -155,13 +163,13 @@ fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &Tick
 
 /// 200 with the content, or 304 if the client has it already.
 fn send(content: Content, tags: &HeaderMap) -> Response {
-    let etag = format!("\"{}\"", hex::encode(&Sha256::digest(&content.body)[..16]));
+    let etag = format!("\"{}\"", hex::encode(&content.digest[..16]));
     let etag = HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"\""));
     let mut response = Response::new(Body::empty());
     if entity_tag::matches(tags, &etag) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     } else {
-        *response.body_mut() = Body::from(Bytes::from(content.body));
+        *response.body_mut() = Body::from(content.body);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
         let disposition = content.file_name.map(|name| format!("inline; filename=\"{name}\""));
         if let Some(Ok(disposition)) = disposition.map(HeaderValue::try_from) {

@@ -103,12 +103,32 @@ fn a_ticket_comes_without_a_logo_whose_header_says_that_it_is_huge() {
 
 #[test]
 fn a_document_has_the_logos_of_an_order_that_are_not_damaged() {
-    let fixture = with_documents(TicketDocuments::default());
-    let event = fixture.event();
     let sound = png(300, 90, 0);
     let damaged = |number: usize| png_of(300, 90, RGB, number, b"no compressed pixels");
-    let items = (0..100).map(|number| {
-        let file = if number == 50 { sound.clone() } else { damaged(number) };
+    let document = of_order((0..100).map(|number| if number == 50 { sound.clone() } else { damaged(number) }));
+    assert_eq!(pictures(&document), 1);
+}
+
+#[test]
+fn the_logos_of_a_document_have_at_most_4_mebibytes_in_all() {
+    // Eight have 4 MiB with what else is in a document.
+    let document = of_order((0..100).map(|number| jpeg(10 + number, 10, 500 * 1024)));
+    assert_eq!(pictures(&document), 8);
+    assert!(document.bytes.len() < 5 * 1024 * 1024, "{} bytes", document.bytes.len());
+}
+
+#[test]
+fn the_pixels_that_are_decoded_for_a_document_are_at_most_16_million() {
+    // Each has four million.
+    let document = of_order((0..6).map(|number| png(2000, 2000, number)));
+    assert_eq!(pictures(&document), 4);
+}
+
+/// The document of an order with a ticket for each of these logos.
+fn of_order(logos: impl Iterator<Item = Vec<u8>>) -> TicketDocument {
+    let fixture = with_documents(TicketDocuments::default());
+    let event = fixture.event();
+    let items = logos.map(|file| {
         let ticket_type = fixture.ticket_type_with(&event, |ticket_type| {
             ticket_type.ticket_logo = Some(data_uri(&file));
             ticket_type.price = "0".parse().expect("an amount");
@@ -120,6 +140,5 @@ fn a_document_has_the_logos_of_an_order_that_are_not_damaged() {
     let mut request = CreateOrder::new(event.id, buyer, items[0].ticket_type_id, 1);
     request.items = items;
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-    let document = fixture.service.order_document(&fixture.caller, order.id).expect("a document");
-    assert_eq!(pictures(&document), 1);
+    fixture.service.order_document(&fixture.caller, order.id).expect("a document")
 }
