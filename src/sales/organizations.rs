@@ -50,6 +50,7 @@ pub(crate) fn update(
     id: OrganizationId,
     request: &Request<UpdateOrganization>,
 ) -> Result<Organization> {
+    tx.lock_organization(id)?;
     let current = organizations::get(tx, id)?;
     let mut errors = request.errors.clone();
     request.body.forgive_unchanged(&current, &mut errors);
@@ -61,6 +62,7 @@ pub(crate) fn update(
 
 /// Suspends an organization.
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.lock_organization(id)?;
     let organization = organizations::suspend(tx, id)?;
     api_keys::set_suspended(tx, &organization)?;
     Ok(organization)
@@ -68,6 +70,7 @@ pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organi
 
 /// Ends the suspension of an organization.
 pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.lock_organization(id)?;
     let organization = organizations::resume(tx, id)?;
     api_keys::set_suspended(tx, &organization)?;
     Ok(organization)
@@ -75,6 +78,7 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
 
 /// Creates an API key of an organization.
 pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
+    tx.lock_organization(organization)?;
     let organization = organizations::get(tx, organization)?;
     API_KEYS.check_room(api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)?)?;
     api_keys::insert(tx, &organization, &key.request, &key.hash)

@@ -23,6 +23,7 @@ pub(crate) fn create(
     let mut errors = request.errors.clone();
     webhook_url::check(&mut errors, "url", &request.body.url, allow_local);
     let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
+    tx.lock_organization(organization)?;
     WEBHOOK_ENDPOINTS.check_room(webhooks::has_at_least_in_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
     let secret = rules::secret_from_random(tx.environment().random());
     let endpoint = webhooks::insert(tx, organization, &fields, &secret)?;
@@ -37,6 +38,7 @@ pub(crate) fn update(
     request: &Request<UpdateWebhook>,
     allow_local: bool,
 ) -> Result<WebhookEndpoint> {
+    tx.lock_organization(call.caller.organization)?;
     let current = webhooks::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     let mut errors = request.errors.clone();
@@ -51,6 +53,7 @@ pub(crate) fn update(
 
 /// Deletes an endpoint and its queued notifications.
 pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: WebhookId) -> Result<()> {
+    tx.lock_organization(call.caller.organization)?;
     let current = webhooks::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     webhooks::delete(tx, call.caller.organization, id)
@@ -74,6 +77,7 @@ pub(crate) fn resend(
     endpoint: WebhookId,
     delivery: WebhookDeliveryId,
 ) -> Result<ResentWebhookDelivery> {
+    tx.lock_organization(organization)?;
     let endpoint = webhooks::get(tx, organization, endpoint)?;
     let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
     rules::check_subscribed(&endpoint.events, sent.event_type)?;

@@ -49,7 +49,8 @@ pub struct Builder {
     pub(super) vfs: Option<String>,
     pub(super) readers: ReaderOptions,
     pub(super) migration: MigrationOptions,
-    pub(super) clock: Arc<dyn Clock>,
+    /// `None` for the clock of the system, or of the database server.
+    pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) gateway: Gateway,
     pub(super) gateway_limits: CallLimits,
@@ -114,9 +115,8 @@ impl TicketingService {
 
     /// Returns a builder, which sets up a service on a PostgreSQL database. Several machines can share it.
     ///
-    /// In development, and not yet for use: connections are not encrypted, times are those of the machines, the webhook
-    /// sender of another machine finds a notification only when it next looks, and changes of webhook endpoints that two
-    /// machines make at the same time are not told apart.
+    /// In development, and not yet for use: connections are not encrypted, the webhook
+    /// sender of another machine finds a notification only when it next looks.
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) if `url` is not a connection URL.
@@ -151,7 +151,7 @@ impl Builder {
             vfs: None,
             readers: ReaderOptions::default(),
             migration: MigrationOptions::default(),
-            clock: Arc::new(SystemClock),
+            clock: None,
             entropy: Arc::new(SystemEntropy),
             gateway: Gateway::None,
             gateway_limits: CallLimits::default(),
@@ -181,13 +181,15 @@ impl Builder {
         self.check()?;
         #[cfg(feature = "documents")]
         let documents = self.renderer()?;
-        let environment = Environment::new(self.clock, Arc::clone(&self.entropy));
+        #[cfg(feature = "postgres")]
+        let has_clock = self.clock.is_some();
+        let environment = Environment::new(self.used_clock(), Arc::clone(&self.entropy));
         let migration = self.migration;
         let options = match self.database {
             Database::File(path) => EngineOptions::Sqlite { location: Location::new(path, self.vfs), migration },
             Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
             #[cfg(feature = "postgres")]
-            Database::Postgres(options) => EngineOptions::Postgres(options),
+            Database::Postgres(options) => EngineOptions::Postgres(Box::new(options.with_clock_of_server(!has_clock))),
         };
         let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
         #[cfg(feature = "documents")]
@@ -235,6 +237,11 @@ impl Builder {
             service.inner.background.keep_maintenance(service.start_maintenance()?);
         }
         Ok(service)
+    }
+
+    /// The clock that the program has set, or the one of the system.
+    pub(super) fn used_clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock))
     }
 
     fn check(&self) -> Result<()> {

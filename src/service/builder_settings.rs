@@ -339,9 +339,10 @@ impl Builder {
 
 /// # Time and randomness
 impl Builder {
-    /// Sets the clock. Default: the [system clock](crate::environment::SystemClock).
+    /// Sets the clock. Default: the [system clock](crate::environment::SystemClock). On PostgreSQL, transactions that change
+    /// something then take the time from the server, so that several machines agree on it.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Arc::new(clock);
+        self.clock = Some(Arc::new(clock));
         self
     }
 

@@ -66,7 +66,7 @@ impl Builder {
     }
 
     pub(super) fn renderer(&self) -> Result<Option<Renderer>> {
-        let renderer = |settings| Renderer::new(settings, Arc::clone(&self.clock), self.fetch_logos());
+        let renderer = |settings| Renderer::new(settings, self.used_clock(), self.fetch_logos());
         self.documents.as_ref().map(renderer).transpose()
     }
 

@@ -75,6 +75,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) ->
 
 /// Inserts an organization if the database has none. Returns `None` if it has one.
 pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Option<Organization>> {
+    tx.lock_organizations()?;
     let id: OrganizationId = tx.new_id();
     let mut binds = vec![id.into()];
     binds.extend(values(new));
@@ -153,6 +154,7 @@ pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result
 /// whether the organization is deleted: if not, this is to be called again. Fails with the conflict `in-use` if the
 /// organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of these.
 pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
+    tx.lock_organization(id)?;
     get(tx, id)?;
     if tx.exists(IN_USE, &[id.into()])? {
         return Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints"));

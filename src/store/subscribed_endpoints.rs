@@ -44,6 +44,7 @@ pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Res
 }
 
 fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
+    tx.keep_endpoints(organization)?;
     let mut endpoints = Vec::new();
     tx.query_each(ENABLED, &[organization.into()], |row| {
         match decode_enabled(row) {

@@ -18,13 +18,13 @@ use super::postgres_server;
 /// The name of the database file of a fixture.
 pub const FILE: &str = "ticketing.db";
 
-/// A builder for the database of a folder: the file in it, or the PostgreSQL database that is named after it.
-pub fn builder(folder: &Path) -> ticketing::Builder {
+/// A builder for a database file, or for the PostgreSQL database that is named after its folder.
+pub fn builder(file: impl AsRef<Path>) -> ticketing::Builder {
     #[cfg(feature = "postgres")]
-    if let Some(url) = postgres_server::database_of(folder) {
+    if let Some(url) = file.as_ref().parent().and_then(postgres_server::database_of) {
         return ticketing::TicketingService::postgres(&url).expect("a URL");
     }
-    ticketing::TicketingService::builder(folder.join(FILE))
+    ticketing::TicketingService::builder(file)
 }
 
 /// A connection to the database of a service, next to the service's own. Its methods panic if a statement fails.
@@ -84,7 +84,12 @@ impl Database {
         database
     }
 
-    /// The connection to a file, for tests of what only a file has.
+    /// Whether the database is a file, for tests of what only a file has.
+    pub fn is_file(&self) -> bool {
+        matches!(self.0, Engine::File(_))
+    }
+
+    /// The connection to a file.
     #[track_caller]
     fn file(&self) -> &Connection {
         match &self.0 {
@@ -111,6 +116,40 @@ impl Database {
             Engine::File(connection) => connection.execute_batch(sql).expect(sql),
             #[cfg(feature = "postgres")]
             Engine::Postgres(database) => database.run(sql),
+        }
+    }
+
+    /// Runs the statement `action` whenever `condition` holds for a row that is written, until
+    /// [`end_trigger`](Self::end_trigger). `when` is for example `AFTER INSERT ON orders`.
+    #[track_caller]
+    pub fn trigger(&self, name: &str, when: &str, condition: &str, action: &str) {
+        match &self.0 {
+            Engine::File(_) => {
+                self.run(&format!("CREATE TRIGGER {name} {when} WHEN {condition} BEGIN {action}; END"));
+            }
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => database.trigger(name, when, condition, action),
+        }
+    }
+
+    /// Lets a write fail whenever `condition` holds for a row that is written, until
+    /// [`end_trigger`](Self::end_trigger). `when` is for example `BEFORE DELETE ON events`.
+    #[track_caller]
+    pub fn refuse(&self, name: &str, when: &str, condition: &str) {
+        match &self.0 {
+            Engine::File(_) => self.trigger(name, when, condition, "SELECT RAISE(ABORT, 'no')"),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => self.trigger(name, when, condition, "RAISE EXCEPTION 'no'"),
+        }
+    }
+
+    /// Ends a trigger.
+    #[track_caller]
+    pub fn end_trigger(&self, name: &str) {
+        match &self.0 {
+            Engine::File(_) => self.run(&format!("DROP TRIGGER {name}")),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => self.run(&format!("DROP FUNCTION {name} CASCADE")),
         }
     }
 

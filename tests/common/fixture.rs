@@ -81,7 +81,7 @@ impl Fixture {
 
     fn open(folder: TempDir, gateway: FakeGateway, configure: impl FnOnce(Builder) -> Builder) -> Self {
         let clock = ManualClock::new(at(NOW));
-        let builder = database::builder(folder.path());
+        let builder = database::builder(folder.path().join(database::FILE));
         let builder = builder.clock(clock.clone()).entropy(SeededEntropy::new(1));
         let service = configure(builder).open().expect("the file");
         let organization =
@@ -111,7 +111,7 @@ impl Fixture {
     /// Opens another service on the same file, with the same clock and these options.
     pub fn second_service_with(&self, configure: impl FnOnce(Builder) -> Builder) -> TicketingService {
         let entropy = SeededEntropy::new(self.next_seed.fetch_add(1, Ordering::Relaxed));
-        let builder = database::builder(self.folder.path()).clock(self.clock.clone()).entropy(entropy);
+        let builder = database::builder(self.path()).clock(self.clock.clone()).entropy(entropy);
         configure(builder).open().expect("the file")
     }
 

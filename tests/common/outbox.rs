@@ -109,16 +109,16 @@ fn record_attempt_at(database: &Database, row: i64, at: Timestamp, success: bool
     let id = last.unwrap_or(0).max((at.millis() << 20) - 1) + 1;
     let moved = database.execute(
         "UPDATE webhook_outbox SET attempts = attempts + 1, due_at = ?2,
-            state = CASE WHEN ?3 THEN 'DELIVERED' WHEN attempts = 7 THEN 'DEAD' ELSE 'WAITING' END,
-            finished_at = CASE WHEN ?3 OR attempts = 7 THEN ?2 END
+            state = CASE WHEN ?3 = 1 THEN 'DELIVERED' WHEN attempts = 7 THEN 'DEAD' ELSE 'WAITING' END,
+            finished_at = CASE WHEN ?3 = 1 OR attempts = 7 THEN ?2 END
         WHERE id = ?1 AND state = 'WAITING'",
         params![row, at.millis(), success],
     );
     assert_eq!(moved, 1, "no such row is waiting");
     let insert = "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, response_status, duration_ms,
             error_message, created_at)
-        SELECT ?2, endpoint_id, id, type, attempts, ?3, CASE WHEN ?3 THEN 204 ELSE 500 END, 12,
-            CASE WHEN ?3 THEN NULL ELSE 'the answer was 500' END, ?4 FROM webhook_outbox WHERE id = ?1";
+        SELECT ?2, endpoint_id, id, type, attempts, ?3, CASE WHEN ?3 = 1 THEN 204 ELSE 500 END, 12,
+            CASE WHEN ?3 = 1 THEN NULL ELSE 'the answer was 500' END, ?4 FROM webhook_outbox WHERE id = ?1";
     database.execute(insert, params![row, id, success, at.millis()]);
 }
 

@@ -50,6 +50,16 @@ impl Database {
         }
     }
 
+    /// Creates a trigger and its function, which have the same name.
+    #[track_caller]
+    pub fn trigger(&self, name: &str, when: &str, condition: &str, action: &str) {
+        self.run(&format!(
+            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN IF {condition} THEN {action}; END IF; RETURN COALESCE(NEW, OLD); END $$;
+            CREATE TRIGGER {name} {when} FOR EACH ROW EXECUTE FUNCTION {name}()"
+        ));
+    }
+
     #[track_caller]
     pub fn run(&self, sql: &str) {
         self.0.borrow_mut().batch_execute(sql).expect(sql);
@@ -133,6 +143,22 @@ impl postgres::types::ToSql for Parameter<'_> {
     postgres::types::to_sql_checked!();
 }
 
+/// Reads PostgreSQL's binary format of a decimal number without decimals, which sums have: the number of its digits to the
+/// base 10,000, the power of the first one, the sign, the number of decimals, and the digits.
+fn integer(raw: &[u8]) -> Result<i64, Box<dyn std::error::Error + Sync + Send>> {
+    let words: Vec<i16> = raw.chunks_exact(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]])).collect();
+    let [digits, weight, sign, decimals, rest @ ..] = words.as_slice() else { return Err("no number".into()) };
+    if *decimals != 0 {
+        return Err("not an integer".into());
+    }
+    let mut number = 0;
+    for power in 0..=*weight {
+        let digit = if power < *digits { rest.get(usize::try_from(power)?).copied().unwrap_or(0) } else { 0 };
+        number = number * 10_000 + i64::from(digit);
+    }
+    Ok(if *sign == 0 { number } else { -number })
+}
+
 struct Read(Value);
 
 impl<'r> postgres::types::FromSql<'r> for Read {
@@ -141,6 +167,7 @@ impl<'r> postgres::types::FromSql<'r> for Read {
             Type::INT8 => Value::Integer(i64::from_sql(ty, raw)?),
             Type::INT4 => Value::Integer(i32::from_sql(ty, raw)?.into()),
             Type::BOOL => Value::Integer(bool::from_sql(ty, raw)?.into()),
+            Type::NUMERIC => Value::Integer(integer(raw)?),
             Type::FLOAT8 => Value::Real(f64::from_sql(ty, raw)?),
             Type::BYTEA => Value::Blob(raw.to_vec()),
             _ => Value::Text(std::str::from_utf8(raw)?.to_owned()),

@@ -32,7 +32,7 @@ struct Opened {
 fn open(configure: impl FnOnce(Builder) -> Builder) -> Opened {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::new(at(NOW));
-    let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+    let builder = database::builder(folder.path().join("ticketing.db")).clock(clock.clone());
     let service = configure(builder).open().unwrap();
     let organization = service.create_organization(Default::default()).unwrap();
     let caller = service.act_for(organization.id).unwrap();
@@ -167,7 +167,7 @@ fn an_operation_that_is_running_finishes_while_the_service_is_closed() {
         ordering.join().unwrap()
     });
     assert_eq!(created.checkout_url.as_deref(), Some("https://pay.example/1"));
-    let builder = TicketingService::builder(opened.folder.path().join("ticketing.db"));
+    let builder = database::builder(opened.folder.path().join("ticketing.db"));
     let service = builder.clock(opened.clock).open().unwrap();
     let replayed = service.create_order(&keyed, opened.order).expect("the stored result");
     assert_eq!((replayed.replayed, replayed.value.checkout_url), (true, created.checkout_url));

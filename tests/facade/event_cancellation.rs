@@ -18,11 +18,9 @@ fn unfinished(fixture: &Fixture) -> i64 {
 
 /// Cancels the event, but none of its orders, as if the program had ended in between.
 fn cancel_without_orders(fixture: &Fixture, event: &ticketing::event::Event) {
-    fixture.database().run(
-        "CREATE TRIGGER crash BEFORE UPDATE ON orders WHEN new.status = 'CANCELLED' BEGIN SELECT RAISE(ABORT, 'no'); END",
-    );
+    fixture.database().refuse("crash", "BEFORE UPDATE ON orders", "new.status = 'CANCELLED'");
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
-    fixture.database().run("DROP TRIGGER crash");
+    fixture.database().end_trigger("crash");
     assert_eq!((cancelled(fixture), unfinished(fixture)), (0, 1));
 }
 
@@ -49,10 +47,9 @@ fn only_the_change_to_cancelled_starts_a_cancellation_of_orders() {
     let fixture = Fixture::without_gateway();
     let event = fixture.event();
     let order = fixture.order(&fixture.ticket_type(&event, 1250, 10), 1);
-    fixture.database().run(
-        "CREATE TABLE started (event_id INTEGER);
-        CREATE TRIGGER start AFTER INSERT ON event_cancellations BEGIN INSERT INTO started VALUES (new.event_id); END",
-    );
+    fixture.database().run("CREATE TABLE started (event_id BIGINT)");
+    let log = "INSERT INTO started VALUES (new.event_id)";
+    fixture.database().trigger("start", "AFTER INSERT ON event_cancellations", "TRUE", log);
     let started = || fixture.stored("SELECT COUNT(*) FROM started");
     let rename = |title: &str| {
         let changes = UpdateEvent::default().title(title);
@@ -64,7 +61,8 @@ fn only_the_change_to_cancelled_starts_a_cancellation_of_orders() {
     assert_eq!((started(), fixture.order_status(order.id)), (1, OrderStatus::Cancelled));
     rename("Summer Evening");
     assert_eq!((started(), unfinished(&fixture)), (1, 0));
-    fixture.database().run("DROP TRIGGER start; DROP TABLE started");
+    fixture.database().end_trigger("start");
+    fixture.database().run("DROP TABLE started");
 }
 
 #[test]

@@ -550,7 +550,7 @@ fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile()
     let fixture = Fixture::new();
     let event = event_with_many_discounts(&fixture);
     let database = fixture.database();
-    database.run("CREATE TRIGGER crash BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'no'); END");
+    database.refuse("crash", "BEFORE DELETE ON events", "TRUE");
     let delete = |revision| fixture.service.delete_event(fixture.caller.if_revision(revision), event.id);
     let discounts = || fixture.stored("SELECT COUNT(*) FROM discounts");
     assert_eq!(delete(7), Err(ticketing::Error::RevisionMismatch(1)));
@@ -558,7 +558,7 @@ fn an_event_with_many_discounts_is_deleted_in_batches_and_is_a_draft_meanwhile()
     // The last transaction fails.
     delete(1).expect_err("the event is not deleted");
     assert_eq!((discounts(), fixture.event_status(event.id)), (500, EventStatus::Drafted));
-    database.run("DROP TRIGGER crash");
+    database.end_trigger("crash");
     delete(2).expect("deleted");
     assert_eq!((discounts(), fixture.stored("SELECT COUNT(*) FROM ticket_types")), (0, 0));
     assert_not_found(fixture.service.get_event(&fixture.caller, event.id));

@@ -2,8 +2,9 @@
 
 use std::sync::Barrier;
 
-use ticketing::TicketingService;
 use ticketing::organization::{CreateApiKey, CreateOrganization, ListOrganizations, Scopes};
+
+use crate::common::database;
 
 fn key() -> CreateApiKey {
     CreateApiKey::new("Office")
@@ -17,14 +18,14 @@ fn only_one_of_several_services_creates_the_first_organization() {
     let created = std::thread::scope(|scope| {
         let create = || {
             start.wait();
-            let service = TicketingService::open(&path).unwrap();
+            let service = database::builder(&path).open().unwrap();
             service.create_first_organization(CreateOrganization::default(), key()).unwrap().is_some()
         };
         let services: Vec<_> = (0..6).map(|_| scope.spawn(create)).collect();
         services.into_iter().map(|service| usize::from(service.join().unwrap())).sum::<usize>()
     });
     assert_eq!(created, 1);
-    let service = TicketingService::open(&path).unwrap();
+    let service = database::builder(&path).open().unwrap();
     let organizations = service.list_organizations(ListOrganizations::default()).unwrap().data;
     assert_eq!(organizations.len(), 1);
     assert_eq!(service.list_api_keys(organizations[0].id).unwrap().len(), 1);
@@ -33,7 +34,7 @@ fn only_one_of_several_services_creates_the_first_organization() {
 #[test]
 fn an_invalid_first_organization_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+    let service = database::builder(folder.path().join("ticketing.db")).open().unwrap();
     let without_name = CreateOrganization::new("");
     assert_eq!(service.create_first_organization(without_name, key()).unwrap_err().fields()[0].path, "name");
     let without_scopes = key().scopes(Scopes::default());

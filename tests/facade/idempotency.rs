@@ -192,7 +192,7 @@ fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
 
         let clock = fixture.clock.clone();
         let folder = fixture.close();
-        let builder = TicketingService::builder(folder.path().join("ticketing.db"));
+        let builder = database::builder(folder.path().join("ticketing.db"));
         let service = builder.clock(clock).entropy(SeededEntropy::new(3)).open().expect("the file");
         let again = operation(&resources, &service, &keyed, 0).expect(name);
         assert_eq!(again.value, first.value, "{name} after a restart");

@@ -33,10 +33,6 @@ fn order_counts(fixture: &Fixture) -> OrderCounts {
     OrderCounts { created, completed, cancelled, expired }
 }
 
-fn run_sql(fixture: &Fixture, sql: &str) {
-    fixture.database().run(sql);
-}
-
 #[test]
 fn the_statistics_of_a_new_service_list_the_common_reasons_with_zero() {
     let fixture = Fixture::new();
@@ -189,12 +185,11 @@ fn a_failed_commit_is_counted_but_its_changes_are_not() {
     let free = fixture.ticket_type(&event, 0, 5);
     let ticket = fixture.issue(&free, 1).remove(0);
     // The deferred foreign key makes the commit fail.
-    run_sql(
-        &fixture,
-        "CREATE TABLE violations (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);
-        CREATE TRIGGER violate_on_order AFTER INSERT ON orders BEGIN INSERT INTO violations VALUES (0); END;
-        CREATE TRIGGER violate_on_scan AFTER UPDATE ON tickets BEGIN INSERT INTO violations VALUES (0); END;",
-    );
+    let database = fixture.database();
+    database.run("CREATE TABLE violations (id BIGINT REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED)");
+    let violate = "INSERT INTO violations VALUES (0)";
+    database.trigger("violate_on_order", "AFTER INSERT ON orders", "TRUE", violate);
+    database.trigger("violate_on_scan", "AFTER UPDATE ON tickets", "TRUE", violate);
     let before = fixture.service.statistics();
     assert!(matches!(fixture.try_order(&ticket_type, 1), Err(Error::Store(_))));
     assert!(matches!(fixture.try_order(&free, 1), Err(Error::Store(_))));
@@ -205,7 +200,8 @@ fn a_failed_commit_is_counted_but_its_changes_are_not() {
     after.commits.failed = 0;
     assert_eq!(after, before);
 
-    run_sql(&fixture, "DROP TRIGGER violate_on_order; DROP TRIGGER violate_on_scan");
+    database.end_trigger("violate_on_order");
+    database.end_trigger("violate_on_scan");
     fixture.order(&free, 1);
     fixture.service.check_in_ticket(&fixture.caller, scan).unwrap();
     assert_eq!(order_counts(&fixture), OrderCounts { created: 1, completed: 1, cancelled: 0, expired: 0 });

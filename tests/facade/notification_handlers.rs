@@ -274,7 +274,7 @@ fn notifications_wait_for_a_program_with_their_handler_and_are_deleted_after_the
     drop(calls);
     let clock = ManualClock::new(at(NOW));
     let open = |configure: &dyn Fn(Builder) -> Builder| {
-        configure(TicketingService::builder(&path).clock(clock.clone())).open().unwrap()
+        configure(database::builder(&path).clock(clock.clone())).open().unwrap()
     };
     let database = Database::open(&path);
     let waiting = || database.value::<i64>("SELECT COUNT(*) FROM handler_queue");
@@ -295,7 +295,7 @@ fn notifications_wait_for_a_program_with_their_handler_and_are_deleted_after_the
     // A program with the handler again.
     let (calls, received) = channel();
     let calls = Mutex::new(calls);
-    let with_handler = TicketingService::builder(&path).clock(clock.clone());
+    let with_handler = database::builder(&path).clock(clock.clone());
     let with_handler = with_handler.on_topics("test", [NotificationTopic::TicketIssued], move |_, notification| {
         Ok(calls.lock().unwrap().send(notification.clone())?)
     });
@@ -337,10 +337,8 @@ fn invalid_handlers_are_refused() {
 fn a_service_with_handlers_closes_and_stops_calling_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ticketing.db");
-    let service = TicketingService::builder(&path)
-        .on_topics("test", [NotificationTopic::OrderCreated], |_, _| Ok(()))
-        .open()
-        .unwrap();
+    let service =
+        database::builder(&path).on_topics("test", [NotificationTopic::OrderCreated], |_, _| Ok(())).open().unwrap();
     service.close(Duration::ZERO).expect("a handler is no handle");
     assert!(!path.with_extension("db-wal").exists());
 }
@@ -358,7 +356,7 @@ fn a_child_process_plays_its_role() {
 /// Runs a handler that reports each call to the parent, until this process ends.
 fn run_handler(after_call: impl Fn() + Send + Sync + 'static) {
     let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap()).unwrap();
-    let _service = TicketingService::builder(child_variable("TICKETING_TEST_FILE"))
+    let _service = database::builder(child_variable("TICKETING_TEST_FILE"))
         .clock(ManualClock::new(now))
         .on_topics("test", [NotificationTopic::TicketIssued], move |_, notification| {
             send_to_parent(format!("{} {}", notification.id, notification.attempt));

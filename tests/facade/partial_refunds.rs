@@ -291,9 +291,7 @@ fn control_without_the_guard_more_is_given_back_than_was_paid() {
     let fixture = Fixture::new();
     fixture.skip_final_check();
     let (_, order) = order_for_ten(&fixture);
-    fixture.database().run(
-        "CREATE TRIGGER unguarded AFTER UPDATE OF refunded ON orders WHEN NEW.refunded > 0
-        BEGIN UPDATE orders SET refunded = 0 WHERE id = NEW.id; END",
-    );
+    let unguarded = "UPDATE orders SET refunded = 0 WHERE id = NEW.id";
+    fixture.database().trigger("unguarded", "AFTER UPDATE OF refunded ON orders", "NEW.refunded > 0", unguarded);
     assert_eq!(race(&fixture, order.id), 3200);
 }

@@ -108,7 +108,7 @@ fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let clock = ManualClock::new(at(NOW));
-    let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+    let builder = database::builder(folder.path().join("ticketing.db")).clock(clock.clone());
     let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
     let organization = service.create_organization(Default::default()).expect("an organization");
     let caller = service.act_for(organization.id).expect("the organization exists");
@@ -138,7 +138,7 @@ fn a_link_received_after_the_hold_expired_is_the_last_change() {
         }
     }
     let fixture = Fixture::without_gateway();
-    let builder = TicketingService::builder(fixture.path()).clock(fixture.clock.clone());
+    let builder = database::builder(fixture.path()).clock(fixture.clock.clone());
     let service = builder.payment_gateway(Slow(fixture.clock.clone())).open().expect("the file");
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
     let order = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
@@ -178,7 +178,7 @@ fn create_with_interference(
     let folder = tempfile::tempdir().expect("a folder");
     let handle = Arc::new(OnceLock::new());
     let gateway = InterferingGateway { service: handle.clone(), interfere };
-    let builder = TicketingService::builder(folder.path().join("ticketing.db"));
+    let builder = database::builder(folder.path().join("ticketing.db"));
     let service = builder.clock(ManualClock::new(at(NOW))).payment_gateway(gateway).open().expect("a file");
     assert!(handle.set(service.clone()).is_ok());
     let organization = service.create_organization(Default::default()).expect("an organization");

@@ -360,7 +360,7 @@ fn a_refund_just_requested_by_another_service_is_not_repeated() {
     let gateway = InterferingGateway { other: Arc::default(), requests: Arc::default(), open: Arc::default() };
     let clock = ManualClock::new(at(NOW));
     let start = || {
-        let builder = TicketingService::builder(folder.path().join("ticketing.db")).clock(clock.clone());
+        let builder = database::builder(folder.path().join("ticketing.db")).clock(clock.clone());
         builder.payment_gateway(gateway.clone()).readers(2).open().expect("the file")
     };
     let service = start();

@@ -51,13 +51,12 @@ fn deliver(fixture: &Fixture) -> usize {
 
 /// Logs the size of every batch of rows in a table.
 fn log_batches(fixture: &Fixture) {
-    fixture.database().run(
-        "CREATE TABLE batches (size INTEGER);
-        CREATE TRIGGER one_more AFTER UPDATE OF done ON webhook_fan_outs
-            BEGIN INSERT INTO batches VALUES (new.done - old.done); END;
-        CREATE TRIGGER last AFTER DELETE ON webhook_fan_outs
-            BEGIN INSERT INTO batches VALUES (old.total - old.done); END",
-    );
+    let database = fixture.database();
+    database.run("CREATE TABLE batches (size BIGINT)");
+    let (one, last) =
+        ("INSERT INTO batches VALUES (new.done - old.done)", "INSERT INTO batches VALUES (old.total - old.done)");
+    database.trigger("one_more", "AFTER UPDATE OF done ON webhook_fan_outs", "TRUE", one);
+    database.trigger("the_last", "AFTER DELETE ON webhook_fan_outs", "TRUE", last);
 }
 
 /// The ids of the notifications in the order in which they were sent to this endpoint.
@@ -221,14 +220,12 @@ fn a_batch_that_fails_is_inserted_later_as_a_whole() {
     fixture.order(&free_type(&fixture), 10);
     let rows = 10 + 59 * 10;
     // The second batch fails in its middle.
-    fixture.database().run(
-        "CREATE TRIGGER crash BEFORE INSERT ON webhook_outbox WHEN (SELECT COUNT(*) FROM webhook_outbox) > 400
-            BEGIN SELECT RAISE(ABORT, 'no'); END",
-    );
+    let many = "(SELECT COUNT(*) FROM webhook_outbox) > 400";
+    fixture.database().refuse("crash", "BEFORE INSERT ON webhook_outbox", many);
     fixture.service.deliver_due_webhooks().expect_err("the second batch fails");
     assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10 + 256, 1));
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 600);
-    fixture.database().run("DROP TRIGGER crash");
+    fixture.database().end_trigger("crash");
     // The next program on the file.
     let service = fixture.second_service_with(|builder| builder.webhook_transport(transport.clone()));
     assert_eq!(service.deliver_due_webhooks().expect("delivered"), rows);
@@ -287,14 +284,14 @@ fn a_failed_commit_leaves_no_fan_out() {
     endpoints(&fixture, 0..60);
     let free = free_type(&fixture);
     // A deferred foreign key, so that the commit itself fails.
-    fixture.database().run(
-        "CREATE TABLE broken (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);
-        CREATE TRIGGER break_commit AFTER INSERT ON webhook_fan_outs BEGIN INSERT INTO broken VALUES (0); END",
-    );
+    let database = fixture.database();
+    database.run("CREATE TABLE broken (id BIGINT REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED)");
+    database.trigger("break_commit", "AFTER INSERT ON webhook_fan_outs", "TRUE", "INSERT INTO broken VALUES (0)");
     fixture.try_order(&free, 10).expect_err("the commit fails");
     assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (0, 0));
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 0);
-    fixture.database().run("DROP TRIGGER break_commit; DROP TABLE broken");
+    database.end_trigger("break_commit");
+    database.run("DROP TABLE broken");
     fixture.order(&free, 10);
     assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10, 1));
 }

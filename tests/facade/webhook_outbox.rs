@@ -436,7 +436,7 @@ fn two_processes_that_draw_equal_ids_and_codes_store_different_ones() {
     for seeds in [[1, 2], [1, 1]] {
         let fixture = fixture_with_endpoint();
         let services = seeds.map(|seed| {
-            let builder = ticketing::TicketingService::builder(fixture.path()).clock(fixture.clock.clone());
+            let builder = database::builder(fixture.path()).clock(fixture.clock.clone());
             builder.entropy(EqualIds(ticketing::environment::SeededEntropy::new(seed))).open().expect("the file")
         });
         let free = fixture.ticket_type(&fixture.event(), 0, 1000);
@@ -493,10 +493,9 @@ fn a_failed_commit_leaves_neither_the_change_nor_its_notification() {
     let ticket = fixture.issue(&free, 1).remove(0);
     let run_sql = |sql: &str| fixture.database().run(sql);
     // A deferred foreign key, so that the commit itself fails.
-    run_sql(
-        "CREATE TABLE broken (id INTEGER REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED);
-        CREATE TRIGGER break_commit AFTER INSERT ON webhook_outbox BEGIN INSERT INTO broken VALUES (0); END",
-    );
+    run_sql("CREATE TABLE broken (id BIGINT REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED)");
+    let database = fixture.database();
+    database.trigger("break_commit", "AFTER INSERT ON webhook_outbox", "TRUE", "INSERT INTO broken VALUES (0)");
     let before = fixture.all_rows();
     let fails = |result: ticketing::Result<()>| assert!(matches!(result, Err(Error::Store(_))), "{result:?}");
     fails(fixture.try_order(&free, 1).map(drop));
@@ -505,7 +504,8 @@ fn a_failed_commit_leaves_neither_the_change_nor_its_notification() {
     fails(fixture.try_issue(free.id, 1).map(drop));
     fails(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).map(drop));
     assert_eq!(fixture.all_rows(), before);
-    run_sql("DROP TRIGGER break_commit; DROP TABLE broken");
+    database.end_trigger("break_commit");
+    run_sql("DROP TABLE broken");
     assert_eq!(queued_by(&fixture, || fixture.order(&free, 1)).1.len(), 2);
 }
 

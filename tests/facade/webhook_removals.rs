@@ -57,12 +57,11 @@ fn waiting(fixture: &Fixture) -> u64 {
 
 /// Logs how many rows each run of a statement takes from those that wait.
 fn log_removals(fixture: &Fixture) {
-    fixture.database().run(
-        "CREATE TABLE removed (at_commit INTEGER);
-        CREATE TRIGGER log_deleted AFTER DELETE ON webhook_outbox BEGIN INSERT INTO removed VALUES (1); END;
-        CREATE TRIGGER log_removed AFTER UPDATE OF state ON webhook_outbox WHEN new.state = 'REMOVED'
-            BEGIN INSERT INTO removed VALUES (1); END",
-    );
+    let database = fixture.database();
+    database.run("CREATE TABLE removed (at_commit BIGINT)");
+    let log = "INSERT INTO removed VALUES (1)";
+    database.trigger("log_deleted", "AFTER DELETE ON webhook_outbox", "TRUE", log);
+    database.trigger("log_removed", "AFTER UPDATE OF state ON webhook_outbox", "new.state = 'REMOVED'", log);
 }
 
 fn removed(fixture: &Fixture) -> i64 {
@@ -164,13 +163,11 @@ fn a_removal_that_fails_is_continued_by_the_next_run() {
     fixture.service.delete_webhook(&fixture.caller, id).expect("deleted");
     assert_eq!(fixture.outbox_count("WAITING"), 4000 - BATCH);
     // The second batch of the run fails in its middle.
-    fixture.database().run(
-        "CREATE TRIGGER crash BEFORE DELETE ON webhook_outbox WHEN (SELECT COUNT(*) FROM webhook_outbox) < 1500
-            BEGIN SELECT RAISE(ABORT, 'no'); END",
-    );
+    let few = "(SELECT COUNT(*) FROM webhook_outbox) < 1500";
+    fixture.database().refuse("crash", "BEFORE DELETE ON webhook_outbox", few);
     assert_eq!(fixture.service.run_maintenance().expect("a run").skipped_rows, 1);
     assert_eq!((fixture.outbox_count("WAITING"), unfinished(&fixture)), (4000 - 2 * BATCH, 1));
-    fixture.database().run("DROP TRIGGER crash");
+    fixture.database().end_trigger("crash");
     assert!(fixture.service.check().expect("a check").is_clean());
     fixture.clock.advance(Duration::from_mins(1));
     fixture.service.run_maintenance().expect("a run");

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::event_key::EventKey;
+use super::lock::Lock;
 use super::row::Row;
 use super::values::Bind;
 use super::violation::StatementError;
@@ -19,8 +19,8 @@ pub(super) trait Connection {
     /// Runs a query and passes its rows to `visit`, until that breaks or fails.
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
 
-    /// Locks the event for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
-    fn lock_event(&self, event: EventKey) -> Result<()>;
+    /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
+    fn lock(&self, lock: Lock) -> Result<()>;
 }
 
 /// What a query does with each row.

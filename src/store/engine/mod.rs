@@ -6,10 +6,10 @@
 mod after_commit;
 mod connection;
 mod engines;
-mod event_key;
 pub(super) mod ids;
 mod isolation;
 mod leadership;
+mod lock;
 mod memory;
 mod options;
 #[cfg(feature = "postgres")]
@@ -26,8 +26,8 @@ mod violation;
 
 pub(super) use after_commit::AfterCommit;
 pub(super) use engines::Engine;
-pub(crate) use event_key::EventKey;
 pub(super) use isolation::Isolation;
+pub(crate) use lock::EventKey;
 pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::PostgresOptions;

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use super::connection::Connection;
-use super::event_key::EventKey;
 use super::ids::IdSource;
+use super::lock::{EventKey, Lock};
 use super::memory::Memory;
 use super::row::Row;
 use super::values::Bind;
@@ -141,7 +141,23 @@ impl<'c> Transaction<'c> {
     /// follow the protocol.
     pub(crate) fn lock_event(&self, event: impl Into<EventKey>) -> Result<()> {
         self.event_locked.set(true);
-        self.connection.lock_event(event.into())
+        self.connection.lock(Lock::Event(event.into()))
+    }
+
+    /// Locks an organization for the rest of the transaction. A job that reads before it changes the organization, its API
+    /// keys or its webhook endpoints calls this first.
+    pub(crate) fn lock_organization(&self, id: OrganizationId) -> Result<()> {
+        self.connection.lock(Lock::Organization(id))
+    }
+
+    /// Keeps other transactions from adding organizations before this one ends.
+    pub(crate) fn lock_organizations(&self) -> Result<()> {
+        self.connection.lock(Lock::Organizations)
+    }
+
+    /// Keeps other transactions from deleting webhook endpoints of the organization before this one ends.
+    pub(in crate::store) fn keep_endpoints(&self, organization: OrganizationId) -> Result<()> {
+        self.connection.lock(Lock::Endpoints(organization))
     }
 
     /// Panics in debug builds if no event is locked. Every statement that changes an event's sale calls this.

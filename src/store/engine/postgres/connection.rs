@@ -3,16 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
+use postgres::{Client, SimpleQueryMessage};
 
 use super::errors::{Failure, convert, failure, statement_error};
-use super::event_lock;
+use super::locks;
 use super::statements::Statements;
 use crate::environment::{Clock, SystemClock};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::model::timestamp::Timestamp;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::event_key::EventKey;
+use crate::store::engine::lock::Lock;
 use crate::store::engine::row::Row;
 use crate::store::engine::values::Bind;
 use crate::store::engine::violation::StatementError;
@@ -43,6 +44,18 @@ impl PostgresConnection {
     /// Runs statements without parameters in one request to the server.
     pub(super) fn batch(&self, sql: &str) -> Result<()> {
         self.noting_failure(|| self.client.borrow_mut().batch_execute(sql)).map_err(convert)
+    }
+
+    /// Begins a transaction that writes. Returns the time of the server.
+    pub(super) fn begin_write(&self) -> Result<Timestamp> {
+        let sql = "BEGIN; SELECT CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000 AS BIGINT)";
+        let answer = self.noting_failure(|| self.client.borrow_mut().simple_query(sql)).map_err(convert)?;
+        let time = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+            _ => None,
+        });
+        let time = time.and_then(|millis| Timestamp::from_millis(millis).ok());
+        time.ok_or_else(|| Error::Internal("the database server has no time".to_owned()))
     }
 
     /// What the first failed statement since [`forget_failure`](Self::forget_failure) means.
@@ -120,8 +133,9 @@ impl Connection for PostgresConnection {
         Ok(())
     }
 
-    fn lock_event(&self, event: EventKey) -> Result<()> {
-        let (sql, id) = event_lock::statement(event);
-        self.query(sql, &[id], &mut |_| Ok(std::ops::ControlFlow::Continue(())))
+    fn lock(&self, lock: Lock) -> Result<()> {
+        let (sql, id) = locks::statement(lock);
+        let binds = id.as_slice();
+        self.execute(sql, binds).map(drop).map_err(Error::from)
     }
 }

@@ -54,7 +54,8 @@ impl PostgresEngine {
         let (look_ups, scans) = (connector.clone().pool(readers.connections), connector.clone().pool(scan_connections));
         let readers = Readers::new(look_ups, scans, scan_connections, readers.scan_budget, environment.clone());
         let pool = writing.pool(options.writers);
-        let writer = PostgresWriter::new(pool, environment.clone(), Arc::clone(&ids), after_commit);
+        let writer =
+            PostgresWriter::new(pool, options.clock_of_server, environment.clone(), Arc::clone(&ids), after_commit);
         tracing::info!(
             target: "ticketing::store",
             database = ?options,

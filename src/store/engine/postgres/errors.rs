@@ -27,6 +27,8 @@ pub(super) enum Failure {
     RunAgain,
     /// The connection is lost, and with it the transaction.
     ConnectionLost,
+    /// Another row has the same value of a column that must be unique.
+    Violation,
     /// Anything else.
     Other,
 }
@@ -35,6 +37,7 @@ pub(super) enum Failure {
 pub(super) fn failure(error: &postgres::Error) -> Failure {
     let Some(code) = error.code() else { return Failure::ConnectionLost };
     match *code {
+        SqlState::UNIQUE_VIOLATION => Failure::Violation,
         SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => Failure::RunAgain,
         // The third is that of a server that has become a standby, and the last that of a transaction that was idle for
         // too long.
@@ -75,7 +78,7 @@ fn other_error(error: postgres::Error) -> Error {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
             return Error::Unavailable("the database does not answer");
         }
-        Failure::Other => {}
+        Failure::Violation | Failure::Other => {}
     }
     let message = error.as_db_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
     let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());

@@ -3,7 +3,7 @@
 mod connection;
 mod engine;
 mod errors;
-mod event_lock;
+mod locks;
 mod options;
 mod pool;
 mod read_connection;

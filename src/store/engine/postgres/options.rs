@@ -14,6 +14,8 @@ pub(crate) struct PostgresOptions {
     pub(crate) config: Config,
     /// How many connections there are for writes.
     pub(crate) writers: usize,
+    /// Whether transactions take the time from the server.
+    pub(crate) clock_of_server: bool,
 }
 
 impl PostgresOptions {
@@ -31,14 +33,19 @@ impl PostgresOptions {
         if config.get_application_name().is_none() {
             config.application_name("ticketing");
         }
-        Ok(Self { config, writers: 16 })
+        Ok(Self { config, writers: 16, clock_of_server: false })
+    }
+
+    /// Sets whether transactions take the time from the server.
+    pub(crate) fn with_clock_of_server(self, clock_of_server: bool) -> Self {
+        Self { clock_of_server, ..self }
     }
 }
 
 impl fmt::Debug for PostgresOptions {
     /// Without the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { config, writers } = self;
+        let Self { config, writers, .. } = self;
         f.debug_struct("PostgresOptions")
             .field("hosts", &config.get_hosts())
             .field("database", &config.get_dbname())

@@ -14,7 +14,7 @@ use super::connection::PostgresConnection;
 use super::errors::Failure;
 use super::pool::Pool;
 use crate::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreErrorKind};
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::connection::Connection;
 use crate::store::engine::ids::IdSource;
@@ -37,6 +37,8 @@ pub(super) struct PostgresWriter {
     environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
+    /// Whether the time of a transaction is that of the server.
+    clock_of_server: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
     /// Whether the last attempt to commit failed.
@@ -60,9 +62,15 @@ enum Commit {
 }
 
 impl PostgresWriter {
-    pub(super) fn new(pool: Pool, environment: Environment, ids: Arc<IdSource>, after_commit: AfterCommit) -> Self {
+    pub(super) fn new(
+        pool: Pool,
+        clock_of_server: bool,
+        environment: Environment,
+        ids: Arc<IdSource>,
+        after_commit: AfterCommit,
+    ) -> Self {
         let (callers, write_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { pool, environment, ids, after_commit, callers, write_failed }
+        Self { pool, environment, ids, after_commit, clock_of_server, callers, write_failed }
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails or panics,
@@ -111,12 +119,14 @@ impl PostgresWriter {
             Ok(connection) => connection,
             Err(error) => return Attempt::Ended(Err(error)),
         };
-        if let Err(error) = connection.batch("BEGIN") {
-            return Attempt::RunAgain(error);
-        }
+        let now = match connection.begin_write() {
+            Ok(of_server) if self.clock_of_server => of_server,
+            Ok(_) => self.environment.now(),
+            Err(error) => return Attempt::RunAgain(error),
+        };
         let mut recorded = Recorded::default();
         let ran = catch_unwind(AssertUnwindSafe(|| {
-            let transaction = Transaction::new(&*connection, self.environment.now(), &self.environment, &self.ids);
+            let transaction = Transaction::new(&*connection, now, &self.environment, &self.ids);
             let transaction = transaction.with_subscribers(self.after_commit.has_subscribers());
             let result = work(&transaction);
             recorded = transaction.into_recorded();
@@ -125,7 +135,10 @@ impl PostgresWriter {
         let result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
         let value = match (result, connection.failure()) {
             (Ok(value), None) => value,
-            (Err(error), Some(Failure::RunAgain | Failure::ConnectionLost)) => {
+            // After a violation that the job does not handle, it finds the row of the other transaction.
+            (Err(error), Some(Failure::RunAgain | Failure::ConnectionLost | Failure::Violation))
+                if is_temporary(&error) =>
+            {
                 roll_back(&connection);
                 return Attempt::RunAgain(error);
             }
@@ -201,6 +214,16 @@ impl PostgresWriter {
         let mut random = [0; 2];
         self.environment.entropy.fill(&mut random);
         std::thread::sleep(longest.mul_f64(f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX)));
+    }
+}
+
+/// Whether a job that failed with this error may succeed when it is run again. What the job has found in what it read is
+/// final.
+fn is_temporary(error: &Error) -> bool {
+    match error {
+        Error::Unavailable(_) => true,
+        Error::Store(error) => matches!(error.kind(), StoreErrorKind::Taken(_)),
+        _ => false,
     }
 }
 

@@ -11,7 +11,7 @@ use super::errors::{convert, statement_error};
 use super::transaction_cost::CostMeter;
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::event_key::EventKey;
+use crate::store::engine::lock::Lock;
 use crate::store::engine::row::{ColumnNames, Origin, RawRow, Row};
 use crate::store::engine::values::{Bind, Value};
 use crate::store::engine::violation::StatementError;
@@ -82,7 +82,7 @@ impl Connection for SqliteConnection {
         })
     }
 
-    fn lock_event(&self, _: EventKey) -> Result<()> {
+    fn lock(&self, _: Lock) -> Result<()> {
         Ok(())
     }
 }

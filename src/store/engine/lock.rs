@@ -1,6 +1,19 @@
-//! The keys by which a transaction names the event that it locks.
+//! What a transaction locks until it ends.
 
-use crate::model::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
+use crate::model::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
+
+/// The rows that a transaction locks, so that no other one changes them before it ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lock {
+    /// An event, and with it its sale.
+    Event(EventKey),
+    /// An organization, and with it its API keys and webhook endpoints.
+    Organization(OrganizationId),
+    /// The list of organizations: none is added.
+    Organizations,
+    /// The webhook endpoints of an organization: none of them is deleted. Several transactions can hold this lock.
+    Endpoints(OrganizationId),
+}
 
 /// Names an event by its own id, or by the id of one of its orders, ticket types, tickets or discounts.
 #[derive(Debug, Clone, Copy)]
