@@ -1,5 +1,6 @@
 //! Limits of rendering: how many documents are rendered at the same time, and which are kept.
 
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,6 +12,8 @@ use super::TicketDocument;
 use super::content::Content;
 use super::last_used::LastUsed;
 use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
+use crate::round_robin::RoundRobin;
 
 /// The documents that are rendered at the same time.
 const MAX_RENDERING: usize = 2;
@@ -21,39 +24,63 @@ const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
 const MAX_REPORTED: usize = 4096;
 
-/// Counts the documents that are being rendered.
+/// Counts the documents that are being rendered. Organizations whose documents wait take turns.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    rendering: Mutex<usize>,
-    ended: Condvar,
+    state: Mutex<TurnsState>,
+    given: Condvar,
 }
 
-/// The right to render a document. The next one begins when it is dropped.
+#[derive(Debug, Default)]
+struct TurnsState {
+    /// The turns that somebody has, or was given.
+    taken: usize,
+    /// The numbers of the documents that wait.
+    waiting: RoundRobin<OrganizationId, u64>,
+    /// Those that were given a turn, and have not begun yet.
+    given: HashSet<u64>,
+    last_number: u64,
+}
+
+/// The right to render a document. When it is dropped, it is given to a document that waits.
 #[derive(Debug)]
 pub(super) struct Turn<'a>(&'a Turns);
 
 impl Turns {
     /// Waits until fewer than two documents are being rendered, for at most 250 ms.
-    pub(super) fn wait(&self) -> Result<Turn<'_>> {
-        let rendering = self.lock();
-        let waited = self.ended.wait_timeout_while(rendering, PATIENCE, |rendering| *rendering >= MAX_RENDERING);
-        let (mut rendering, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *rendering >= MAX_RENDERING {
-            return Err(Error::Unavailable("too many ticket documents are being rendered; try again later"));
+    pub(super) fn wait(&self, organization: OrganizationId) -> Result<Turn<'_>> {
+        let mut state = self.lock();
+        if state.taken < MAX_RENDERING {
+            state.taken += 1;
+            return Ok(Turn(self));
         }
-        *rendering += 1;
-        Ok(Turn(self))
+        state.last_number += 1;
+        let number = state.last_number;
+        state.waiting.push(organization, number);
+        let waited = self.given.wait_timeout_while(state, PATIENCE, |state| !state.given.contains(&number));
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.given.remove(&number) {
+            return Ok(Turn(self));
+        }
+        state.waiting.remove(organization, &number);
+        Err(Error::Unavailable("too many ticket documents are being rendered; try again later"))
     }
 
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.rendering.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, TurnsState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self.0.lock() -= 1;
-        self.0.ended.notify_one();
+        let mut state = self.0.lock();
+        match state.waiting.pop() {
+            Some(next) => {
+                state.given.insert(next);
+                self.0.given.notify_all();
+            }
+            None => state.taken -= 1,
+        }
     }
 }
 
@@ -125,15 +152,59 @@ impl Hasher for DigestOf {
 mod tests {
     use super::*;
 
+    fn organization(number: i64) -> OrganizationId {
+        OrganizationId::from_raw(number)
+    }
+
     #[test]
     fn the_third_document_at_a_time_is_refused_until_another_has_ended() {
         let turns = Turns::default();
-        let first = turns.wait().expect("the first");
-        let _second = turns.wait().expect("the second");
-        let refused = turns.wait().unwrap_err();
+        let wait = || turns.wait(organization(1));
+        let first = wait().expect("the first");
+        let _second = wait().expect("the second, also of the same organization");
+        let refused = wait().unwrap_err();
         assert!(refused.is_retryable(), "{refused}");
+        assert!(turns.lock().waiting.is_empty());
         drop(first);
-        assert!(turns.wait().is_ok());
+        assert!(wait().is_ok());
+    }
+
+    #[test]
+    fn a_document_of_another_organization_does_not_wait_behind_all_of_one() {
+        let turns = Turns::default();
+        let _first = turns.wait(organization(1)).expect("the first");
+        let second = turns.wait(organization(1)).expect("the second");
+        let mut state = turns.lock();
+        for (number, waiting) in [(11, 1), (12, 1), (13, 1), (21, 2)] {
+            state.waiting.push(organization(waiting), number);
+        }
+        drop(state);
+        drop(second);
+        assert_eq!(turns.lock().given, HashSet::from([11]));
+        // The one that was given the turn ends it.
+        drop(Turn(&turns));
+        assert_eq!(turns.lock().given, HashSet::from([11, 21]), "it comes before those that wait longer");
+        assert_eq!(turns.lock().taken, 2);
+    }
+
+    #[test]
+    fn a_document_that_waits_is_given_the_turn_of_one_that_ends() {
+        let turns = Turns::default();
+        let first = turns.wait(organization(1)).expect("the first");
+        let second = turns.wait(organization(2)).expect("the second");
+        std::thread::scope(|scope| {
+            let third = scope.spawn(|| turns.wait(organization(3)).is_ok());
+            // It may also have given up, on a slow machine.
+            while turns.lock().waiting.is_empty() && !third.is_finished() {
+                std::thread::yield_now();
+            }
+            drop(first);
+            let is_refused = !third.join().expect("no panic");
+            assert!(turns.lock().given.is_empty() && turns.lock().waiting.is_empty());
+            assert_eq!(turns.lock().taken, 1, "refused: {is_refused}");
+        });
+        drop(second);
+        assert_eq!(turns.lock().taken, 0);
     }
 
     #[test]

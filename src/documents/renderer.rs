@@ -87,7 +87,7 @@ impl Renderer {
         if let Some(document) = self.kept.get(&key) {
             return Ok(Rendered { document, has_new_gaps: false });
         }
-        let _turn = self.turns.wait()?;
+        let _turn = tickets.first().map(|ticket| self.turns.wait(ticket.event.organizer_id)).transpose()?;
         let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));

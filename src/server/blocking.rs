@@ -24,14 +24,15 @@ pub(super) struct BlockingService {
     /// Additional permits for the pages to which customers come back. They are an eighth of all, and none of those for
     /// orders: anybody who has such a page can load it again and again.
     pub(super) pages: FairQueue,
-    /// Additional permits for documents, each of which takes a processor for many milliseconds.
+    /// Additional permits for documents, which may wait for seconds for logos of other hosts. They are a sixteenth of all.
+    /// How many are rendered at the same time is decided behind them, after the logos were fetched.
     #[cfg(feature = "documents")]
     pub(super) documents: FairQueue,
 }
 
-/// How many documents are rendered at the same time.
+/// As many documents may be in progress even if few calls may, so that several organizations have a permit.
 #[cfg(feature = "documents")]
-const MAX_DOCUMENTS: usize = 2;
+const MIN_DOCUMENTS: usize = 4;
 
 /// What a call may have to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl BlockingService {
             gateway,
             pages,
             #[cfg(feature = "documents")]
-            documents: FairQueue::new(MAX_DOCUMENTS),
+            documents: FairQueue::new((max_calls / 16).max(MIN_DOCUMENTS)),
         }
     }
 

@@ -61,7 +61,7 @@ type Read<T> = fn(&TicketingService, &str) -> Result<T>;
 enum Source {
     /// It is read.
     Page(Read<Content>),
-    /// It is rendered, which takes a processor for many milliseconds: organizations share the permits for that.
+    /// It is rendered, perhaps after its logos were fetched: organizations share the permits for that.
     Document { organization: Read<OrganizationId>, render: Read<TicketDocument> },
 }
 

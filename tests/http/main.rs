@@ -13,6 +13,8 @@ mod docs_page;
 mod embedding;
 mod gateway_notices;
 mod gateway_shares;
+#[cfg(all(feature = "documents", feature = "webhooks"))]
+mod hanging_logos;
 mod idempotency;
 mod limits;
 mod metrics;

@@ -32,15 +32,15 @@ fn path_of(url: &Value) -> String {
 }
 
 /// A paid order of two tickets.
-struct Paid {
-    order: String,
+pub struct Paid {
+    pub order: String,
     /// The path of the order's page.
-    page: String,
+    pub page: String,
     tickets: Vec<Value>,
 }
 
 impl Paid {
-    fn new(client: &mut Client, body: &Value) -> Self {
+    pub fn new(client: &mut Client, body: &Value) -> Self {
         let order = client.post("/v1/orders", body).expect(201).json()["order"]["id"].as_str().unwrap().to_owned();
         client.post_empty(&format!("/v1/orders/{order}/mark-paid")).expect(200);
         let details = client.get(&format!("/v1/orders/{order}/details")).expect(200).json();
@@ -54,17 +54,17 @@ impl Paid {
         self.tickets[index]["code"].as_str().unwrap()
     }
 
-    fn id(&self, index: usize) -> &str {
+    pub fn id(&self, index: usize) -> &str {
         self.tickets[index]["id"].as_str().unwrap()
     }
 
     /// The path of a ticket's document.
-    fn document(&self, index: usize) -> String {
+    pub fn document(&self, index: usize) -> String {
         path_of(&self.tickets[index]["downloadTicketUrl"])
     }
 
     /// The path of a ticket's page.
-    fn ticket(&self, index: usize) -> String {
+    pub fn ticket(&self, index: usize) -> String {
         self.document(index).strip_suffix("/ticket.pdf").unwrap().to_owned()
     }
 }
