@@ -4,6 +4,7 @@ use crate::model::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, T
 
 /// The rows that a transaction locks, so that no other one changes them before it ends.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite locks nothing"))]
 pub(super) enum Lock {
     /// An event, and with it its sale.
     Event(EventKey),
