@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::checkout_routes::{PathParams, token};
 use super::entity_tag;
+use super::link_turns::LinkTurn;
 use super::problem::Problem;
 use super::state::AppState;
 use crate::documents::TicketDocument;
@@ -110,7 +111,7 @@ async fn respond(state: AppState, token: String, request: Request, source: Sourc
     let tags: HeaderMap =
         request.headers.get_all(IF_NONE_MATCH).iter().map(|tag| (IF_NONE_MATCH, tag.clone())).collect();
     let result = match state.link_turns.begin(&token) {
-        Some(_turn) => content(&state, token, client, source).await,
+        Some(turn) => content(&state, token, client, source, turn).await,
         None => Err(Problem::unavailable("too many requests of one link are in progress")),
     };
     let mut response = match result {
@@ -130,22 +131,36 @@ fn send_problem(problem: &Problem) -> Response {
     response
 }
 
-/// Reads or renders the content of a link.
-async fn content(state: &AppState, token: String, client: Option<IpAddr>, source: Source) -> Result<Content, Problem> {
+/// Reads or renders the content of a link. The turn ends with the work, which goes on if the client disconnects.
+async fn content(
+    state: &AppState,
+    token: String,
+    client: Option<IpAddr>,
+    source: Source,
+    turn: LinkTurn,
+) -> Result<Content, Problem> {
     let limits = AppState::clone(state);
     let refuse = move |service: &TicketingService, error| refuse(&limits, error, client, service);
     match source {
         Source::Page(read) => {
-            let read = move |service: &TicketingService| read(service, &token).map_err(|error| refuse(service, error));
+            let read = move |service: &TicketingService| {
+                let _turn = turn;
+                read(service, &token).map_err(|error| refuse(service, error))
+            };
             state.service.call(read).await
         }
         Source::Document { organization, render } => {
             let known = token.clone();
-            let find =
-                move |service: &TicketingService| organization(service, &known).map_err(|error| refuse(service, error));
-            let holder = Some(state.service.call(find).await?);
-            let render = move |service: &TicketingService| Ok(Content::document(render(service, &token)?));
-            state.service.call_with(&state.service.documents, holder, render).await
+            let find = move |service: &TicketingService| {
+                let organization = organization(service, &known).map_err(|error| refuse(service, error))?;
+                Ok((organization, turn))
+            };
+            let (organization, turn) = state.service.call(find).await?;
+            let render = move |service: &TicketingService| {
+                let _turn = turn;
+                Ok(Content::document(render(service, &token)?))
+            };
+            state.service.call_with(&state.service.documents, Some(organization), render).await
         }
     }
 }
