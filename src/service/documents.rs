@@ -1,5 +1,6 @@
 //! Ticket documents.
 
+#[cfg(feature = "webhooks")]
 use std::sync::Arc;
 
 use super::TicketingService;
