@@ -49,7 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("stripe", &["payment", "webhook", "environment", "model", "error", "round_robin"]),
     ("payment", &["store", "rules", "environment", "model", "form", "error", "fair_permits", "text_enum"]),
-    ("documents", &["rules", "environment", "model", "form", "error", "fair_permits", "text_enum"]),
+    ("documents", &["rules", "environment", "model", "form", "error", "fair_permits", "text_enum", "round_robin"]),
     ("webhook", &["store", "rules", "environment", "model", "error", "round_robin", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
     ("store", &["rules", "environment", "model", "form", "error", "round_robin", "scope", "text_enum"]),
