@@ -37,9 +37,9 @@ impl LogoKey {
 /// What is known of a logo.
 #[derive(Debug, Clone)]
 pub(super) enum Known {
-    /// It need not be fetched now: this is the logo, or there is none.
+    /// The logo, or `None` if there is none. It is not fetched now.
     Now(Option<Logo>),
-    /// It should be fetched. Until then, this is the logo, if there is one.
+    /// The logo that is known so far, if there is one. It should be fetched.
     Due(Option<Logo>),
 }
 

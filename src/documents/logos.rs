@@ -3,7 +3,7 @@
 //! A host that does not answer holds a thread until the timeout. So there are permits for those who fetch a logo, or wait until
 //! another thread has fetched it, which organizations share: one that uses many leaves some to each other one. An organization
 //! with a logo that could not be fetched gets permits of its own kind, so that it does not delay those whose hosts answer.
-//! Whoever gets none has a document without the logo.
+//! Without a permit, the document is made without the logo.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};

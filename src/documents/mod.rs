@@ -17,8 +17,8 @@
 //!
 //! A ticket has the link of its document in
 //! [`download_ticket_url`](crate::ticket::IssuedTicket::download_ticket_url), and an order that is completed the link of
-//! the buyer's page in [`documents_url`](crate::order::OrderDetails::documents_url). Whoever has a link sees this one ticket
-//! or order and needs no API key; [`renew_ticket_link`](crate::TicketingService::renew_ticket_link) gives a ticket a new
+//! the buyer's page in [`documents_url`](crate::order::OrderDetails::documents_url). A link shows this one ticket or order
+//! and works without an API key; [`renew_ticket_link`](crate::TicketingService::renew_ticket_link) gives a ticket a new
 //! link. With the feature `server`, links lead to pages, documents and calendar entries. They begin with the
 //! [public URL](crate::Builder::public_url). A program with routes of its own passes the token of a link to
 //! [`ticket_by_link`](crate::TicketingService::ticket_by_link),

@@ -81,7 +81,7 @@ fn bytes_in_document(image: &Image) -> Option<usize> {
     document.finish().ok().map(|file| file.len())
 }
 
-/// How many pixels are decoded for a picture. Those of a JPEG are drawn by whoever opens the document.
+/// How many pixels are decoded for a picture. A JPEG is only decoded by the program that shows the document.
 pub(super) fn pixels_to_decode(file: &[u8]) -> u64 {
     png_size(file).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }

@@ -218,7 +218,7 @@ pub struct OrderDetails {
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manual_refund_due: Amount,
-    /// The link of the page with all tickets of the order, for the buyer: whoever has it sees them. Not set if the order
+    /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Not set if the order
     /// was never completed, or if ticket documents are not switched on.
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]

@@ -39,8 +39,8 @@ with_shared_fields! {
         customer_id: Option<CustomerId>,
         /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
         code: String,
-        /// The link of the ticket as PDF, for its holder: whoever has it sees the ticket. Not set if ticket documents are not
-        /// switched on.
+        /// The link of the ticket as PDF, for its holder. It works without an API key. Not set if ticket documents are
+        /// not switched on.
         download_ticket_url: Option<String>,
         /// The state.
         status: TicketStatus,

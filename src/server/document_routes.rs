@@ -1,4 +1,4 @@
-//! The pages and documents of tickets and orders. There is no API key: the token in the path authorizes whoever has it.
+//! The pages and documents of tickets and orders. There is no API key: the token in the path authorizes the request.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! The links of tickets and orders: whoever has one needs no API key.
+//! The links of tickets and orders, which work without an API key.
 
 use super::TicketingService;
 use crate::documents::TicketDocument;
@@ -39,8 +39,8 @@ pub(super) fn open(store: &Store, public_url: Option<&str>) -> Result<DocumentLi
 /// With [ticket documents](crate::Builder::ticket_documents), a ticket has the link of its document in
 /// `download_ticket_url`, and an order the link of the buyer's page in the `documents_url` of its
 /// [details](Self::get_order_details). A link is the [public URL](crate::Builder::public_url), the kind of the resource and
-/// a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes whoever has it to see
-/// this one ticket or order, so these methods take no [`Caller`](crate::Caller).
+/// a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes to see this one
+/// ticket or order, so these methods take no [`Caller`](crate::Caller).
 impl TicketingService {
     /// Returns the ticket of a link, with its type and its event. The token is the part of the link after `tickets/`.
     ///

@@ -45,7 +45,7 @@ pub(crate) struct TicketOfLink {
     pub(crate) version: i64,
 }
 
-/// Looks up the ticket of a token, of whatever organization.
+/// Looks up the ticket of a token, of any organization.
 pub(crate) fn find_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<TicketOfLink>> {
     tx.query_opt(TICKET, &[ticket.into()], |row| {
         Ok(TicketOfLink {
