@@ -3,11 +3,15 @@
 
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::document_link::LinkToken;
-use crate::model::id::{OrderId, OrganizationId, TicketId};
+use crate::model::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::model::linked::{LinkedOrder, LinkedTicket};
 use crate::model::ticket::IssuedTicket;
+use crate::model::ticket_type::TicketType;
 use crate::store::document_links::TicketOfLink;
-use crate::store::{Transaction, document_links, events, order_details, orders, ticket_types, tickets};
+use crate::store::{Transaction, document_links, events, order_details, orders, tickets};
+
+/// Reads a ticket type: with its logo, or as if it had none.
+pub(crate) type GetTicketType = fn(&Transaction<'_>, OrganizationId, TicketTypeId) -> Result<TicketType>;
 
 /// Returns the organization and the id of the ticket that the token is of.
 pub(crate) fn find_ticket(tx: &Transaction<'_>, token: &str) -> Result<(OrganizationId, TicketId)> {
@@ -16,11 +20,11 @@ pub(crate) fn find_ticket(tx: &Transaction<'_>, token: &str) -> Result<(Organiza
 }
 
 /// Returns the ticket that the token is of.
-pub(crate) fn ticket(tx: &Transaction<'_>, token: &str) -> Result<LinkedTicket> {
+pub(crate) fn ticket(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedTicket> {
     let TicketOfLink { organization, id, event, ticket_type, order, .. } = check_ticket(tx, token)?;
     Ok(LinkedTicket {
         ticket: tickets::get(tx, organization, id)?,
-        ticket_type: ticket_types::get(tx, organization, ticket_type)?,
+        ticket_type: get_ticket_type(tx, organization, ticket_type)?,
         event: events::get(tx, organization, event)?,
         order_id: order,
         language: match order {
@@ -45,20 +49,27 @@ pub(crate) fn find_order(tx: &Transaction<'_>, token: &str) -> Result<(Organizat
     let unknown = || Error::NotFound(ResourceKind::Order);
     let links = tx.environment().links().ok_or_else(unknown)?;
     let token = LinkToken::parse(token).ok_or_else(unknown)?;
-    let found = document_links::find_order(tx, token.order())?;
-    let is_right = links.is_of_order(token);
-    let organization = found.filter(|_| is_right).ok_or_else(unknown)?;
+    // The token says all that its code depends on, so a wrong one costs no look-up.
+    if !links.is_of_order(token) {
+        return Err(unknown());
+    }
+    let organization = document_links::find_order(tx, token.order())?.ok_or_else(unknown)?;
     Ok((organization, token.order()))
 }
 
 /// Returns the order that the token is of.
-pub(crate) fn order(tx: &Transaction<'_>, token: &str) -> Result<LinkedOrder> {
+pub(crate) fn order(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedOrder> {
     let (organization, id) = find_order(tx, token)?;
-    completed_order(tx, organization, id)
+    completed_order(tx, organization, id, get_ticket_type)
 }
 
 /// Returns an order with its tickets, if it was completed.
-fn completed_order(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<LinkedOrder> {
+fn completed_order(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    get_ticket_type: GetTicketType,
+) -> Result<LinkedOrder> {
     let order = orders::get(tx, organization, id)?;
     let details = order_details::get(tx, organization, id)?;
     if details.completed_at.is_none() {
@@ -68,7 +79,7 @@ fn completed_order(tx: &Transaction<'_>, organization: OrganizationId, id: Order
     let mut types: Vec<_> = tickets.iter().map(|ticket| ticket.ticket_type_id).collect();
     types.sort_unstable();
     types.dedup();
-    let types = types.into_iter().map(|ticket_type| ticket_types::get(tx, organization, ticket_type));
+    let types = types.into_iter().map(|ticket_type| get_ticket_type(tx, organization, ticket_type));
     Ok(LinkedOrder {
         event: events::get(tx, organization, order.event_id)?,
         order,

@@ -21,8 +21,8 @@ pub(super) struct BlockingService {
     /// gateway leaves room for check-in and everything else. An organization gets half of them at most: more than it can
     /// have calls to the gateway, so that its free orders need not wait for it.
     pub(super) gateway: FairQueue,
-    /// Additional permits for the pages to which customers come back. They are an eighth of all, and none of those for
-    /// orders: anybody who has such a page can load it again and again.
+    /// Additional permits for the pages to which customers come back, and for those of tickets and orders. They are an eighth of
+    /// all, and none of those for orders: anybody who has such a page can load it again and again.
     pub(super) pages: FairQueue,
     /// Additional permits for documents, which may wait for seconds for logos of other hosts. They are a sixteenth of all.
     /// How many are rendered at the same time is decided behind them, after the logos were fetched.

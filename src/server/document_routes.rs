@@ -14,8 +14,10 @@ use axum::response::Response;
 use axum::routing::get;
 use sha2::{Digest, Sha256};
 
+use super::blocking::BlockingService;
 use super::checkout_routes::{PathParams, token};
 use super::entity_tag;
+use super::fair_queue::FairQueue;
 use super::link_turns::LinkTurn;
 use super::problem::Problem;
 use super::state::AppState;
@@ -57,14 +59,35 @@ impl Content {
 /// Reads something about the link with this token.
 type Read<T> = fn(&TicketingService, &str) -> Result<T>;
 
-/// How the content of a link is made.
+/// How the content of a link is made: for the organization that the token is of, with permits that organizations share.
 #[derive(Clone, Copy)]
-enum Source {
-    /// It is read.
-    Page(Read<Content>),
-    /// It is rendered, perhaps after its logos were fetched: organizations share the permits for that.
-    Document { organization: Read<OrganizationId>, render: Read<TicketDocument> },
+struct Source {
+    organization: Read<OrganizationId>,
+    content: Read<Content>,
+    permits: fn(&BlockingService) -> &FairQueue,
 }
+
+const TICKET: Source = Source {
+    organization: TicketingService::organization_of_ticket_link,
+    content: |service, token| Ok(Content::page(pages::ticket_page(service.ticket_of_page(token)?, token)?)),
+    permits: |service| &service.pages,
+};
+const TICKET_DOCUMENT: Source = Source {
+    content: |service, token| Ok(Content::document(service.ticket_document_by_link(token)?)),
+    permits: |service| &service.documents,
+    ..TICKET
+};
+const CALENDAR_ENTRY: Source = Source { content: calendar_entry, ..TICKET };
+const ORDER: Source = Source {
+    organization: TicketingService::organization_of_order_link,
+    content: |service, token| Ok(Content::page(pages::order_page(service.order_of_page(token)?, token)?)),
+    permits: |service| &service.pages,
+};
+const ORDER_DOCUMENT: Source = Source {
+    content: |service, token| Ok(Content::document(service.order_document_by_link(token)?)),
+    permits: |service| &service.documents,
+    ..ORDER
+};
 
 pub(super) fn routes() -> Router<AppState> {
     let route = |source: Source| {
@@ -77,28 +100,16 @@ pub(super) fn routes() -> Router<AppState> {
             response
         })
     };
-    let ticket: Read<Content> =
-        |service, token| Ok(Content::page(pages::ticket_page(service.ticket_by_link(token)?, token)?));
-    let order: Read<Content> =
-        |service, token| Ok(Content::page(pages::order_page(service.order_by_link(token)?, token)?));
-    let ticket_document = Source::Document {
-        organization: TicketingService::organization_of_ticket_link,
-        render: TicketingService::ticket_document_by_link,
-    };
-    let order_document = Source::Document {
-        organization: TicketingService::organization_of_order_link,
-        render: TicketingService::order_document_by_link,
-    };
     Router::new()
-        .route("/tickets/{token}", route(Source::Page(ticket)))
-        .route("/tickets/{token}/ticket.pdf", route(ticket_document))
-        .route("/tickets/{token}/event.ics", route(Source::Page(calendar_entry)))
-        .route("/orders/{token}", route(Source::Page(order)))
-        .route("/orders/{token}/tickets.pdf", route(order_document))
+        .route("/tickets/{token}", route(TICKET))
+        .route("/tickets/{token}/ticket.pdf", route(TICKET_DOCUMENT))
+        .route("/tickets/{token}/event.ics", route(CALENDAR_ENTRY))
+        .route("/orders/{token}", route(ORDER))
+        .route("/orders/{token}/tickets.pdf", route(ORDER_DOCUMENT))
 }
 
 fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
-    let linked = service.ticket_by_link(token)?;
+    let linked = service.ticket_of_page(token)?;
     let file_name = format!("{}.ics", linked.event.id);
     Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)?))
 }
@@ -132,6 +143,9 @@ fn send_problem(problem: &Problem) -> Response {
 }
 
 /// Reads or renders the content of a link. The turn ends with the work, which goes on if the client disconnects.
+///
+/// Anybody can send tokens, so these requests use none of the permits for operations alone: also the look-up of a token needs
+/// one of those for pages.
 async fn content(
     state: &AppState,
     token: String,
@@ -139,30 +153,20 @@ async fn content(
     source: Source,
     turn: LinkTurn,
 ) -> Result<Content, Problem> {
+    let service = &state.service;
     let limits = AppState::clone(state);
-    let refuse = move |service: &TicketingService, error| refuse(&limits, error, client, service);
-    match source {
-        Source::Page(read) => {
-            let read = move |service: &TicketingService| {
-                let _turn = turn;
-                read(service, &token).map_err(|error| refuse(service, error))
-            };
-            state.service.call(read).await
-        }
-        Source::Document { organization, render } => {
-            let known = token.clone();
-            let find = move |service: &TicketingService| {
-                let organization = organization(service, &known).map_err(|error| refuse(service, error))?;
-                Ok((organization, turn))
-            };
-            let (organization, turn) = state.service.call(find).await?;
-            let render = move |service: &TicketingService| {
-                let _turn = turn;
-                Ok(Content::document(render(service, &token)?))
-            };
-            state.service.call_with(&state.service.documents, Some(organization), render).await
-        }
-    }
+    let known = token.clone();
+    let find = move |service: &TicketingService| {
+        let found = (source.organization)(service, &known);
+        let organization = found.map_err(|error| refuse(&limits, error, client, service))?;
+        Ok((organization, turn))
+    };
+    let (organization, turn) = service.call_with(&service.pages, None, find).await?;
+    let read = move |service: &TicketingService| {
+        let _turn = turn;
+        Ok((source.content)(service, &token)?)
+    };
+    service.call_with((source.permits)(service), Some(organization), read).await
 }
 
 /// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is braked.
@@ -208,4 +212,105 @@ fn add_headers(headers: &mut HeaderMap) {
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Condvar, Mutex};
+
+    use tokio::task::JoinHandle;
+
+    use super::super::link_turns::MOST;
+    use super::super::options::ServerOptions;
+    use super::super::state::ServerState;
+    use super::*;
+
+    fn state() -> AppState {
+        let service = TicketingService::temporary().open().expect("a service");
+        Arc::new(ServerState::new(service, &ServerOptions::default()))
+    }
+
+    fn request(state: &AppState, token: &str, source: Source) -> JoinHandle<Response> {
+        tokio::spawn(respond(AppState::clone(state), token.to_owned(), Request::default(), source))
+    }
+
+    /// Takes every token for that of an organization's ticket.
+    const FOUND: Read<OrganizationId> = |_, _| Ok(OrganizationId::from_raw(1));
+
+    /// Takes all permits that anybody can have.
+    fn take_all(permits: &FairQueue) -> Vec<impl Sized + use<>> {
+        (0..).map_while(|number| permits.try_acquire(Some(OrganizationId::from_raw(number)))).collect()
+    }
+
+    /// How many requests have begun, and whether they may end.
+    static WORK: (Mutex<(usize, bool)>, Condvar) = (Mutex::new((0, false)), Condvar::new());
+
+    /// Content that is made when the test permits it.
+    const HELD: Source = Source {
+        organization: FOUND,
+        content: |_, _| {
+            let mut work = WORK.0.lock().expect("the work");
+            work.0 += 1;
+            WORK.1.notify_all();
+            drop(WORK.1.wait_while(work, |(_, may_end)| !*may_end));
+            Ok(Content::page(String::new()))
+        },
+        permits: |service| &service.pages,
+    };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_turn_of_a_link_ends_with_its_work_and_not_when_the_client_disconnects() {
+        let state = state();
+        let requests: Vec<_> = (0..MOST).map(|_| request(&state, "one", HELD)).collect();
+        let begun = || drop(WORK.1.wait_while(WORK.0.lock().expect("the work"), |(begun, _)| *begun < MOST));
+        tokio::task::spawn_blocking(begun).await.expect("they have begun");
+        for request in requests {
+            // This is what the server does when a client disconnects.
+            request.abort();
+            assert!(request.await.expect_err("aborted").is_cancelled());
+        }
+        assert_eq!(request(&state, "one", HELD).await.expect("a response").status(), 503);
+
+        // The control: a request whose work has not begun ends its turn with itself.
+        let permits = take_all(&state.service.pages);
+        let waiting = request(&state, "another", HELD);
+        tokio::task::yield_now().await;
+        waiting.abort();
+        let _ = waiting.await;
+        let turns: Vec<_> = (0..MOST).map(|_| state.link_turns.begin("another")).collect();
+        assert!(turns.iter().all(Option::is_some));
+        drop(permits);
+
+        WORK.0.lock().expect("the work").1 = true;
+        WORK.1.notify_all();
+        while state.link_turns.begin("one").is_none() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn links_use_the_permits_of_pages_and_leave_the_others_to_operations() {
+        let state = state();
+        let is_busy = async |source| {
+            let response = request(&state, &"0".repeat(39), source).await.expect("a response");
+            response.status() == StatusCode::SERVICE_UNAVAILABLE
+        };
+        let permits = take_all(&state.service.pages);
+        for source in [TICKET, TICKET_DOCUMENT, CALENDAR_ENTRY, ORDER, ORDER_DOCUMENT] {
+            assert!(is_busy(source).await, "the token is looked up with a permit for pages");
+        }
+        assert!(state.service.call(|_| Ok(())).await.is_ok(), "operations have permits of their own");
+        drop(permits);
+        for source in [TICKET, TICKET_DOCUMENT, CALENDAR_ENTRY, ORDER, ORDER_DOCUMENT] {
+            assert!(!is_busy(source).await);
+        }
+        // So do documents, after the look-up.
+        let _permits = take_all(&state.service.documents);
+        for (source, expected) in [(TICKET, false), (CALENDAR_ENTRY, false), (ORDER, false)] {
+            assert_eq!(is_busy(Source { organization: FOUND, ..source }).await, expected);
+        }
+        for source in [TICKET_DOCUMENT, ORDER_DOCUMENT] {
+            assert!(is_busy(Source { organization: FOUND, ..source }).await);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many requests of one link are answered at the same time.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// The links whose requests are in progress.
 #[derive(Debug, Default)]

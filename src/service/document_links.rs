@@ -14,7 +14,7 @@ use crate::model::ticket::IssuedTicket;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::linked_documents;
 use crate::scope::Scope;
-use crate::store::{Store, document_links, printed_tickets};
+use crate::store::{Store, document_links, printed_tickets, ticket_types};
 
 /// Where the pages are, if no public URL is set.
 const LOCAL_URL: &str = "http://127.0.0.1:8080";
@@ -67,7 +67,19 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
-        self.store().read(|tx| linked_documents::ticket(tx, token))
+        self.store().read(|tx| linked_documents::ticket(tx, token, ticket_types::get))
+    }
+
+    /// Like [`ticket_by_link`](Self::ticket_by_link), for pages and calendar entries: without the logo.
+    #[cfg(feature = "http")]
+    pub(crate) fn ticket_of_page(&self, token: &str) -> Result<LinkedTicket> {
+        self.store().read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
+    }
+
+    /// Like [`order_by_link`](Self::order_by_link), for pages: without the logos.
+    #[cfg(feature = "http")]
+    pub(crate) fn order_of_page(&self, token: &str) -> Result<LinkedOrder> {
+        self.store().read(|tx| linked_documents::order(tx, token, ticket_types::get_without_logo))
     }
 
     /// The organization of the ticket of a link.
@@ -108,7 +120,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn order_by_link(&self, token: &str) -> Result<LinkedOrder> {
-        self.store().read(|tx| linked_documents::order(tx, token))
+        self.store().read(|tx| linked_documents::order(tx, token, ticket_types::get))
     }
 
     /// Gives a ticket a new link, and returns the ticket with it. The one before is dead: for a link that somebody else
@@ -217,6 +229,7 @@ mod tests {
     use crate::model::organization::CreateOrganization;
     use crate::model::ticket::IssueTickets;
     use crate::model::ticket_type::CreateTicketType;
+    use crate::store::Transaction;
 
     /// The statements and the changed rows of each transaction, which the store logs.
     #[derive(Clone, Default)]
@@ -284,20 +297,27 @@ mod tests {
         let unknown = format!("0000000000001{}", &right[13..]);
 
         // Inside a write, because the store logs what these cost.
-        let cost = |token: &str| {
+        let cost_of = |read: fn(&Transaction<'_>, &str) -> bool, token: &str| {
             let (costs, token) = (Costs::default(), token.to_owned());
-            let find = || service.store().write(move |tx| Ok(linked_documents::ticket(tx, &token).is_ok()));
+            let find = || service.store().write(move |tx| Ok(read(tx, &token)));
             let is_found = tracing::subscriber::with_default(costs.clone(), find).unwrap();
             let costs = costs.0.lock().unwrap().clone();
             (is_found, costs)
         };
+        let cost =
+            |token: &str| cost_of(|tx, token| linked_documents::ticket(tx, token, ticket_types::get).is_ok(), token);
         for token in [&wrong, &unknown, &dead] {
             assert_eq!(cost(token), (false, vec![(1, 0)]), "{token}");
         }
         // The control: what a link leads to is read after it was found.
         let (is_found, costs) = cost(&right);
         assert!(is_found && costs[0].0 > 1, "{costs:?}");
-        // What cannot be a token is not looked up.
+        // What cannot be a token is not looked up. The token of an order says all that its code depends on.
         assert_eq!(cost(&right.to_lowercase()).1, [(0, 0)]);
+        let cost_as_order =
+            |token: &str| cost_of(|tx, token| linked_documents::order(tx, token, ticket_types::get).is_ok(), token);
+        for token in [&wrong, &unknown, &right] {
+            assert_eq!(cost_as_order(token), (false, vec![(0, 0)]), "{token}");
+        }
     }
 }

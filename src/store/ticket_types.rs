@@ -34,11 +34,11 @@ columns! {
         sale_end_date => sale_end_at,
         sort_order,
         ticket_text,
-        ticket_logo,
         reference,
         metadata,
     } and {
         price: fields.price.minor_units().into(),
+        ticket_logo: fields.ticket_logo.as_ref().into(),
     }
 
     read decode(row: &Row<'_>) -> TicketType {
@@ -48,6 +48,7 @@ columns! {
         event_id: row.get("event_id")?,
         price: Amount::in_currency(row.get("price")?, decimals),
         sold: row.get("sold")?,
+        ticket_logo: row.get("ticket_logo")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         revision: row.get("revision")?,
@@ -56,8 +57,12 @@ columns! {
 
 macro_rules! select {
     ($rest:literal) => {
+        select!("t.ticket_logo", $rest)
+    };
+    ($logo:literal, $rest:literal) => {
         concat!(
-            "SELECT t.id, e.currency, e.id AS event_id, t.price, t.sold, t.created_at, t.updated_at, t.revision",
+            "SELECT t.id, e.currency, e.id AS event_id, t.price, t.sold, t.created_at, t.updated_at, t.revision, ",
+            $logo,
             selected_columns!(),
             " FROM ticket_types t JOIN events e ON e.id = t.event_id ",
             $rest
@@ -81,6 +86,8 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
+#[cfg(all(feature = "documents", feature = "http"))]
+const BY_ID_WITHOUT_LOGO: &str = select!("NULL AS ticket_logo", "WHERE t.id = ?1 AND t.organization_id = ?2");
 pub(super) const LIST: &str = select!(
     "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
         AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
@@ -131,6 +138,17 @@ pub(crate) fn update(
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::TicketType))
+}
+
+/// Returns a ticket type as if it had no logo. A logo can be a `data:` URI of 700 KB.
+#[cfg(all(feature = "documents", feature = "http"))]
+pub(crate) fn get_without_logo(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketTypeId,
+) -> Result<TicketType> {
+    let found = tx.query_opt(BY_ID_WITHOUT_LOGO, &[id.into(), organization.into()], decode)?;
+    found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
 /// The position of a ticket type in the list of its event, which is ordered by sort order and then by id.

@@ -200,6 +200,24 @@ fn a_client_that_has_a_page_is_not_sent_it_again() {
 }
 
 #[test]
+fn pages_and_calendar_entries_do_not_read_the_logo() {
+    let server = start();
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    let logo = json!({"ticketLogo": format!("data:image/png;base64,{}", "A".repeat(600_000))});
+    client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &logo).expect(200);
+    // A text that nothing can read: what answers has not read it.
+    server.database().execute("UPDATE ticket_types SET ticket_logo = CAST(x'FF' AS TEXT)", []);
+    server.skip_final_check();
+    for path in [order.ticket(0), order.page.clone(), format!("{}/event.ics", order.ticket(0))] {
+        client.get(&path).expect(200);
+    }
+    // The control.
+    client.get(&order.document(0)).expect(500);
+    client.get(&format!("/v1/ticket-types/{}", on_sale.ticket_type)).expect(500);
+}
+
+#[test]
 fn what_is_cancelled_says_so_and_has_no_code() {
     let server = start();
     let mut client = server.client();

@@ -32,10 +32,9 @@ macro_rules! put {
     ($out:expr, $($arguments:tt)*) => {{ let _ = write!($out, $($arguments)*); }};
 }
 
-/// The page of a ticket. Its links are relative: `token` is the last part of its path.
+/// The page of a ticket, which shows no logo. Its links are relative: `token` is the last part of its path.
 pub(crate) fn ticket_page(linked: LinkedTicket, token: &str) -> Result<String> {
-    let LinkedTicket { ticket, mut ticket_type, event, order_id: order, language } = linked;
-    ticket_type.ticket_logo = None;
+    let LinkedTicket { ticket, ticket_type, event, order_id: order, language } = linked;
     let words = words::of(language.as_deref());
     let page_words = page_words::of(words);
     let printed = TicketToPrint {
@@ -62,10 +61,7 @@ pub(crate) fn ticket_page(linked: LinkedTicket, token: &str) -> Result<String> {
 
 /// The page of an order with all its tickets. Its links are relative: `token` is the last part of its path.
 pub(crate) fn order_page(linked: LinkedOrder, token: &str) -> Result<String> {
-    let LinkedOrder { order, event, mut ticket_types, tickets, language } = linked;
-    for ticket_type in &mut ticket_types {
-        ticket_type.ticket_logo = None;
-    }
+    let LinkedOrder { order, event, ticket_types, tickets, language } = linked;
     let words = words::of(language.as_deref());
     let page_words = page_words::of(words);
     let zone = Zone::stored(&event.timezone)?;
