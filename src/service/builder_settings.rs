@@ -77,8 +77,9 @@ impl Builder {
         self
     }
 
-    /// Sets the public URL of this service: the URL under which clients reach its routes. Checkout links start with it,
-    /// and it is the server in the OpenAPI document. Default: checkout links start with `http://127.0.0.1:8080`.
+    /// Sets the public URL of this service: the URL under which clients reach its routes. Checkout links start with it, and
+    /// so do the links of tickets and orders, and it is the server in the OpenAPI document. Default: these links start with
+    /// `http://127.0.0.1:8080`, which only suits tests.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into());
         self

@@ -21,6 +21,12 @@ const LOCAL_URL: &str = "http://127.0.0.1:8080";
 
 /// Makes the links of a store, and the secret that they need if it has none. Links of pages start with the public URL.
 pub(super) fn open(store: &Store, public_url: Option<&str>) -> Result<DocumentLinks> {
+    if public_url.is_none() {
+        tracing::warn!(
+            target: "ticketing::documents",
+            "links of tickets begin with {LOCAL_URL}, which only this machine can open: set the public URL"
+        );
+    }
     let stored = store.read_one(document_links::secret)?;
     let secret = match stored {
         Some(secret) => secret,

@@ -18,12 +18,16 @@ impl Builder {
     /// [`order_document`](TicketingService::order_document), and the
     /// [links](crate::documents#links) of tickets and orders.
     ///
+    /// Links begin with the [public URL](Self::public_url). Without one they begin with `http://127.0.0.1:8080`, which nobody
+    /// else can open, and opening the service logs a warning.
+    ///
     /// ```
     /// use ticketing::documents::{Paper, TicketDocuments};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("ticketing.db");
     /// let documents = TicketDocuments::default().paper(Paper::Letter);
-    /// let service = ticketing::TicketingService::builder(path).ticket_documents(documents).open()?;
+    /// let builder = ticketing::TicketingService::builder(path).public_url("https://tickets.example.com");
+    /// let service = builder.ticket_documents(documents).open()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ticket_documents(mut self, documents: TicketDocuments) -> Self {

@@ -8,7 +8,7 @@ use ticketing::order::CreateOrder;
 use ticketing::organization::Scope;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, ListTickets};
-use ticketing::{Error, TicketingService};
+use ticketing::{Builder, Error, TicketingService};
 
 use crate::common::*;
 use crate::tools::*;
@@ -159,6 +159,21 @@ fn links_stay_the_same_in_every_process_and_begin_with_the_public_url() {
     let there = other.get_ticket(&caller, ticket).expect("the ticket").download_ticket_url;
     assert_eq!(there, Some(format!("https://tickets.example.com/box/tickets/{token}/ticket.pdf")));
     assert_eq!(other.ticket_by_link(&token).map(|linked| linked.ticket.id), Ok(ticket));
+}
+
+#[test]
+fn a_service_without_a_public_url_warns_that_nobody_else_can_open_its_links() {
+    let warnings = |configure: fn(Builder) -> Builder| {
+        let open = || configure(TicketingService::temporary()).open().expect("a service");
+        let (_service, log) = log::during(open);
+        log.levels_of("ticketing::documents").into_iter().filter(|level| *level == tracing::Level::WARN).count()
+    };
+    assert_eq!(warnings(|builder| builder.ticket_documents(TicketDocuments::default())), 1);
+    assert_eq!(
+        warnings(|builder| builder.ticket_documents(TicketDocuments::default()).public_url("https://example.com")),
+        0
+    );
+    assert_eq!(warnings(|builder| builder), 0);
 }
 
 #[test]
