@@ -1,7 +1,5 @@
-//! Commands that manage organizations and API keys. There is no HTTP route for these: they need access to the database
-//! file.
+//! Commands that manage organizations and API keys. There is no HTTP route for these: they need access to the database.
 
-use std::path::Path;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
@@ -9,18 +7,14 @@ use ticketing::id::{ApiKeyId, OrganizationId};
 use ticketing::organization::{ListOrganizations, Organization};
 use ticketing::{TicketingService, page};
 
-use crate::database;
+use crate::database_option::Database;
 use crate::failure::Failure;
 use crate::options::AdminCommand;
 
 /// Executes a command and returns its result as JSON.
-pub(crate) fn execute(database: &Path, command: AdminCommand) -> Result<Value, Failure> {
+pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Value, Failure> {
     let creates_database = matches!(command, AdminCommand::CreateOrganization(_));
-    if !creates_database {
-        database::require_file(database)?;
-    }
-    // Only the server migrates: an older one may have the file open.
-    let service = TicketingService::builder(database).readers(1).migrate(false).open()?;
+    let service = database.builder_of_command(creates_database)?.open()?;
     match command {
         AdminCommand::CreateOrganization(organization) => Ok(json!(service.create_organization(organization)?)),
         AdminCommand::ListOrganizations => {

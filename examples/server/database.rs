@@ -1,4 +1,4 @@
-//! Commands on the database file: backup, restore and check. None of them migrates it.
+//! Commands on the whole database: backup, restore and check. None of them migrates it.
 
 use std::fmt::Display;
 use std::ops::ControlFlow;
@@ -7,13 +7,16 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use ticketing::TicketingService;
+use ticketing::maintenance::CheckProgress;
 
+use crate::database_option::Database;
 use crate::failure::Failure;
 use crate::print_line;
 
 /// Copies the database to a new file and prints the size of the copy. On a terminal, a progress bar is shown. A server
 /// may use the file at the same time.
-pub(crate) fn back_up(database: &Path, path: &str) -> Result<(), Failure> {
+pub(crate) fn back_up(database: &Database, path: &str) -> Result<(), Failure> {
+    let database = database.file("backup copies database files: copy a PostgreSQL database with pg_dump")?;
     require_file(database)?;
     // indicatif draws to standard error, and only if that is a terminal.
     let bar = ProgressBar::new(0);
@@ -30,24 +33,34 @@ pub(crate) fn back_up(database: &Path, path: &str) -> Result<(), Failure> {
 }
 
 /// Replaces the database by a copy of a backup. Fails if a server uses the file.
-pub(crate) fn restore(backup: &str, database: &Path) -> Result<(), Failure> {
+pub(crate) fn restore(backup: &str, database: &Database) -> Result<(), Failure> {
+    let database = database.file("restore replaces database files: restore a PostgreSQL database with pg_restore")?;
     TicketingService::restore(backup, database)?;
     print_line(&json!({ "backup": backup, "database": database.display().to_string() }).to_string())
 }
 
-/// Checks the database and prints the findings. On a terminal, a progress bar is shown. Findings are a failure, and another one than a file that cannot be
-/// looked at. A server may use the file at the same time.
-pub(crate) fn check(database: &Path) -> Result<(), Failure> {
+/// Checks the database and prints the findings. On a terminal, a progress bar is shown. Findings are a failure, and another
+/// one than a database that cannot be looked at. A server may use the database at the same time.
+pub(crate) fn check(database: &Database) -> Result<(), Failure> {
     let not_checked = |error: &dyn Display| Failure::NotChecked(error.to_string());
-    require_file(database).map_err(|failure| not_checked(&failure))?;
     let bar = ProgressBar::new(0);
     let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} steps");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let report = TicketingService::check_file_with_progress(database, |progress| {
+    let progress = |progress: CheckProgress| {
         bar.set_length(progress.total_steps);
         bar.set_position(progress.steps);
         ControlFlow::Continue(())
-    });
+    };
+    let report = match database {
+        Database::File(path) => {
+            require_file(path).map_err(|failure| not_checked(&failure))?;
+            TicketingService::check_file_with_progress(path, progress)
+        }
+        Database::Postgres(_) => {
+            let builder = database.builder_of_command(false)?;
+            builder.open().and_then(|service| service.check_with_progress(progress))
+        }
+    };
     bar.finish_and_clear();
     let report = report.map_err(|error| not_checked(&error))?;
     let json = json!({ "clean": report.is_clean(), "counts": report.counts, "findings": report.findings });
@@ -60,7 +73,7 @@ pub(crate) fn check(database: &Path) -> Result<(), Failure> {
 }
 
 /// Fails if the file does not exist. Only the server and `create-organization` create a database.
-pub(crate) fn require_file(database: &Path) -> Result<(), Failure> {
+fn require_file(database: &Path) -> Result<(), Failure> {
     if database.exists() {
         return Ok(());
     }

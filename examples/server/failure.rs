@@ -65,6 +65,7 @@ fn describe(error: &FieldError) -> String {
         "public_url" => "public-url",
         "secret_key" => "stripe-key-file",
         "webhook_secret" => "stripe-webhook-secret-file",
+        "url" => "database",
         "api_base" => "stripe-api-base",
         path => path,
     };

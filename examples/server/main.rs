@@ -2,6 +2,7 @@
 
 mod admin;
 mod database;
+mod database_option;
 mod documents;
 mod failure;
 mod options;

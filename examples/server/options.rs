@@ -11,19 +11,26 @@ use ticketing::Timestamp;
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes, UpdateOrganization};
 use ticketing::text_enum::TextEnum;
 
+use crate::database_option::Database;
 use crate::failure::{Failure, usage};
-use crate::raw_options::{RawOptions, RawValue};
+use crate::raw_options::RawOptions;
 use crate::stripe::{self, StripeSettings};
 
 pub(crate) const HELP: &str = "\
-Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file.
+Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a PostgreSQL database.
 Payments go through a sandbox gateway, which takes no money, unless the files of Stripe are set.
 
 Usage: server [OPTIONS]                      Run the server
-       server COMMAND [--database PATH]      Run a command
+       server COMMAND [--database DATABASE]  Run a command
 
 Options. Each can also be set by its environment variable; the command line takes precedence.
-  --database PATH         TICKETING_DATABASE       Database file [default: ticketing.db]
+  --database DATABASE     TICKETING_DATABASE       Database file, or the URL of a PostgreSQL database, such as
+                                                   postgres://USER@HOST/DATABASE, which needs the feature postgres. On
+                                                   the command line without a password [default: ticketing.db]
+  --database-password-file PATH
+                          TICKETING_DATABASE_PASSWORD_FILE
+                                                   File with the password for PostgreSQL. Otherwise, the variable
+                                                   PGPASSWORD has it
   --listen ADDRESS:PORT   TICKETING_LISTEN         Address to listen on; port 0 picks a free port
                                                    [default: 127.0.0.1:8080]
   --metrics-listen ADDRESS:PORT
@@ -67,7 +74,7 @@ Options. Each can also be set by its environment variable; the command line take
   --help                                           Print this help
   --version                                        Print the version
 
-Commands. They can run while a server uses the same file, except restore. Each prints one JSON object.
+Commands. They can run while a server uses the same database, except restore. Each prints one JSON object.
   create-organization NAME [--currency CODE] [--timezone ZONE] [--reference TEXT]
   list-organizations
   get-organization ORGANIZATION
@@ -82,9 +89,10 @@ Commands. They can run while a server uses the same file, except restore. Each p
   create-key ORGANIZATION [--name NAME] [--scopes SCOPE,SCOPE|all] [--expires TIMESTAMP]
   list-keys ORGANIZATION
   revoke-key KEY_ID
-  backup PATH             Copy the database to a new file
-  restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first.
-  check                   Check the database for corruption and inconsistent data. Changes nothing in the file.
+  backup PATH             Copy the database to a new file; for PostgreSQL, use pg_dump
+  restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first. For PostgreSQL,
+                          use pg_restore
+  check                   Check the database for corruption and inconsistent data. Changes nothing in it.
   stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the mode of the key, and
                           the endpoints for notices with the types of events that they lack
 
@@ -92,7 +100,7 @@ A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has 
   events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
   tickets:read, tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
 
-Only the server migrates a database of an older version. It keeps a copy from before next to it.
+Only the server migrates a database of an older version. It keeps a copy of a file from before next to it.
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.
 
@@ -105,17 +113,17 @@ pub(crate) enum Command {
     Help,
     Version,
     Serve(Settings),
-    Admin { database: PathBuf, command: AdminCommand },
-    Backup { database: PathBuf, path: String },
-    Restore { database: PathBuf, backup: String },
-    Check { database: PathBuf },
+    Admin { database: Database, command: AdminCommand },
+    Backup { database: Database, path: String },
+    Restore { database: Database, backup: String },
+    Check { database: Database },
     StripeCheck(StripeSettings),
 }
 
 /// The settings of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    pub(crate) database: PathBuf,
+    pub(crate) database: Database,
     pub(crate) listen: SocketAddr,
     /// The address of the metrics; `None` if they have none of their own.
     pub(crate) metrics_listen: Option<SocketAddr>,
@@ -168,8 +176,9 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 20] = [
+const OPTIONS: [&str; 21] = [
     "database",
+    "database-password-file",
     "listen",
     "metrics-listen",
     "public-url",
@@ -220,18 +229,18 @@ pub(crate) fn parse(
         [] => settings(&options).map(Command::Serve),
         ["backup", path] => {
             options.allow_only("backup", &[])?;
-            Ok(Command::Backup { path: (*path).to_owned(), database: database(&options)? })
+            Ok(Command::Backup { path: (*path).to_owned(), database: Database::read(&options)? })
         }
         ["restore", backup] => {
             options.allow_only("restore", &[])?;
-            Ok(Command::Restore { backup: (*backup).to_owned(), database: database(&options)? })
+            Ok(Command::Restore { backup: (*backup).to_owned(), database: Database::read(&options)? })
         }
         ["check"] => {
             options.allow_only("check", &[])?;
-            Ok(Command::Check { database: database(&options)? })
+            Ok(Command::Check { database: Database::read(&options)? })
         }
         ["stripe-check"] => stripe::check_settings(&options).map(Command::StripeCheck),
-        words => Ok(Command::Admin { command: admin_command(words, &options)?, database: database(&options)? }),
+        words => Ok(Command::Admin { command: admin_command(words, &options)?, database: Database::read(&options)? }),
     }
 }
 
@@ -305,8 +314,12 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
             .map_err(|_| "must be a whole number of MiB per minute")
     };
     let write_quota = options.parsed("write-quota", mib)?.unwrap_or(256 * 1024 * 1024);
+    let database = Database::read(options)?;
+    if let (Database::Postgres(_), Some(copy)) = (&database, options.raw("no-migration-copy")) {
+        return Err(usage(format!("{} is for database files", copy.source)));
+    }
     Ok(Settings {
-        database: database(options)?,
+        database,
         listen: options.parsed("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
         metrics_listen: options.parsed("metrics-listen", listen)?,
         public_url: options.parsed("public-url", public_url)?,
@@ -321,14 +334,6 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         fonts: options.raw("fonts").map(|fonts| fonts.value.into()),
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
-}
-
-fn database(options: &RawOptions) -> Result<PathBuf, Failure> {
-    match options.raw("database") {
-        Some(RawValue { source, value }) if value.is_empty() => Err(usage(format!("{source} must not be empty"))),
-        Some(RawValue { value, .. }) => Ok(value.into()),
-        None => Ok(PathBuf::from("ticketing.db")),
-    }
 }
 
 fn organization(name: &str, options: &RawOptions) -> Result<CreateOrganization, Failure> {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 
+use crate::database_option;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 16] = [
+const WITH_VARIABLE: [&str; 17] = [
     "database",
+    "database-password-file",
     "listen",
     "metrics-listen",
     "public-url",
@@ -48,10 +50,15 @@ impl<'e> RawOptions<'e> {
         self.command_line.insert(option, value);
     }
 
-    /// Fails if the command line has an option that `command` does not accept. Every command accepts `--database`.
+    /// A variable of the environment that has no option.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        (self.environment)(name)
+    }
+
+    /// Fails if the command line has an option that `command` does not accept. Every command accepts those of the database.
     pub(crate) fn allow_only(&self, command: &str, options: &[&str]) -> Result<(), Failure> {
         for option in self.command_line.keys() {
-            if *option != "database" && !options.contains(option) {
+            if !database_option::OPTIONS.contains(option) && !options.contains(option) {
                 return Err(usage(format!("--{option} is not an option of {command}")));
             }
         }

@@ -10,6 +10,7 @@ use ticketing::webhook::SenderOptions;
 use ticketing::{Builder, TicketingService};
 use tokio::runtime::Runtime;
 
+use crate::database_option::Database;
 use crate::documents::Fonts;
 use crate::failure::Failure;
 use crate::options::{LogFormat, Settings};
@@ -30,7 +31,10 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let stop = runtime.block_on(async { stop_signal() })?;
 
     let public_url = settings.public_url.unwrap_or_else(|| format!("http://{address}"));
-    let mut builder = TicketingService::builder(settings.database);
+    let mut builder = settings.database.builder()?;
+    if let Database::File(_) = settings.database {
+        builder = builder.copy_before_migration(settings.migration_copy);
+    }
     if let Some(seats) = settings.max_reserved_per_customer {
         builder = builder.max_reserved_per_customer(seats);
     }
@@ -40,7 +44,6 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .write_quota(settings.write_quota)
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
-        .copy_before_migration(settings.migration_copy)
         .open()
         .map_err(|error| fonts.explain(error))?;
     if gateway.takes_no_money {

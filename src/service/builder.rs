@@ -65,6 +65,8 @@ pub struct Builder {
     /// Whether each handler has a thread.
     pub(super) handler_threads: bool,
     pub(super) allow_local_webhooks: bool,
+    /// Settings that were set and that this kind of database does not have, each with what is wrong.
+    pub(super) misplaced: Vec<(&'static str, &'static str)>,
     #[cfg(feature = "documents")]
     pub(super) documents: Option<crate::documents::TicketDocuments>,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -113,18 +115,6 @@ impl TicketingService {
         Builder::new(Database::File(path.as_ref().to_owned()))
     }
 
-    /// Returns a builder, which sets up a service on a PostgreSQL database. Several machines can share it.
-    ///
-    /// In development, and not yet for use: connections are not encrypted, the webhook
-    /// sender of another machine finds a notification only when it next looks.
-    ///
-    /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) if `url` is not a connection URL.
-    #[cfg(feature = "postgres")]
-    pub fn postgres(url: &str) -> Result<Builder> {
-        Ok(Builder::new(Database::Postgres(Box::new(crate::store::PostgresOptions::parse(url)?))))
-    }
-
     /// Returns a builder, which sets up a service for a new, empty database. It is for tests and demonstrations.
     ///
     /// The file is in a folder of its own among the system's temporary files, which is created by
@@ -165,6 +155,7 @@ impl Builder {
             handlers: Vec::new(),
             handler_threads: true,
             allow_local_webhooks: false,
+            misplaced: Vec::new(),
             #[cfg(feature = "documents")]
             documents: None,
             #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -189,7 +180,10 @@ impl Builder {
             Database::File(path) => EngineOptions::Sqlite { location: Location::new(path, self.vfs), migration },
             Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
             #[cfg(feature = "postgres")]
-            Database::Postgres(options) => EngineOptions::Postgres(Box::new(options.with_clock_of_server(!has_clock))),
+            Database::Postgres(options) => {
+                let options = options.with_clock_of_server(!has_clock).with_migrate(migration.migrate);
+                EngineOptions::Postgres(Box::new(options))
+            }
         };
         let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
         #[cfg(feature = "documents")]
@@ -246,6 +240,9 @@ impl Builder {
 
     fn check(&self) -> Result<()> {
         let mut errors = FieldErrors::default();
+        for (setting, problem) in &self.misplaced {
+            errors.add(*setting, *problem);
+        }
         errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
         let shortest = Duration::from_millis(10);
         errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");

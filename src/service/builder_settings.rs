@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::TicketingService;
-use super::builder::{Builder, Gateway};
+use super::builder::{Builder, Database, Gateway};
 use super::handler_thread::Registration;
 use super::notification_handlers::{LastOrganization, NotificationHandler};
 use crate::environment::{Clock, Entropy};
@@ -290,14 +290,25 @@ impl Builder {
     /// If it cannot be made, for example because the disk is full, the database is not migrated and opening it fails
     /// with [`StoreErrorKind::NoCopyBeforeMigration`](crate::error::StoreErrorKind::NoCopyBeforeMigration).
     /// [`restore`](TicketingService::restore) brings the copy back, for the older version of the program.
+    ///
+    /// Only a database file has this setting. A PostgreSQL database is migrated in one transaction, and copied with
+    /// `pg_dump` before.
     pub fn copy_before_migration(mut self, copy: bool) -> Self {
         self.migration.keep_copy = copy;
-        self
+        self.only_of_files("copy_before_migration")
     }
 
-    /// Sets the SQLite VFS by its name. Default: SQLite's default VFS.
+    /// Sets the SQLite VFS by its name. Default: SQLite's default VFS. Only a database file has this setting.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.vfs = Some(name.into());
+        self.only_of_files("vfs")
+    }
+
+    /// Opening another database than a file fails, because this was set.
+    fn only_of_files(mut self, setting: &'static str) -> Self {
+        if !matches!(self.database, Database::File(_) | Database::Temporary) {
+            self.misplaced.push((setting, "is a setting of database files"));
+        }
         self
     }
 }

@@ -22,6 +22,8 @@
 // rustdoc shows the methods of the facade in the order of these groups.
 mod builder;
 mod builder_settings;
+#[cfg(feature = "postgres")]
+mod postgres_settings;
 
 mod ticketing_service;
 

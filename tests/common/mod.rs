@@ -4,6 +4,8 @@
 
 pub mod assertions;
 pub mod clock;
+#[cfg(feature = "postgres")]
+pub mod cluster;
 pub mod database;
 pub mod example_server;
 pub mod fixture;

@@ -42,7 +42,7 @@ impl PostgresEngine {
     ) -> Result<Self> {
         let known = i64::try_from(migrations::POSTGRES.len()).unwrap_or(i64::MAX);
         let writing = Connector::new(options, Purpose::Write);
-        let migrated_from = migrate(&writing.open()?, migrations::POSTGRES)?;
+        let migrated_from = migrate(&writing.open()?, options, migrations::POSTGRES)?;
         let connector = Connector::new(options, Purpose::Read);
         let ids = Arc::new(IdSource::default());
         let snapshots = PostgresSnapshots::new(connector.clone(), environment.clone());

@@ -16,15 +16,20 @@ pub(crate) struct PostgresOptions {
     pub(crate) writers: usize,
     /// Whether transactions take the time from the server.
     pub(crate) clock_of_server: bool,
+    /// Whether the tables are created in a database that has none.
+    pub(crate) create_tables: bool,
+    /// Whether an older schema is migrated, or refused.
+    pub(crate) migrate: bool,
 }
 
 impl PostgresOptions {
     /// Reads a URL, as RFC 3986 and PostgreSQL's documentation of connection URIs define it.
-    pub(crate) fn parse(url: &str) -> Result<Self> {
+    /// An error names `setting`.
+    pub(crate) fn parse(url: &str, setting: &str) -> Result<Self> {
         let mut errors = FieldErrors::default();
         let parsed = Config::from_str(url);
         // The message of the error could contain a part of the password.
-        errors.check(parsed.is_ok(), "url", "must be a PostgreSQL connection URL, such as postgres://host/database");
+        errors.check(parsed.is_ok(), setting, "must be a PostgreSQL connection URL, such as postgres://host/database");
         errors.into_result()?;
         let mut config = parsed.unwrap_or_default();
         if config.get_connect_timeout().is_none() {
@@ -33,12 +38,22 @@ impl PostgresOptions {
         if config.get_application_name().is_none() {
             config.application_name("ticketing");
         }
-        Ok(Self { config, writers: 16, clock_of_server: false })
+        Ok(Self { config, writers: 16, clock_of_server: false, create_tables: true, migrate: true })
+    }
+
+    /// Sets the password of the user.
+    pub(crate) fn set_password(&mut self, password: &str) {
+        self.config.password(password);
     }
 
     /// Sets whether transactions take the time from the server.
     pub(crate) fn with_clock_of_server(self, clock_of_server: bool) -> Self {
         Self { clock_of_server, ..self }
+    }
+
+    /// Sets whether an older schema is migrated, or refused.
+    pub(crate) fn with_migrate(self, migrate: bool) -> Self {
+        Self { migrate, ..self }
     }
 }
 

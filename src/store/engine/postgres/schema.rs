@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::connection::PostgresConnection;
+use super::options::PostgresOptions;
 use crate::error::{Result, StoreErrorKind};
 use crate::store::engine::connection::Connection;
 
@@ -10,7 +11,20 @@ use crate::store::engine::connection::Connection;
 const MIGRATION_LOCK: i64 = 0x5443_4b54;
 
 /// Runs the migrations that are not applied yet, in one transaction. Returns how many were applied before.
-pub(super) fn migrate(connection: &PostgresConnection, migrations: &[&str]) -> Result<i64> {
+pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions, migrations: &[&str]) -> Result<i64> {
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    let found = version(connection)?;
+    // The user of the database needs no right to create tables if there is nothing to do.
+    if found == known {
+        return Ok(found);
+    }
+    if found == 0 && !options.create_tables {
+        let problem = "it has none of the tables of this program: start the server to create them".to_owned();
+        return Err(StoreErrorKind::CannotOpen(problem).into());
+    }
+    if (1..known).contains(&found) && !options.migrate {
+        return Err(StoreErrorKind::SchemaTooOld { found, known }.into());
+    }
     connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))?;
     let migrated = run_missing(connection, migrations);
     if migrated.is_err() && !connection.is_lost() {
@@ -24,16 +38,28 @@ fn run_missing(connection: &PostgresConnection, migrations: &[&str]) -> Result<i
         "CREATE TABLE IF NOT EXISTS schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
         INSERT INTO schema_version (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
     )?;
-    let mut found = 0_i64;
-    connection.query("SELECT version FROM schema_version", &[], &mut |row| {
-        found = row.get("version")?;
-        Ok(ControlFlow::Break(()))
-    })?;
+    let found = version(connection)?;
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
     for migration in missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })? {
         connection.batch(migration)?;
     }
     connection.batch(&format!("UPDATE schema_version SET version = {known}; COMMIT"))?;
+    Ok(found)
+}
+
+/// How many migrations were applied: 0 if there are no tables.
+pub(super) fn version(connection: &PostgresConnection) -> Result<i64> {
+    let tables = number(connection, "SELECT COUNT(TO_REGCLASS('schema_version')) AS found")?;
+    if tables == 0 { Ok(0) } else { number(connection, "SELECT version AS found FROM schema_version") }
+}
+
+/// The column `found` of the only row of a query.
+fn number(connection: &PostgresConnection, sql: &str) -> Result<i64> {
+    let mut found = 0;
+    connection.query(sql, &[], &mut |row| {
+        found = row.get("found")?;
+        Ok(ControlFlow::Break(()))
+    })?;
     Ok(found)
 }

@@ -1,0 +1,115 @@
+//! The settings of a service on PostgreSQL.
+
+use ticketing::error::StoreErrorKind;
+use ticketing::organization::CreateOrganization;
+use ticketing::{Error, TicketingService};
+
+use crate::common::cluster::Cluster;
+
+/// The only field error of a builder that does not open.
+fn field_error(builder: ticketing::Builder) -> (String, String) {
+    let error = builder.open().unwrap_err();
+    let [field] = error.fields() else { panic!("{error}") };
+    (field.path.clone(), field.message.clone())
+}
+
+#[test]
+fn a_setting_that_the_database_does_not_have_is_an_error() {
+    let url = "postgres://ticketing@127.0.0.1:1/nothing";
+    for (builder, setting, problem) in [
+        (TicketingService::postgres(url).unwrap().vfs("unix"), "vfs", "is a setting of database files"),
+        (
+            TicketingService::postgres(url).unwrap().copy_before_migration(true),
+            "copy_before_migration",
+            "is a setting of database files",
+        ),
+        (
+            TicketingService::temporary().database_password("swordfish"),
+            "database_password",
+            "is a setting of PostgreSQL databases",
+        ),
+        (TicketingService::temporary().create_tables(false), "create_tables", "is a setting of PostgreSQL databases"),
+    ] {
+        assert_eq!(field_error(builder), (setting.to_owned(), problem.to_owned()));
+    }
+}
+
+#[test]
+fn an_invalid_url_is_refused_without_repeating_it() {
+    for url in ["postgres://", "http://swordfish@host", "postgres://ada:swordfish@host:no-port/db", "a b"] {
+        let Err(error) = TicketingService::postgres(url).map(|builder| builder.readers(0).open()) else { continue };
+        assert_eq!(error.fields()[0].path, "url");
+        assert!(!format!("{error} {error:?}").contains("swordfish"), "{error:?}");
+    }
+}
+
+#[test]
+fn a_password_is_in_no_debug_output() {
+    let builder = TicketingService::postgres("postgres://ada:sword%66ish@host/db").unwrap();
+    assert!(!format!("{builder:?}").contains("swordfish"));
+    assert!(!format!("{:?}", builder.database_password("goldfish")).contains("goldfish"));
+}
+
+#[test]
+fn tables_are_not_created_if_they_must_not_be() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let url = cluster.create("empty");
+    let open = |create| TicketingService::postgres(&url).unwrap().create_tables(create).open();
+    let Err(Error::Store(error)) = open(false) else { panic!("opened") };
+    assert!(matches!(error.kind(), StoreErrorKind::CannotOpen(problem) if problem.contains("none of the tables")));
+    let tables = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(cluster.client("empty").query_one(tables, &[]).unwrap().get::<_, i64>(0), 0);
+    open(true).unwrap();
+    open(false).unwrap();
+}
+
+#[test]
+fn an_older_schema_is_refused_without_migration_and_a_newer_one_always() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let url = cluster.create("hall");
+    drop(TicketingService::postgres(&url).unwrap().open().unwrap());
+    cluster.client("hall").batch_execute("UPDATE schema_version SET version = 1000").unwrap();
+    let Err(Error::Store(error)) = TicketingService::postgres(&url).unwrap().open() else { panic!("opened") };
+    assert!(matches!(error.kind(), StoreErrorKind::SchemaTooNew { found: 1000, .. }), "{error}");
+}
+
+#[test]
+fn a_user_without_the_right_to_create_tables_can_open_a_database_that_has_them() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let url = cluster.create("hall");
+    drop(TicketingService::postgres(&url).unwrap().open().unwrap());
+    cluster
+        .client("hall")
+        .batch_execute(
+            "CREATE ROLE seller LOGIN PASSWORD 'goldfish'; REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+            GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO seller",
+        )
+        .unwrap();
+    let url = format!("postgres://seller@127.0.0.1:{}/hall", cluster.port);
+    let service = TicketingService::postgres(&url).unwrap().database_password("goldfish").open().unwrap();
+    service.create_organization(CreateOrganization::default()).unwrap();
+}
+
+#[test]
+fn of_several_hosts_the_one_that_accepts_writes_is_used() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let standby = cluster.standby();
+    cluster.create("hall");
+    let hosts = |first: &Cluster, second: &Cluster| {
+        let url = first.url_without_password("hall?target_session_attrs=read-write");
+        let (before, after) = url.rsplit_once('/').unwrap();
+        let hosts = format!("{before},127.0.0.1:1,127.0.0.1:{}/{after}", second.port);
+        TicketingService::postgres(&hosts).unwrap().database_password(crate::common::cluster::PASSWORD).open()
+    };
+    let service = hosts(&standby, &cluster).unwrap();
+    service.create_organization(CreateOrganization::default()).unwrap();
+    cluster.stop();
+    standby.promote();
+    // The same service goes on with the new primary, and another one can be opened.
+    let created = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        service.create_organization(CreateOrganization::default()).is_ok()
+    });
+    assert!(created);
+    hosts(&cluster, &standby).unwrap().ready().unwrap();
+}
