@@ -19,8 +19,11 @@ pub(crate) fn claim_all(
     claim: Duration,
 ) -> Result<(EachRow<DueCheckout>, Vec<CheckoutAttempt>)> {
     let attempts = std::cell::RefCell::new(Vec::new());
-    let rows = each_row(tx, due, |tx, checkout| {
-        tx.lock_event(checkout.order)?;
+    let mut due = due.to_vec();
+    // Every transaction that locks several events locks them in this order.
+    due.sort_by_key(|checkout| checkout.event);
+    let rows = each_row(tx, &due, |tx, checkout| {
+        tx.lock_event(checkout.event)?;
         let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(claim))?;
         let is_claimed = attempt.is_some();
         attempts.borrow_mut().extend(attempt);

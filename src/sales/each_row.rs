@@ -24,7 +24,7 @@ pub(crate) struct SkippedRow<R> {
 }
 
 /// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, until this has
-/// taken `MAX_STATEMENTS`: at least for one row. A row for which it fails is skipped. Fails if nothing can be written at
+/// taken `MAX_STATEMENTS`, or as many savepoints as the engine wants at most: at least for one row. A row for which it fails is skipped. Fails if nothing can be written at
 /// all.
 pub(crate) fn each_row<R: Copy>(
     tx: &Transaction<'_>,
@@ -34,7 +34,7 @@ pub(crate) fn each_row<R: Copy>(
     let mut result = EachRow { changed: 0, remaining: Vec::new(), skipped: Vec::new() };
     let before = tx.statements();
     for (index, row) in rows.iter().copied().enumerate() {
-        if index > 0 && tx.statements() - before >= MAX_STATEMENTS {
+        if index > 0 && (index >= tx.max_savepoints() || tx.statements() - before >= MAX_STATEMENTS) {
             result.remaining = rows[index..].to_vec();
             break;
         }

@@ -1,5 +1,6 @@
 //! Creation, update and deletion of events.
 
+use super::each_row::{EachRow, each_row};
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::caller::ConditionalCaller;
@@ -8,6 +9,7 @@ use crate::model::event::{
 };
 use crate::model::id::{EventId, OrganizationId};
 use crate::rules::{checked, event as rules};
+use crate::store::events::OverEvent;
 use crate::store::{Transaction, discounts, event_cancellations, events, organizations};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
@@ -90,4 +92,15 @@ pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: EventId
         return Ok(false);
     }
     events::delete(tx, organization, id).map(|()| true)
+}
+
+/// Sets these events to EXPIRED, those that are over and on sale.
+pub(crate) fn expire_all(tx: &Transaction<'_>, over: &[OverEvent]) -> Result<EachRow<OverEvent>> {
+    let mut over = over.to_vec();
+    // Every transaction that locks several events locks them in this order.
+    over.sort_by_key(|event| event.id);
+    each_row(tx, &over, |tx, event| {
+        tx.lock_event(event.id)?;
+        events::expire(tx, event.id)
+    })
 }

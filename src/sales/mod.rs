@@ -52,4 +52,4 @@ pub(crate) mod ticket_issuing;
 pub(crate) mod ticket_type_changes;
 pub(crate) mod webhook_changes;
 
-pub(crate) use each_row::{EachRow, each_row};
+pub(crate) use each_row::EachRow;

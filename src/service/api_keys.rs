@@ -140,7 +140,9 @@ impl TicketingService {
         if used.is_empty() {
             return Ok(());
         }
-        let used: Vec<_> = used.into_iter().collect();
+        let mut used: Vec<_> = used.into_iter().collect();
+        // Every process changes the rows in this order, so that none waits for another that waits for it.
+        used.sort_unstable();
         for batch in used.chunks(USES_PER_TRANSACTION) {
             let batch = batch.to_vec();
             self.store().write(move |tx| batch.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;

@@ -5,9 +5,10 @@ use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
 use crate::model::id::{EventId, WebhookId};
 use crate::model::maintenance::MaintenanceReport;
-use crate::sales::{EachRow, each_row, holds, order_lifecycle};
+use crate::sales::{EachRow, event_changes, holds, order_lifecycle};
 use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, ExpiredHold};
+use crate::store::webhook_retention::Deleted;
 use crate::store::{
     Transaction, event_cancellations, events, handler_queue, idempotency_records, webhook_removals, webhook_retention,
 };
@@ -139,7 +140,7 @@ fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let batches = Batches {
         table: SkippedTable::Events,
         read: events::over,
-        change: |tx, over| each_row(tx, over, |tx, event: events::OverEvent| events::expire(tx, event.id)),
+        change: event_changes::expire_all,
         key: |event| event.id.raw(),
     };
     in_batches(service, run, &batches, |report| &mut report.expired_events)
@@ -173,9 +174,16 @@ pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, ev
     Ok(())
 }
 
+// The following steps end when a batch was empty: another process deletes, or what is old for the clock of this process is
+// not for that of the database.
+
 fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     while !run.stops() && service.store().read(idempotency_records::any_expired)? {
-        run.report.forgotten_keys += service.store().write(idempotency_records::delete_expired)?;
+        let deleted = service.store().write(idempotency_records::delete_expired)?;
+        if deleted == 0 {
+            break;
+        }
+        run.report.forgotten_keys += deleted;
     }
     Ok(())
 }
@@ -183,8 +191,11 @@ fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Res
 fn delete_deliveries(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let retention = service.inner.webhook_retention;
     while !run.stops() && service.store().read(|tx| webhook_retention::any_old(tx, retention))? {
-        run.report.forgotten_deliveries +=
-            service.store().write(move |tx| webhook_retention::delete_old(tx, retention))?;
+        let deleted = service.store().write(move |tx| webhook_retention::delete_old(tx, retention))?;
+        if deleted == Deleted::default() {
+            break;
+        }
+        run.report.forgotten_deliveries += deleted.attempts;
     }
     Ok(())
 }
@@ -196,8 +207,11 @@ fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
         service.register_handlers_again()?;
     }
     while !run.stops() && service.store().read(|tx| handler_queue::any_old(tx, retention))? {
-        run.report.forgotten_notifications +=
-            service.store().write(move |tx| handler_queue::delete_old(tx, retention))?;
+        let deleted = service.store().write(move |tx| handler_queue::delete_old(tx, retention))?;
+        if deleted == 0 {
+            break;
+        }
+        run.report.forgotten_notifications += deleted;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::attempt_results::{AttemptResult, ClaimedAttempt, record};
 use super::subscribed_endpoints::Generations;
-use super::{Bind, Row, Transaction};
+use super::{Bind, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::secret::Secret;
@@ -216,7 +216,7 @@ fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<DueRow
         for row in due_too_late(tx, *queue, limit)? {
             tx.execute(SET_DUE, &[row.into(), tx.now().into()])?;
         }
-        tx.query_each(DUE, &queue.binds(tx.now(), limit), |row| {
+        tx.query_each_locking(RowLock::UpdateUnlocked, DUE, &queue.binds(tx.now(), limit), |row| {
             match decode_due(row, queue.generation) {
                 Ok(row) => due.push(row),
                 Err(error) if error.concerns_all_rows() => return Err(error),

@@ -29,8 +29,8 @@ const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_i
 macro_rules! due {
     ($condition:literal) => {
         concat!(
-            "SELECT order_id, organization_id, payment_reference FROM (
-                SELECT c.order_id, o.organization_id, o.payment_reference, c.next_attempt_at, ROW_NUMBER()
+            "SELECT order_id, organization_id, event_id, payment_reference FROM (
+                SELECT c.order_id, o.organization_id, o.event_id, o.payment_reference, c.next_attempt_at, ROW_NUMBER()
                         OVER (PARTITION BY o.organization_id ORDER BY c.next_attempt_at, c.order_id) AS turn
                 FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND ",
             $condition,
@@ -88,6 +88,7 @@ pub(crate) fn close_after_earlier_payment(tx: &Transaction<'_>, order: OrderId, 
 pub(crate) struct DueCheckout {
     pub(crate) order: OrderId,
     pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
     /// Whether the gateway's id of the checkout is not known, because the gateway did not answer its start.
     pub(crate) is_unanswered: bool,
 }
@@ -100,6 +101,7 @@ pub(crate) fn due(tx: &Transaction<'_>, status: CheckoutStatus, limit: i64) -> R
         Ok(DueCheckout {
             order: row.get("order_id")?,
             organization: row.get("organization_id")?,
+            event: row.get("event_id")?,
             is_unanswered: row.is_null("payment_reference")?,
         })
     };

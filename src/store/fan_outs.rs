@@ -157,6 +157,8 @@ pub(crate) fn get(tx: &Transaction<'_>, id: OutboxId) -> Result<Option<FanOut>> 
 /// Inserts the next batch of rows. Does nothing if another process has done it since the fan-out was read.
 pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()> {
     let FanOut { id, progress, notifications } = fan_out;
+    // Before any row of the outbox is changed: the deletion of an endpoint locks the endpoint first, and then its rows.
+    tx.keep_endpoints(progress.organization)?;
     let end = progress.done.saturating_add(BATCH).min(progress.total);
     let [before, after] = [progress.done, end].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
     let claimed = if end < progress.total {

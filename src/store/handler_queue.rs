@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::engine::ids::first_of;
-use super::{CommitEvent, Row, Transaction};
+use super::{Bind, CommitEvent, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
 use crate::model::handler_notification::{Notification, NotificationDetails, NotificationTopic};
 use crate::model::id::{NotificationId, OrganizationId};
@@ -50,7 +50,7 @@ pub(super) const OLD: &str = "SELECT id FROM handler_queue WHERE id < ?1 ORDER B
 pub(super) const DELETE_OLD: &str = "DELETE FROM handler_queue
     WHERE id IN (SELECT id FROM handler_queue WHERE id < ?1 ORDER BY id LIMIT ?2)";
 const UNUSED_HANDLERS: &str = "SELECT name FROM notification_handlers WHERE seen_at <= ?1
-    AND NOT EXISTS (SELECT 1 FROM handler_queue q WHERE q.handler = name)";
+    AND NOT EXISTS (SELECT 1 FROM handler_queue q WHERE q.handler = name) LIMIT 1";
 const DELETE_UNUSED_HANDLERS: &str = "DELETE FROM notification_handlers WHERE seen_at <= ?1
     AND NOT EXISTS (SELECT 1 FROM handler_queue q WHERE q.handler = name)";
 
@@ -173,19 +173,26 @@ pub(super) fn is_readable(row: &Row<'_>) -> Result<bool> {
     decode(row).map(|_| true)
 }
 
-/// Whether a notification is due for the handler.
+/// Whether a notification is due for the handler. One whose due time comes from a clock that was wrong counts as due.
 pub(crate) fn any_due(tx: &Transaction<'_>, handler: &str) -> Result<bool> {
-    Ok(find_due(tx, handler)?.is_some())
+    let latest = tx.now().saturating_add(LATEST_DUE);
+    Ok(tx.exists(DUE, &[handler.into(), tx.now().into()])?
+        || tx.exists(DUE_TOO_LATE, &[handler.into(), latest.into()])?)
 }
 
 /// Returns the notification that has been due for the longest time, or one whose due time comes from a clock that was
 /// wrong: it counts as due.
 fn find_due(tx: &Transaction<'_>, handler: &str) -> Result<Option<DueRow>> {
-    if let Some(due) = tx.query_opt(DUE, &[handler.into(), tx.now().into()], decode_due)? {
+    if let Some(due) = find_unlocked(tx, DUE, &[handler.into(), tx.now().into()])? {
         return Ok(Some(due));
     }
     let latest = tx.now().saturating_add(LATEST_DUE);
-    tx.query_opt(DUE_TOO_LATE, &[handler.into(), latest.into()], decode_due)
+    find_unlocked(tx, DUE_TOO_LATE, &[handler.into(), latest.into()])
+}
+
+/// Returns the first row that no other process is claiming, and locks it.
+fn find_unlocked(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<Option<DueRow>> {
+    tx.query_opt_locking(RowLock::UpdateUnlocked, sql, binds, decode_due)
 }
 
 /// Returns a notification of the next organization after `last` that has one due, in the order of the ids. Looks at a
@@ -205,7 +212,7 @@ fn find_next_turn(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> 
             }
         }
         let binds = [handler.into(), organization.into(), tx.now().into()];
-        let due = tx.query_opt(DUE_OF_ORGANIZATION, &binds, decode_due)?;
+        let due = find_unlocked(tx, DUE_OF_ORGANIZATION, &binds)?;
         if due.is_some() || organization == last {
             return Ok(due);
         }
@@ -274,8 +281,11 @@ pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
 }
 
 /// Deletes a batch of notifications that no handler has processed, and handlers that no program has had for as long.
-/// Returns how many notifications were deleted.
+/// Returns how many notifications were deleted: none while another process deletes.
 pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> {
+    if !tx.try_lock_cleanup()? {
+        return Ok(0);
+    }
     let (first_kept, last_unseen) = limits(tx, kept);
     let deleted = tx.execute(DELETE_OLD, &[first_kept.into(), BATCH.into()])?;
     tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;

@@ -65,6 +65,11 @@ fn latest_expired(now: Timestamp) -> i64 {
     now.millis() - i64::try_from(RETENTION.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// Lets other transactions wait that execute a request with the same key.
+pub(crate) fn lock(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<()> {
+    tx.lock_idempotency_key(request.organization, request.key.as_str())
+}
+
 /// Returns the stored outcome of the request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for
 /// another request.
 pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<Option<StoredOutcome>> {
@@ -129,8 +134,11 @@ struct RecordKey {
     key: String,
 }
 
-/// Deletes a batch of the oldest expired records. Returns how many were deleted.
+/// Deletes a batch of the oldest expired records. Returns how many were deleted: none while another process deletes.
 pub(crate) fn delete_expired(tx: &Transaction<'_>) -> Result<usize> {
+    if !tx.try_lock_cleanup()? {
+        return Ok(0);
+    }
     let latest = latest_expired(tx.now());
     let expired = tx.query_all(EXPIRED, &[latest.into(), BATCH.into()], |row| {
         Ok(RecordKey { organization: row.get("organization_id")?, key: row.get("key")? })

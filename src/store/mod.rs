@@ -98,7 +98,7 @@ pub(crate) use counters::CommitEvent;
 use counters::Counters;
 #[cfg(feature = "postgres")]
 pub(crate) use engine::PostgresOptions;
-use engine::{AfterCommit, ClosingResult, Constraint, Engine, Isolation, on_violation};
+use engine::{AfterCommit, ClosingResult, Constraint, Engine, Isolation, RowLock, on_violation};
 pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, MigrationOptions, ReaderOptions, Row, Savepoint, Transaction,
 };

@@ -4,8 +4,8 @@
 //! from then on. Most endpoints have few of them: the transaction of the change removes one batch. If there are more, it
 //! inserts the endpoint here, and maintenance removes the others.
 
-use super::Transaction;
 use super::subscribed_endpoints::{self, Generations};
+use super::{RowLock, Transaction};
 use crate::error::Result;
 use crate::model::id::WebhookId;
 use crate::model::webhook::EventType;
@@ -14,7 +14,10 @@ use crate::text_enum::TextEnum;
 /// How many rows one transaction removes. Other writers wait for as long as this takes.
 const BATCH: usize = 1000;
 
-const INSERT: &str = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1) ON CONFLICT (endpoint_id) DO NOTHING";
+// If there is one, it is locked: the process that is at it may be about to delete it.
+const INSERT: &str = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)
+    ON CONFLICT (endpoint_id) DO UPDATE SET endpoint_id = excluded.endpoint_id";
+const FIND: &str = "SELECT endpoint_id FROM webhook_removals WHERE endpoint_id = ?1";
 const DELETE: &str = "DELETE FROM webhook_removals WHERE endpoint_id = ?1";
 const NEXT: &str = "SELECT endpoint_id FROM webhook_removals WHERE endpoint_id > ?1 ORDER BY endpoint_id LIMIT 1";
 pub(super) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox
@@ -40,6 +43,12 @@ pub(crate) fn next(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<Webh
 
 /// Removes a batch. Returns whether nothing is left.
 pub(crate) fn go_on(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
+    // One process at a time: another one would find fewer rows than a batch, and take it for the last one.
+    let found: Option<WebhookId> =
+        tx.query_opt_locking(RowLock::Update, FIND, &[endpoint.into()], |row| row.get("endpoint_id"))?;
+    if found.is_none() {
+        return Ok(true);
+    }
     let is_finished = remove_batch(tx, endpoint)?;
     if is_finished {
         tx.execute(DELETE, &[endpoint.into()])?;

@@ -42,12 +42,23 @@ pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
         || tx.exists(OLD_NOTIFICATIONS, &[last_deleted_notification(tx, kept).into(), 1.into()])?)
 }
 
-/// Deletes a batch of old attempts, or of old outbox rows if there are no such attempts. Returns how many attempts were
-/// deleted.
-pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> {
-    let deleted = tx.execute(DELETE_DELIVERIES, &[first_kept_delivery(tx, kept).into(), BATCH.into()])?;
-    if deleted == 0 {
-        tx.execute(DELETE_NOTIFICATIONS, &[last_deleted_notification(tx, kept).into(), BATCH.into()])?;
+/// How many rows were deleted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Deleted {
+    pub(crate) attempts: usize,
+    pub(crate) notifications: usize,
+}
+
+/// Deletes a batch of old attempts, or of old outbox rows if there are no such attempts. Deletes nothing while another
+/// process does.
+pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<Deleted> {
+    if !tx.try_lock_cleanup()? {
+        return Ok(Deleted::default());
     }
-    Ok(deleted)
+    let attempts = tx.execute(DELETE_DELIVERIES, &[first_kept_delivery(tx, kept).into(), BATCH.into()])?;
+    if attempts > 0 {
+        return Ok(Deleted { attempts, notifications: 0 });
+    }
+    let binds = [last_deleted_notification(tx, kept).into(), BATCH.into()];
+    Ok(Deleted { attempts, notifications: tx.execute(DELETE_NOTIFICATIONS, &binds)? })
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
-use super::{Bind, CommitEvent, Transaction, subscribed_endpoints, webhook_removals};
+use super::{Bind, CommitEvent, RowLock, Transaction, subscribed_endpoints, webhook_removals};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::page::Page;
@@ -60,7 +60,7 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 const ROTATE: &str = "UPDATE webhook_endpoints SET secret = ?3, updated_at = ?4, revision = revision + 1
     WHERE id = ?1 AND organization_id = ?2";
 const BY_ID: &str = select!("id = ?1 AND organization_id = ?2");
-const EXISTS: &str = "SELECT 1 FROM webhook_endpoints WHERE id = ?1 AND organization_id = ?2";
+const EXISTS: &str = "SELECT id FROM webhook_endpoints WHERE id = ?1 AND organization_id = ?2";
 pub(super) const LIST: &str = select!("organization_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
 pub(super) const NTH: &str = "SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1 LIMIT 1 OFFSET ?2";
 const DELETE: &str = "DELETE FROM webhook_endpoints WHERE id = ?1 AND organization_id = ?2";
@@ -89,12 +89,16 @@ pub(crate) fn update(
     current: &WebhookEndpoint,
     fields: &Checked<WebhookFields>,
 ) -> Result<()> {
+    let unsubscribed: Vec<EventType> =
+        current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
+    if !unsubscribed.is_empty() {
+        // Waits for the transactions that are queuing notifications for the endpoint as it was, which are then removed too.
+        tx.query_opt_locking(RowLock::Update, EXISTS, &[current.id.into(), organization.into()], |_| Ok(()))?;
+    }
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
     tx.forget();
-    let unsubscribed: Vec<EventType> =
-        current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
     if !unsubscribed.is_empty() {
         subscribed_endpoints::end_generations(tx, current.id, &unsubscribed)?;
         webhook_removals::begin(tx, current.id)?;

@@ -9,4 +9,5 @@ mod idempotency_races;
 mod organizations;
 mod processes;
 mod races;
+mod shared_work;
 mod writer;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::lock::Lock;
+use super::lock::{Lock, RowLock};
 use super::row::Row;
 use super::values::Bind;
 use super::violation::StatementError;
@@ -19,8 +19,18 @@ pub(super) trait Connection {
     /// Runs a query and passes its rows to `visit`, until that breaks or fails.
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
 
+    /// Like [`query`](Self::query), and locks the rows for the rest of the transaction. Locks nothing if the engine has
+    /// only one write transaction at a time.
+    fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
+
     /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
-    fn lock(&self, lock: Lock) -> Result<()>;
+    fn lock(&self, lock: Lock<'_>) -> Result<()>;
+
+    /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.
+    fn try_lock_cleanup(&self) -> Result<bool>;
+
+    /// How many savepoints a transaction should have at most.
+    fn max_savepoints(&self) -> usize;
 }
 
 /// What a query does with each row.

@@ -2,10 +2,24 @@
 
 use crate::model::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 
+/// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes them
+/// before this one ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum RowLock {
+    /// The rows are kept: other transactions can neither delete them nor lock them for [`Update`](Self::Update).
+    Keep,
+    /// Other transactions wait that lock the rows, keep them, or change them.
+    Update,
+    /// Other transactions wait that lock the row of this table, or change it. Those that only keep it do not.
+    Change(&'static str),
+    /// Like [`Update`](Self::Update), without the rows that another transaction has locked: it does their work.
+    UpdateUnlocked,
+}
+
 /// The rows that a transaction locks, so that no other one changes them before it ends.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite locks nothing"))]
-pub(super) enum Lock {
+pub(super) enum Lock<'a> {
     /// An event, and with it its sale.
     Event(EventKey),
     /// An organization, and with it its API keys and webhook endpoints.
@@ -14,6 +28,8 @@ pub(super) enum Lock {
     Organizations,
     /// The webhook endpoints of an organization: none of them is deleted. Several transactions can hold this lock.
     Endpoints(OrganizationId),
+    /// An idempotency key of an organization: no other request with it is executed.
+    IdempotencyKey(OrganizationId, &'a str),
 }
 
 /// Names an event by its own id, or by the id of one of its orders, ticket types, tickets or discounts.

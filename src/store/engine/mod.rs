@@ -28,6 +28,7 @@ pub(super) use after_commit::AfterCommit;
 pub(super) use engines::Engine;
 pub(super) use isolation::Isolation;
 pub(crate) use lock::EventKey;
+pub(super) use lock::RowLock;
 pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::PostgresOptions;

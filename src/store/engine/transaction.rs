@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::connection::Connection;
 use super::ids::IdSource;
-use super::lock::{EventKey, Lock};
+use super::lock::{EventKey, Lock, RowLock};
 use super::memory::Memory;
 use super::row::Row;
 use super::values::Bind;
@@ -160,6 +160,21 @@ impl<'c> Transaction<'c> {
         self.connection.lock(Lock::Endpoints(organization))
     }
 
+    /// Lets other transactions wait that execute a request with the same idempotency key.
+    pub(in crate::store) fn lock_idempotency_key(&self, organization: OrganizationId, key: &str) -> Result<()> {
+        self.connection.lock(Lock::IdempotencyKey(organization, key))
+    }
+
+    /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.
+    pub(in crate::store) fn try_lock_cleanup(&self) -> Result<bool> {
+        self.connection.try_lock_cleanup()
+    }
+
+    /// How many savepoints a transaction should have at most: more cost the engine too much.
+    pub(crate) fn max_savepoints(&self) -> usize {
+        self.connection.max_savepoints()
+    }
+
     /// Panics in debug builds if no event is locked. Every statement that changes an event's sale calls this.
     pub(crate) fn debug_assert_event_locked(&self) {
         debug_assert!(self.event_locked.get(), "the event must be locked before its sale is changed");
@@ -283,6 +298,38 @@ impl<'c> Transaction<'c> {
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
+    }
+
+    /// Like [`query_opt`](Self::query_opt), for a query that locks the row until the transaction ends.
+    ///
+    /// SQLite has only one write transaction at a time, so that nothing has to be locked there.
+    pub(in crate::store) fn query_opt_locking<T>(
+        &self,
+        lock: RowLock,
+        sql: &str,
+        binds: &[Bind<'_>],
+        mut decode: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut found = None;
+        self.connection.query_locking(lock, sql, binds, &mut |row| {
+            found = Some(decode(row)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Like [`query_each`](Self::query_each), for a query that locks the rows until the transaction ends.
+    pub(in crate::store) fn query_each_locking(
+        &self,
+        lock: RowLock,
+        sql: &str,
+        binds: &[Bind<'_>],
+        mut visit: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.connection.query_locking(lock, sql, binds, &mut |row| {
+            visit(row)?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// Returns every row.

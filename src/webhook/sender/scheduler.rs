@@ -190,7 +190,7 @@ impl<'s> Scheduler<'s> {
         let finished = self.finished.clone();
         let wanted = assignments.clone();
         let written = self.sender.store.write(move |tx| {
-            record_all(tx, &finished)?;
+            // First, because it locks endpoints, and the rest locks rows of the outbox.
             let inserted = match &fan_out {
                 Some(fan_out) => tx.savepoint(|tx| fan_outs::insert_batch(tx, fan_out))?,
                 None => Savepoint::Released(()),
@@ -199,6 +199,7 @@ impl<'s> Scheduler<'s> {
                 Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
                 inserted => inserted,
             };
+            record_all(tx, &finished)?;
             let mut claims = Vec::new();
             for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
                 let request = ClaimRequest { endpoint, workers, max_attempts };

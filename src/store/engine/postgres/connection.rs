@@ -1,6 +1,7 @@
 //! Connections to PostgreSQL, and the statements that run on them.
 
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use postgres::fallible_iterator::FallibleIterator;
@@ -13,7 +14,7 @@ use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::lock::Lock;
+use crate::store::engine::lock::{Lock, RowLock};
 use crate::store::engine::row::Row;
 use crate::store::engine::values::Bind;
 use crate::store::engine::violation::StatementError;
@@ -30,6 +31,10 @@ pub(super) struct PostgresConnection {
 
 /// How long a connection may be idle before it is checked: the server may have ended it.
 const FRESH: Duration = Duration::from_secs(1);
+
+/// How many savepoints a transaction should have at most. With more than 64, the snapshots of all other transactions cost
+/// more, because PostgreSQL keeps so many in shared memory.
+const MAX_SAVEPOINTS: usize = 50;
 
 impl PostgresConnection {
     pub(super) fn new(client: Client) -> Self {
@@ -133,9 +138,26 @@ impl Connection for PostgresConnection {
         Ok(())
     }
 
-    fn lock(&self, lock: Lock) -> Result<()> {
+    fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
+        self.query(&format!("{sql} {}", locks::clause(lock)), binds, visit)
+    }
+
+    fn lock(&self, lock: Lock<'_>) -> Result<()> {
         let (sql, id) = locks::statement(lock);
         let binds = id.as_slice();
         self.execute(sql, binds).map(drop).map_err(Error::from)
+    }
+
+    fn try_lock_cleanup(&self) -> Result<bool> {
+        let mut is_locked = false;
+        self.query(locks::TRY_CLEANUP, &[], &mut |row| {
+            is_locked = row.get("is_locked")?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_locked)
+    }
+
+    fn max_savepoints(&self) -> usize {
+        MAX_SAVEPOINTS
     }
 }

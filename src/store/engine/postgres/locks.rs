@@ -3,11 +3,16 @@
 //! An event and an organization are locked `FOR NO KEY UPDATE`, for which the checks of foreign keys do not wait: an order of
 //! another transaction may refer to the organization in the meantime.
 
-use crate::store::engine::lock::{EventKey, Lock};
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+use crate::model::id::OrganizationId;
+use crate::store::engine::lock::{EventKey, Lock, RowLock};
 use crate::store::engine::values::Bind;
 
 /// The statement that takes a lock, and its parameter.
-pub(super) fn statement(lock: Lock) -> (&'static str, Option<Bind<'static>>) {
+pub(super) fn statement(lock: Lock<'_>) -> (&'static str, Option<Bind<'static>>) {
     match lock {
         Lock::Event(event) => {
             let (sql, id) = event_statement(event);
@@ -19,6 +24,29 @@ pub(super) fn statement(lock: Lock) -> (&'static str, Option<Bind<'static>>) {
             "SELECT id FROM webhook_endpoints WHERE organization_id = ?1 ORDER BY id FOR KEY SHARE",
             Some(organization.into()),
         ),
+        Lock::IdempotencyKey(organization, key) => {
+            ("SELECT pg_advisory_xact_lock(?1)", Some(hash(organization, key).into()))
+        }
+    }
+}
+
+/// Locks the deletion of old rows, if no other transaction has locked it: "TCKC".
+pub(super) const TRY_CLEANUP: &str = "SELECT pg_try_advisory_xact_lock(1413696323) AS is_locked";
+
+/// The number that stands for an idempotency key. Two keys with the same number wait for each other, and nothing more.
+fn hash(organization: OrganizationId, key: &str) -> i64 {
+    let hash: [u8; 32] =
+        Sha256::new().chain_update(organization.raw().to_be_bytes()).chain_update(key).finalize().into();
+    i64::from_be_bytes([hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6], hash[7]])
+}
+
+/// The clause at the end of a query that locks its rows.
+pub(super) fn clause(lock: RowLock) -> Cow<'static, str> {
+    match lock {
+        RowLock::Keep => "FOR KEY SHARE".into(),
+        RowLock::Update => "FOR UPDATE".into(),
+        RowLock::Change(table) => format!("FOR NO KEY UPDATE OF {table}").into(),
+        RowLock::UpdateUnlocked => "FOR UPDATE SKIP LOCKED".into(),
     }
 }
 

@@ -11,7 +11,7 @@ use super::errors::{convert, statement_error};
 use super::transaction_cost::CostMeter;
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::lock::Lock;
+use crate::store::engine::lock::{Lock, RowLock};
 use crate::store::engine::row::{ColumnNames, Origin, RawRow, Row};
 use crate::store::engine::values::{Bind, Value};
 use crate::store::engine::violation::StatementError;
@@ -82,8 +82,20 @@ impl Connection for SqliteConnection {
         })
     }
 
-    fn lock(&self, _: Lock) -> Result<()> {
+    fn query_locking(&self, _: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
+        self.query(sql, binds, visit)
+    }
+
+    fn lock(&self, _: Lock<'_>) -> Result<()> {
         Ok(())
+    }
+
+    fn try_lock_cleanup(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn max_savepoints(&self) -> usize {
+        usize::MAX
     }
 }
 
