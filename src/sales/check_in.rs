@@ -1,7 +1,7 @@
 //! Check-in and check-out: a ticket is scanned at the entrance.
 //!
-//! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it does not lock the event.
-//! The conditional UPDATEs of `store::scans` make sure that exactly one of several simultaneous scans succeeds.
+//! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and not
+//! the event. The conditional UPDATEs of `store::scans` make sure that exactly one of several simultaneous scans succeeds.
 
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::error::{Conflict, Error, Reason, Result};
@@ -29,7 +29,7 @@ pub(crate) fn check_in(
     request: &Checked<CheckInTicket>,
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
-    if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
+    if let PriorOutcome::Result(ticket) = operation.lock_prior_outcome(tx)? {
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
     let scanned = scans::find(tx, organization, request)?;

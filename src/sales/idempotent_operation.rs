@@ -99,6 +99,15 @@ impl IdempotentOperation {
         self.0.as_ref()
     }
 
+    /// Like [`prior_outcome`](Self::prior_outcome), and lets other transactions wait that execute the same request. Code
+    /// that locks the event first need not lock the key.
+    pub(crate) fn lock_prior_outcome<T: OperationResult>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
+        if let Some(request) = &self.0 {
+            idempotency_records::lock(tx, request)?;
+        }
+        self.prior_outcome(tx)
+    }
+
     /// Looks up what the same request led to before, in this process or another.
     pub(crate) fn prior_outcome<T: OperationResult>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
         let Some(request) = &self.0 else { return Ok(PriorOutcome::None) };
@@ -117,7 +126,7 @@ impl IdempotentOperation {
         tx: &Transaction<'_>,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<Replayable<T>> {
-        if let PriorOutcome::Result(result) = self.prior_outcome(tx)? {
+        if let PriorOutcome::Result(result) = self.lock_prior_outcome(tx)? {
             return Ok(Replayable::replayed(result));
         }
         let result = work()?;

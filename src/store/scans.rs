@@ -1,7 +1,7 @@
 //! The statements of check-in and check-out.
 
 use super::tickets::{decode, ticket_columns};
-use super::{Row, Transaction, columns};
+use super::{Row, RowLock, Transaction, columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
@@ -66,9 +66,10 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> 
     Ok(ScannedTicket { ticket, order_id: row.get("order_id")?, state })
 }
 
-/// Loads the ticket with the scanned code.
+/// Loads the ticket with the scanned code, and locks it.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<ScannedTicket> {
-    let found = tx.query_opt(BY_CODE, &[(&scan.code).into(), organization.into()], |row| decode_scanned(tx, row))?;
+    let binds = [(&scan.code).into(), organization.into()];
+    let found = tx.query_opt_locking(RowLock::Change("t"), BY_CODE, &binds, |row| decode_scanned(tx, row))?;
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
