@@ -62,7 +62,6 @@ pub(crate) fn update(
 
 /// Suspends an organization.
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
-    tx.lock_organization(id)?;
     let organization = organizations::suspend(tx, id)?;
     api_keys::set_suspended(tx, &organization)?;
     Ok(organization)

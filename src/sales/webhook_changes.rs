@@ -65,6 +65,7 @@ pub(crate) fn rotate_secret(
     organization: OrganizationId,
     id: WebhookId,
 ) -> Result<RotatedWebhookSecret> {
+    tx.lock_organization(organization)?;
     let secret = rules::secret_from_random(tx.environment().random());
     webhooks::rotate(tx, organization, id, &secret)?;
     Ok(RotatedWebhookSecret { id, secret })

@@ -2,7 +2,7 @@
 
 use super::lists::limit_plus_one;
 use super::pages::read_page;
-use super::{Bind, Constraint, Row, Transaction, on_violation};
+use super::{Bind, Constraint, Row, RowLock, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ListOrganizations, Organization, OrganizationFields};
@@ -129,8 +129,10 @@ pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>>
     tx.query_all(ALL_SUSPENDED, &[], |row| row.get("id"))
 }
 
-/// Suspends an organization. One that is suspended already stays as it is.
+/// Suspends an organization. One that is suspended already stays as it is. Waits for the transactions that
+/// [require](require_active) it to be active.
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
     tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
     get(tx, id)
 }
@@ -143,7 +145,7 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
 /// Fails if an organization is suspended or was deleted. The transaction of every change that a caller makes begins
 /// with it, so that none is committed after the suspension.
 pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
-    match tx.query_opt(SUSPENDED, &[id.into()], |row| row.is_null("suspended_at"))? {
+    match tx.query_opt_locking(RowLock::Keep, SUSPENDED, &[id.into()], |row| row.is_null("suspended_at"))? {
         Some(true) => Ok(()),
         Some(false) => Err(Error::OrganizationSuspended),
         None => Err(Error::NotFound(ResourceKind::Organization)),
