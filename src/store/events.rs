@@ -118,17 +118,17 @@ const SALE: &str = "SELECT id, title, status, over_at, currency, delivery_method
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
 const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
-pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1";
-pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1";
+pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 LIMIT 1";
+pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1 LIMIT 1";
 const OF_ORDER: &str = "SELECT event_id FROM orders WHERE id = ?1";
 const OF_TICKET_TYPE: &str = "SELECT event_id FROM ticket_types WHERE id = ?1";
 const OF_TICKET: &str = "SELECT event_id FROM tickets WHERE id = ?1";
 const OF_DISCOUNT: &str = "SELECT event_id FROM discounts WHERE id = ?1";
 pub(super) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'COMPLETED'
-    UNION ALL SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'PENDING' AND hold_until > ?2";
-pub(super) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0";
+    UNION ALL SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'PENDING' AND hold_until > ?2 LIMIT 1";
+pub(super) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0 LIMIT 1";
 pub(super) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
-    "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL)";
+    "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL) LIMIT 1";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
 const WITHDRAW: &str = "UPDATE events SET status = 'DRAFTED', revision = revision + 1, updated_at = ?2
@@ -323,6 +323,7 @@ pub(crate) fn over(tx: &Transaction<'_>, after: Option<OverEvent>, limit: i64) -
 
 /// Sets a PUBLISHED or `SOLD_OUT` event that is over to EXPIRED. Returns whether it was.
 pub(crate) fn expire(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
+    tx.debug_assert_event_locked();
     tx.execute(EXPIRE, &[id.into(), tx.now().into()]).map(|rows| rows == 1)
 }
 
