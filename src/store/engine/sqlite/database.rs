@@ -10,7 +10,9 @@ use rusqlite::config::DbConfig;
 use super::connection::SqliteConnection;
 use super::errors::convert;
 use super::file_state::{FileState, OtherCheckpoint};
-use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_briefly, wait_while_busy};
+use super::settings::{
+    CACHED_STATEMENTS, never_checkpoint_on_close, set_defensive, use_stable_plans, wait_briefly, wait_while_busy,
+};
 use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind};
@@ -171,9 +173,12 @@ impl Database {
         let migrated = if self.schema_version()? == known {
             SchemaVersion { version: known, migrated_from: known }
         } else {
+            let was_defensive = set_defensive(self.raw(), false).map_err(convert)?;
             self.batch("BEGIN IMMEDIATE")?;
             let migrated = self.run_missing(migrations, known, before);
-            migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))?
+            let migrated = migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))?;
+            set_defensive(self.raw(), was_defensive).map_err(convert)?;
+            migrated
         };
         self.file.set_schema_version(known);
         Ok(migrated)
@@ -348,5 +353,30 @@ impl Database {
     /// The transaction that is open on this connection.
     pub(crate) fn transaction<'c>(&'c self, environment: &'c Environment, ids: &'c IdSource) -> Transaction<'c> {
         Transaction::new(&self.connection, environment.now(), environment, ids)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::migrations;
+
+    #[test]
+    fn a_database_is_created_and_migrated_by_an_sqlite_that_is_defensive_by_default() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ticketing.db");
+        let connection = Connection::open(&path).expect("a connection");
+        set_defensive(&connection, true).expect("set");
+        let database = Database::prepare(connection, &path).expect("a database");
+        // The control: this is what such an SQLite does to the statements of a migration.
+        let refused = database.batch("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql");
+        assert!(refused.expect_err("refused").to_string().contains("may not be modified"));
+
+        let schema = database.migrate(migrations::SQLITE, |_| Ok(())).expect("migrated");
+        assert_eq!(usize::try_from(schema.version), Ok(migrations::SQLITE.len()));
+        let checks =
+            "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'orders' AND sql LIKE '%status = ''PENDING'' OR%'";
+        assert_eq!(database.number(checks).expect("a number"), 1);
+        assert!(set_defensive(database.raw(), true).expect("set"), "it is defensive again");
     }
 }

@@ -14,6 +14,14 @@ pub(super) fn use_stable_plans(connection: &Connection) -> rusqlite::Result<()> 
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
+/// Sets whether SQLite refuses statements that could damage the file, and returns whether it did. Some systems build it so that
+/// it does by default. Migrations that change the text of a table need it off.
+pub(super) fn set_defensive(connection: &Connection, defensive: bool) -> rusqlite::Result<bool> {
+    let before = connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, defensive)?;
+    Ok(before)
+}
+
 /// Lets SQLite not checkpoint the WAL when the last connection is closed: it could be that of another program, and after
 /// a failed sync it must stay as it is.
 pub(super) fn never_checkpoint_on_close(connection: &Connection) -> rusqlite::Result<()> {
