@@ -51,14 +51,13 @@ pub(super) struct Picture {
 /// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or damaged. The
 /// pixels of a PNG are decoded at once, so its size is read before. Those of a JPEG are not decoded at all.
 pub(super) fn picture(file: &[u8]) -> Option<Picture> {
-    let data = || krilla::Data::from(file.to_vec());
     let image = if let Some((width, height)) = png_size(file) {
         if !(is_fair(width) && is_fair(height)) {
             return None;
         }
-        Image::from_png(data(), true)
+        Image::from_png(only_pixels(file)?.into(), true)
     } else if file.starts_with(b"\xFF\xD8\xFF") {
-        Image::from_jpeg(data(), true)
+        Image::from_jpeg(file.to_vec().into(), true)
     } else {
         return None;
     };
@@ -90,6 +89,27 @@ fn is_fair(side: u32) -> bool {
     (1..=MAX_SIDE).contains(&side)
 }
 
+/// The kinds of chunks that a PNG file needs for its pixels.
+const CHUNKS_OF_PIXELS: [&[u8]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"];
+/// The bytes of a chunk besides its data: their number, the kind, and a checksum.
+const CHUNK_OVERHEAD: usize = 12;
+
+/// A PNG file without the chunks that its pixels do not need. A color profile or a text may be compressed, and a small one
+/// become 64 MiB. `None` if the file ends within a chunk.
+fn only_pixels(file: &[u8]) -> Option<Vec<u8>> {
+    let (signature, mut rest) = file.split_at_checked(8)?;
+    let mut pixels = signature.to_vec();
+    while let Some(length) = rest.first_chunk() {
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (chunk, others) = rest.split_at_checked(length.checked_add(CHUNK_OVERHEAD)?)?;
+        if CHUNKS_OF_PIXELS.contains(&&chunk[4..8]) {
+            pixels.extend_from_slice(chunk);
+        }
+        rest = others;
+    }
+    Some(pixels)
+}
+
 /// The width and height that a PNG file says it has: the first fields of its first chunk. Decoders take no other ones.
 fn png_size(file: &[u8]) -> Option<(u32, u32)> {
     let header = file.strip_prefix(b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR")?;
@@ -108,6 +128,24 @@ mod tests {
         \0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
         \0\0\0\x0AIDAT\x78\x9C\x63\x60\x00\x00\x00\x02\x00\x01\x48\xAF\xA4\x71\
         \0\0\0\0IEND\xAE\x42\x60\x82";
+
+    #[test]
+    fn of_a_png_file_only_the_pixels_are_decoded() {
+        // After the signature and the header.
+        let (start, end) = PIXEL.split_at(33);
+        let mut file = start.to_vec();
+        for kind in [b"iCCP", b"zTXt", b"iTXt", b"eXIf"] {
+            file.extend(4_u32.to_be_bytes());
+            file.extend(kind);
+            file.extend(b"\0\0\0\0sum.");
+        }
+        file.extend(end);
+        assert_eq!(only_pixels(&file).as_deref(), Some(PIXEL));
+        assert_eq!(picture(&file).unwrap().bytes, picture(PIXEL).unwrap().bytes);
+        // In the last of the chunks.
+        file.truncate(33 + 4 * 16 - 1);
+        assert_eq!(only_pixels(&file), None);
+    }
 
     #[test]
     fn a_picture_whose_pixels_are_damaged_is_none() {
