@@ -94,9 +94,15 @@ impl LogoCache {
         self.make_room();
     }
 
-    /// Whether the last attempts for an organization's logos have failed, for at least one of them.
-    pub(super) fn has_failures(&self, organization: OrganizationId) -> bool {
-        self.entries.iter().any(|(key, entry)| key.organization == organization && entry.failures > 0)
+    /// Whether a fetch of this logo is likely to fail: because the last one has, or for a logo that was never fetched, because
+    /// those of the organization fail mostly. A single failure says nothing about its other logos.
+    pub(super) fn may_fail(&self, key: &LogoKey) -> bool {
+        if let Some(entry) = self.entries.get(key) {
+            return entry.failures > 0;
+        }
+        let of_organization = self.entries.iter().filter(|(other, _)| other.organization == key.organization);
+        let (failed, fetched): (Vec<_>, Vec<_>) = of_organization.partition(|(_, entry)| entry.failures > 0);
+        failed.len() > fetched.len() + 1
     }
 
     fn make_room(&mut self) {
@@ -165,9 +171,29 @@ mod tests {
             assert_eq!(state(&mut cache, key, now.saturating_sub(Duration::from_millis(1))), (false, None));
             assert_eq!(state(&mut cache, key, now), (true, None));
         }
-        assert!(cache.has_failures(key.organization));
+        assert!(cache.may_fail(&key));
         cache.fetched(key, Logo::new(vec![7]), now);
-        assert!(!cache.has_failures(key.organization));
+        assert!(!cache.may_fail(&key));
+    }
+
+    #[test]
+    fn the_other_logos_of_an_organization_may_fail_if_two_more_have_failed_than_were_fetched() {
+        let mut cache = LogoCache::default();
+        let mut after = |failed: &[usize], fetched: &[usize]| {
+            for url in failed {
+                cache.failed(key(1, *url), minutes(0));
+            }
+            for url in fetched {
+                cache.fetched(key(1, *url), Logo::new(vec![7]), minutes(0));
+            }
+            (cache.may_fail(&key(1, 0)), cache.may_fail(&key(2, 0)))
+        };
+        assert_eq!(after(&[], &[]), (false, false));
+        assert_eq!(after(&[1], &[]), (false, false), "a single failure");
+        assert_eq!(after(&[2], &[]), (true, false));
+        assert_eq!(after(&[], &[3]), (false, false));
+        assert_eq!(after(&[4], &[]), (true, false));
+        assert!(cache.may_fail(&key(1, 1)) && !cache.may_fail(&key(1, 3)), "this one's last attempt");
     }
 
     #[test]

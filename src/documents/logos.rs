@@ -1,8 +1,9 @@
 //! Logos at `https:` URLs. They are fetched before a document waits for its turn, by the thread that wants it.
 //!
 //! A host that does not answer holds a thread until the timeout. So there are permits for those who fetch a logo, or wait until
-//! another thread has fetched it, which organizations share: one that uses many leaves some to each other one. An organization
-//! with a logo that could not be fetched gets permits of its own kind, so that it does not delay those whose hosts answer.
+//! another thread has fetched it, which organizations share: one that uses many leaves some to each other one. A logo that
+//! could not be fetched, and those of an organization most of whose logos could not, need permits of another kind, so that they
+//! do not delay those whose hosts answer.
 //! Without a permit, the document is made without the logo.
 
 use std::collections::{HashMap, HashSet};
@@ -23,7 +24,7 @@ pub(crate) type Fetch = Box<dyn Fn(&str, usize, Duration) -> Result<Vec<u8>, Str
 
 /// How many threads fetch a logo or wait for one.
 const MAX_WAITING: usize = 32;
-/// How many do so for organizations with a logo that could not be fetched.
+/// How many do so for logos that may fail again.
 const MAX_WAITING_AFTER_FAILURE: usize = 8;
 
 /// Fetches and keeps logos.
@@ -115,8 +116,7 @@ impl Logos {
         if is_fetched_elsewhere && known.is_some() {
             return known;
         }
-        let failed_before = state.cache.has_failures(organization);
-        let permits = if failed_before { &self.permits_after_failure } else { &self.permits };
+        let permits = if state.cache.may_fail(&key) { &self.permits_after_failure } else { &self.permits };
         let Some(_permit) = permits.try_acquire(Some(organization)) else {
             self.count(LogoOutcome::NotTried);
             return known;
@@ -199,7 +199,7 @@ mod tests {
         fn fetch(self: &Arc<Self>) -> Fetch {
             let held = Arc::clone(self);
             Box::new(move |url, _, _| {
-                if url != "https://example.com/fast" {
+                if !url.starts_with("https://example.com/fast") {
                     let mut state = held.state.lock().expect("the state");
                     state.0 += 1;
                     held.changed.notify_all();
@@ -259,13 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn organizations_with_failures_share_fewer_fetches_and_leave_the_rest_to_those_without() {
+    fn organizations_whose_logos_fail_share_fewer_fetches_and_leave_the_rest_to_others() {
         let held = Arc::new(Held::default());
         let logos = logos(&held);
         std::thread::scope(|scope| {
             let get = |number: i64, url: &str| logos.get(organization(number), url, NEVER);
             for number in 1..=1000 {
                 get(number, "https://example.com/fast");
+                get(number, "https://example.com/fast-too");
             }
             // One after the other, each takes what is left to it: eight in all.
             let mut begun = 0;
@@ -281,7 +282,13 @@ mod tests {
             assert_eq!((begun, count(&logos, LogoOutcome::NotTried)), (8, 992));
             assert_eq!(logos.permits.free(), 32);
             get(1001, "https://example.com/fast");
-            assert_eq!(count(&logos, LogoOutcome::Failed), 1001);
+            assert_eq!(count(&logos, LogoOutcome::Failed), 2001);
+            // One failure does not hold the other logos of an organization.
+            get(1001, "https://example.com/fast-too");
+            assert_eq!(count(&logos, LogoOutcome::Failed), 2002);
+            // Two do.
+            get(1001, "https://example.com/fast-as-well");
+            assert_eq!((count(&logos, LogoOutcome::Failed), count(&logos, LogoOutcome::NotTried)), (2002, 993));
             held.release();
         });
     }
