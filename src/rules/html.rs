@@ -21,6 +21,16 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
+/// The hash of a style sheet for a content security policy.
+#[cfg(all(test, feature = "http"))]
+pub(crate) fn style_hash(style: &str) -> String {
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use sha2::{Digest, Sha256};
+
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(style)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
