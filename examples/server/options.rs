@@ -47,8 +47,8 @@ Options. Each can also be set by its environment variable; the command line take
                                                    0 for no limit [default: 256]
   --failed-authentications N
                           TICKETING_FAILED_AUTHENTICATIONS
-                                                   Requests per minute and client address without a valid API key;
-                                                   further ones are answered with 429 [default: 60]
+                                                   Requests per minute and client address without a valid API key
+                                                   or link; further ones are answered with 429 [default: 60]
   --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
                                                    Allow webhook receivers on this machine, and plain http, for
                                                    development; the variable is true or false [default: false]

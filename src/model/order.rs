@@ -218,8 +218,9 @@ pub struct OrderDetails {
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manual_refund_due: Amount,
-    /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Not set if the order
-    /// was never completed, or if ticket documents are not switched on.
+    /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Like the order itself,
+    /// it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order was never completed, or if
+    /// ticket documents are not switched on.
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub documents_url: Option<String>,

@@ -40,8 +40,9 @@ pub struct ServerOptions {
     /// application](super#a-login-of-your-own) without an API key has no limit.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are
-    /// refused with 429. Default: 60. Requests with a valid key are not affected, except
-    /// at ten times the limit, and at least 1,000: then only keys that this process has accepted before are looked up.
+    /// refused with 429. Default: 60. Requests with wrong links of tickets and orders count too. Requests with a valid key or
+    /// link are not affected, except at ten times the limit, and at least 1,000: then only keys that this process has
+    /// accepted before are looked up.
     /// An IPv6 network of 64 bits counts as one address. A server other than [`serve`](super::serve) must provide
     /// axum's `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
     pub failed_authentications: u32,
