@@ -151,7 +151,7 @@ fn the_page_of_an_order_has_all_its_tickets() {
 #[test]
 fn documents_and_calendar_entries_are_downloaded_by_link() {
     let server = start();
-    let (on_sale, order) = paid(&mut server.client());
+    let (_, order) = paid(&mut server.client());
     let mut holder = server.client_with("");
     let document = holder.get(&order.document(0)).expect(200);
     check_headers(&document);
@@ -170,7 +170,7 @@ fn documents_and_calendar_entries_are_downloaded_by_link() {
         "SUMMARY:Summer Night",
         "STATUS:CONFIRMED",
         "END:VCALENDAR",
-        &format!("UID:{}@ticketing", on_sale.event),
+        &format!("UID:{}@ticketing", order.id(0)),
     ] {
         assert!(entry.text().contains(&format!("{line}\r\n")), "{line}: {}", entry.text());
     }
@@ -229,8 +229,8 @@ fn what_is_cancelled_says_so_and_has_no_code() {
     let gone = client.get(&order.document(0)).expect(410);
     check_headers(&gone);
     assert!(gone.text().contains("<h1>Cancelled</h1>"));
-    let entry = client.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
-    assert!(entry.text().contains("STATUS:CANCELLED\r\n"));
+    let [entry, other] = [0, 1].map(|index| client.get(&format!("{}/event.ics", order.ticket(index))).expect(200));
+    assert!(entry.text().contains("STATUS:CANCELLED\r\n") && other.text().contains("STATUS:CONFIRMED\r\n"));
     let of_order = client.get(&order.page).expect(200);
     assert_eq!(qr_codes(of_order.text()), [order.code(1)], "the other ticket is still valid");
     let with_key = client.get(&format!("/v1/tickets/{}/document", order.id(0))).expect(410);
@@ -268,6 +268,37 @@ fn the_pages_of_an_event_that_is_over_say_so_and_keep_their_codes() {
         assert!(holder.get(&path).expect(200).body.starts_with(b"%PDF-"));
     }
     assert!(holder.get(&format!("{}/event.ics", order.ticket(0))).expect(200).text().contains("STATUS:CONFIRMED"));
+}
+
+#[test]
+fn the_calendar_entry_of_a_ticket_is_as_old_as_its_last_change_and_replaces_the_one_before() {
+    let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
+    let server = start_with(|builder| builder.clock(clock.clone()));
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    // The values of these properties, and how many entries there are.
+    let entry = |index: usize| {
+        let path = format!("{}/event.ics", order.ticket(index));
+        let text = server.client_with("").get(&path).expect(200).text().to_owned();
+        assert!(!text.contains("METHOD"), "it is published without an organizer: {text}");
+        let value = |name: &str| text.split("\r\n").find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+        let sequence: i64 = value("SEQUENCE:").parse().unwrap();
+        (value("UID:"), value("DTSTAMP:"), sequence)
+    };
+    let [first, second] = [0, 1].map(&entry);
+    assert_ne!(first.0, second.0, "one ticket can be cancelled, and the other one not");
+    assert_eq!(first.1, "20260601T120000Z");
+
+    clock.set("2026-06-02T12:00:00Z".parse().unwrap());
+    client.patch(&format!("/v1/events/{}", on_sale.event), &json!({"location": "Garden"})).expect(200);
+    let moved = entry(0);
+    assert_eq!((&moved.0, moved.1.as_str(), moved.2), (&first.0, "20260602T120000Z", first.2 + 1));
+
+    clock.set("2026-06-03T12:00:00Z".parse().unwrap());
+    client.post_empty(&format!("/v1/tickets/{}/cancel", order.id(0))).expect(200);
+    let cancelled = entry(0);
+    assert_eq!((&cancelled.0, cancelled.1.as_str(), cancelled.2), (&first.0, "20260603T120000Z", moved.2 + 1));
+    assert_eq!((entry(1).1.as_str(), entry(1).2), ("20260602T120000Z", moved.2));
 }
 
 #[test]

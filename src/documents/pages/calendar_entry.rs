@@ -7,6 +7,7 @@ use super::time_zone;
 use crate::error::Result;
 use crate::model::event::Event;
 use crate::model::linked::LinkedTicket;
+use crate::model::ticket::TicketStatus;
 use crate::model::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 
@@ -16,18 +17,22 @@ const LINE: usize = 75;
 /// An event that lasts longer has its times in UTC.
 const LONGEST_LOCAL: i64 = 366 * 86_400;
 
-/// Returns the calendar entry of a ticket. It does not contain the code of the ticket. All tickets of an event have one
-/// entry.
+/// Returns the calendar entry of a ticket. It does not contain the code of the ticket. Each ticket has an entry of its own,
+/// because one may be cancelled while another of the same event is valid.
+///
+/// It is published without a `METHOD`: `PUBLISH` would need an `ORGANIZER` with an e-mail address (RFC 5546, 3.2.1). Without
+/// one, `DTSTAMP` is when the entry was last changed (RFC 5545, 3.8.7.2).
 pub(crate) fn calendar_entry(linked: &LinkedTicket) -> Result<String> {
-    let event = &linked.event;
+    let LinkedTicket { event, ticket, .. } = linked;
     let mut lines = vec!["BEGIN:VCALENDAR".to_owned(), "VERSION:2.0".to_owned(), "PRODID:-//ticketing//EN".to_owned()];
-    lines.push("METHOD:PUBLISH".to_owned());
     let times = times(event)?;
     lines.extend(times.zone);
     lines.push("BEGIN:VEVENT".to_owned());
-    lines.push(format!("UID:{}@ticketing", event.id));
-    lines.push(format!("DTSTAMP:{}", utc(seconds(event.updated_at))));
-    lines.push(format!("SEQUENCE:{}", event.revision));
+    lines.push(format!("UID:{}@ticketing", ticket.id));
+    lines.push(format!("DTSTAMP:{}", utc(seconds(event.updated_at.max(ticket.updated_at)))));
+    // Of the changes of a ticket, only its cancellation changes the entry. It is final, so the number never falls.
+    let sequence = event.revision + i64::from(ticket.status == TicketStatus::Cancelled);
+    lines.push(format!("SEQUENCE:{sequence}"));
     lines.extend(times.event);
     lines.push(format!("SUMMARY:{}", escaped(&clean::line(&event.title))));
     if let Some(location) = &event.location {
