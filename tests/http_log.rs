@@ -72,6 +72,10 @@ fn open_links(log: &log::CapturedLog) {
     client.get(&format!("/orders/{of_order}/tickets.pdf")).expect(200);
     client.get(&format!("/orders/{live}")).expect(404);
     client.get(&format!("/tickets/{live}/nothing")).expect(404);
+    client.get(&format!("/tickets/{live}/")).expect(404);
+    client.get(&format!("/orders/{of_order}/nothing/more")).expect(404);
+    client.get(&format!("/tickets/%{:02X}{}", live.as_bytes()[0], &live[1..])).expect(404);
+    client.send("GET", &format!("/tickets/{wrong}"), &["Accept: application/json"], b"").expect(404);
     client.post_empty(&format!("/tickets/{live}")).expect(405);
     client.get(&format!("/v1/tickets/{ticket}/document")).expect(200);
     assert!(log.lines().iter().any(|line| line.contains(r#"route="/tickets/{token}/ticket.pdf" status=404"#)));

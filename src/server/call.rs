@@ -4,17 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::body::Body;
 #[cfg(feature = "documents")]
-use axum::body::Bytes;
+use axum::http::HeaderMap;
 use axum::http::HeaderValue;
-#[cfg(feature = "documents")]
-use axum::http::header::CONTENT_DISPOSITION;
 use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::response::Response;
 use serde::Serialize;
 
 use super::problem::Problem;
-#[cfg(feature = "documents")]
-use crate::documents::TicketDocument;
 use crate::form::object::Form;
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, KeyedCaller};
@@ -35,6 +31,8 @@ pub(super) struct Call<'a> {
     pub(super) conditional: &'a ConditionalCaller,
     /// The values of the path parameters, in the order of the path.
     pub(super) parameters: &'a [String],
+    #[cfg(feature = "documents")]
+    pub(super) headers: &'a HeaderMap,
     pub(super) query: &'a [(String, String)],
     pub(super) body: &'a [u8],
     /// The path under which clients reach the routes, without a trailing slash.
@@ -99,18 +97,6 @@ pub(super) fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<
         response.headers_mut().insert(ETAG, etag);
     }
     Ok(response)
-}
-
-/// A response with a document, and the name of its file.
-#[cfg(feature = "documents")]
-pub(super) fn pdf(document: TicketDocument) -> Response {
-    let disposition = format!("inline; filename=\"{}\"", document.file_name);
-    let mut response = Response::new(Body::from(Bytes::from_owner(document.bytes)));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
-    if let Ok(disposition) = HeaderValue::try_from(disposition) {
-        response.headers_mut().insert(CONTENT_DISPOSITION, disposition);
-    }
-    response
 }
 
 /// A response without a body.

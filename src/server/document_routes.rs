@@ -3,58 +3,27 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
-use axum::routing::get;
-use sha2::{Digest, Sha256};
+use axum::routing::{any, get};
 
 use super::blocking::BlockingService;
-use super::checkout_routes::{PathParams, token};
-use super::entity_tag;
+use super::content::Content;
 use super::fair_queue::FairQueue;
 use super::link_turns::LinkTurn;
 use super::problem::Problem;
 use super::state::AppState;
-use crate::documents::TicketDocument;
 use crate::documents::pages::{self, STYLE_HASH};
 use crate::error::{Error, Result};
 use crate::model::id::OrganizationId;
 use crate::service::TicketingService;
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
-
-/// What is sent to somebody who has a link.
-struct Content {
-    media_type: &'static str,
-    /// The name under which browsers save it, unless it is a page.
-    file_name: Option<String>,
-    body: Bytes,
-    /// The SHA-256 digest of the body.
-    digest: [u8; 32],
-}
-
-impl Content {
-    fn page(html: String) -> Self {
-        Self::text("text/html; charset=utf-8", None, html)
-    }
-
-    fn document(document: TicketDocument) -> Self {
-        let TicketDocument { file_name, bytes, sha256, .. } = document;
-        let body = Bytes::from_owner(bytes);
-        Self { media_type: "application/pdf", file_name: Some(file_name), body, digest: sha256 }
-    }
-
-    fn text(media_type: &'static str, file_name: Option<String>, text: String) -> Self {
-        let digest = Sha256::digest(&text).into();
-        Self { media_type, file_name, body: text.into(), digest }
-    }
-}
 
 /// Reads something about the link with this token.
 type Read<T> = fn(&TicketingService, &str) -> Result<T>;
@@ -89,23 +58,26 @@ const ORDER_DOCUMENT: Source = Source {
     ..ORDER
 };
 
+/// Other paths below those of a ticket or an order. They are answered here, because the server's response to unknown paths repeats
+/// the path, and with it the token.
+const UNKNOWN_PATHS: [&str; 4] =
+    ["/tickets/{token}/", "/tickets/{token}/{*rest}", "/orders/{token}/", "/orders/{token}/{*rest}"];
+
 pub(super) fn routes() -> Router<AppState> {
     let route = |source: Source| {
-        get(async move |State(state): State<AppState>, parameters: PathParams, request: Request| {
-            respond(state, token(parameters), request, source).await
-        })
-        .fallback(async || {
-            let mut response = send_problem(&Problem::method_not_allowed(None));
-            add_headers(response.headers_mut());
-            response
-        })
+        get(async move |State(state): State<AppState>, request: Request| respond(state, request, source).await)
+            .fallback(async |headers: HeaderMap| refusal(&Problem::method_not_allowed(None), &headers))
     };
-    Router::new()
+    let mut router = Router::new()
         .route("/tickets/{token}", route(TICKET))
         .route("/tickets/{token}/ticket.pdf", route(TICKET_DOCUMENT))
         .route("/tickets/{token}/event.ics", route(CALENDAR_ENTRY))
         .route("/orders/{token}", route(ORDER))
-        .route("/orders/{token}/tickets.pdf", route(ORDER_DOCUMENT))
+        .route("/orders/{token}/tickets.pdf", route(ORDER_DOCUMENT));
+    for path in UNKNOWN_PATHS {
+        router = router.route(path, any(async |headers: HeaderMap| refusal(&Problem::no_such_route(), &headers)));
+    }
+    router
 }
 
 fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
@@ -114,32 +86,46 @@ fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
     Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)?))
 }
 
-/// Answers a request with what its link leads to, or with a page that says what is wrong. Problems have no body of JSON,
-/// because that would repeat the path, with the token.
-async fn respond(state: AppState, token: String, request: Request, source: Source) -> Response {
-    let (request, _) = request.into_parts();
-    let client = request.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
-    let tags: HeaderMap =
-        request.headers.get_all(IF_NONE_MATCH).iter().map(|tag| (IF_NONE_MATCH, tag.clone())).collect();
+/// Answers a request with what its link leads to, or says what is wrong.
+async fn respond(state: AppState, request: Request, source: Source) -> Response {
+    let (head, _) = request.into_parts();
+    let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
+    let token = token(&head.uri);
     let result = match state.link_turns.begin(&token) {
         Some(turn) => content(&state, token, client, source, turn).await,
         None => Err(Problem::unavailable("too many requests of one link are in progress")),
     };
-    let mut response = match result {
-        Ok(content) => send(content, &tags),
-        Err(problem) => send_problem(&problem),
-    };
-    add_headers(response.headers_mut());
-    response
+    match result {
+        Ok(content) => with_headers(content.send(&head.headers)),
+        Err(problem) => refusal(&problem, &head.headers),
+    }
 }
 
-/// A page that says what is wrong.
-fn send_problem(problem: &Problem) -> Response {
+/// The token in a path, as it is spelled there: one with escapes is not that of any ticket.
+fn token(uri: &Uri) -> String {
+    uri.path().split('/').nth(2).unwrap_or_default().to_owned()
+}
+
+/// A page that says what is wrong, or the problem as JSON for a client that accepts this and no page. Neither has the path of
+/// the request, with the token.
+fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
+    if accepts_only_json(request) {
+        return with_headers(problem.render_without_request());
+    }
     let mut response = Response::new(Body::from(pages::problem_page(problem.status().as_u16())));
     *response.status_mut() = problem.status();
     response.headers_mut().extend(problem.header());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    response
+    with_headers(response)
+}
+
+/// Whether the client names JSON among the media types that it accepts, and not HTML.
+fn accepts_only_json(request: &HeaderMap) -> bool {
+    let values = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges = values.flat_map(|value| value.split(','));
+    let types: Vec<_> = ranges.map(|range| range.split(';').next().unwrap_or_default().trim()).collect();
+    let accepts = |media_type: &str| types.iter().any(|accepted| accepted.eq_ignore_ascii_case(media_type));
+    (accepts("application/json") || accepts("application/problem+json")) && !accepts("text/html")
 }
 
 /// Reads or renders the content of a link. The turn ends with the work, which goes on if the client disconnects.
@@ -180,27 +166,9 @@ fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &Tick
     error.into()
 }
 
-/// 200 with the content, or 304 if the client has it already.
-fn send(content: Content, tags: &HeaderMap) -> Response {
-    let etag = format!("\"{}\"", hex::encode(&content.digest[..16]));
-    let etag = HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"\""));
-    let mut response = Response::new(Body::empty());
-    if entity_tag::matches(tags, &etag) {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    } else {
-        *response.body_mut() = Body::from(content.body);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
-        let disposition = content.file_name.map(|name| format!("inline; filename=\"{name}\""));
-        if let Some(Ok(disposition)) = disposition.map(HeaderValue::try_from) {
-            response.headers_mut().insert(CONTENT_DISPOSITION, disposition);
-        }
-    }
-    response.headers_mut().insert(ETAG, etag);
-    response
-}
-
-/// The headers of every response: nothing is stored by proxies, told to other sites, or found by search engines.
-fn add_headers(headers: &mut HeaderMap) {
+/// Adds the headers of every response: nothing is stored by proxies, told to other sites, or found by search engines.
+fn with_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
     let policy = format!(
         "default-src 'none'; style-src '{STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; \
          frame-ancestors 'none'"
@@ -212,6 +180,7 @@ fn add_headers(headers: &mut HeaderMap) {
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
 }
 
 #[cfg(test)]
@@ -231,7 +200,8 @@ mod tests {
     }
 
     fn request(state: &AppState, token: &str, source: Source) -> JoinHandle<Response> {
-        tokio::spawn(respond(AppState::clone(state), token.to_owned(), Request::default(), source))
+        let request = Request::get(format!("/tickets/{token}")).body(Body::empty()).expect("a request");
+        tokio::spawn(respond(AppState::clone(state), request, source))
     }
 
     /// Takes every token for that of an organization's ticket.
@@ -306,11 +276,26 @@ mod tests {
         }
         // So do documents, after the look-up.
         let _permits = take_all(&state.service.documents);
-        for (source, expected) in [(TICKET, false), (CALENDAR_ENTRY, false), (ORDER, false)] {
-            assert_eq!(is_busy(Source { organization: FOUND, ..source }).await, expected);
+        for source in [TICKET, CALENDAR_ENTRY, ORDER] {
+            assert!(!is_busy(Source { organization: FOUND, ..source }).await);
         }
         for source in [TICKET_DOCUMENT, ORDER_DOCUMENT] {
             assert!(is_busy(Source { organization: FOUND, ..source }).await);
+        }
+    }
+    #[test]
+    fn problems_are_pages_unless_only_json_is_accepted() {
+        for (accepted, expected) in [
+            ("", false),
+            ("*/*", false),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false),
+            ("application/json, text/html", false),
+            ("application/json", true),
+            ("application/problem+json;q=1, */*;q=0.1", true),
+            ("application/pdf, Application/JSON", true),
+        ] {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accepted))]);
+            assert_eq!(accepts_only_json(&headers), expected, "{accepted}");
         }
     }
 }

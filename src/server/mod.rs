@@ -185,6 +185,8 @@ mod client_connection;
 mod client_network;
 mod conditions;
 mod connections;
+#[cfg(feature = "documents")]
+mod content;
 #[cfg(feature = "docs-page")]
 mod docs;
 #[cfg(feature = "documents")]

@@ -12,9 +12,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::blocking::WaitsFor;
-#[cfg(feature = "documents")]
-use super::call::pdf;
 use super::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
+#[cfg(feature = "documents")]
+use super::content::Content;
 use super::problem::Problem;
 #[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
@@ -181,9 +181,10 @@ impl Operation {
         scope: Scope,
         run: fn(&Call<'_>) -> Result<TicketDocument>,
     ) -> Self {
-        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT };
-        let operation =
-            Self::new(name, path, scope, Method::GET, Input::None, success, move |call| Ok(pdf(run(call)?)));
+        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
+        let operation = Self::new(name, path, scope, Method::GET, Input::None, success, move |call| {
+            Ok(Content::document(run(call)?).send(call.headers))
+        });
         Self { waits_for: WaitsFor::Document, ..operation }
     }
 
@@ -330,7 +331,10 @@ impl Operation {
             read_json::<Nothing>(call.body)?.errors.into_result()?;
         }
         let mut response = (self.run)(call)?;
-        *response.status_mut() = self.success.status;
+        // Not if the client has the document already, which is 304.
+        if response.status() == StatusCode::OK {
+            *response.status_mut() = self.success.status;
+        }
         Ok(response)
     }
 }

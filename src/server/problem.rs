@@ -213,6 +213,12 @@ impl Problem {
         self.response(format!("{body},\"instance\":{},\"requestId\":{}}}", json!(path), json!(request_id)))
     }
 
+    /// The response to a request whose path must not be repeated.
+    #[cfg(feature = "documents")]
+    pub(super) fn render_without_request(&self) -> Response {
+        self.response(self.prepared_body.as_deref().map_or_else(|| self.body(), str::to_owned))
+    }
+
     /// Writes the body, so that [`render`](Self::render) has little left to do on an async thread: a body may list many
     /// errors.
     pub(super) fn prepare(mut self) -> Self {

@@ -222,6 +222,8 @@ impl IncomingRequest {
             keyed: &KeyedCaller { caller: caller.clone(), key: key.map(Ok) },
             conditional: &ConditionalCaller { caller: caller.clone(), revisions },
             parameters: &target.parameters,
+            #[cfg(feature = "documents")]
+            headers,
             query: &query,
             body: &body,
             base_path,

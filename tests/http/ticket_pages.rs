@@ -182,7 +182,19 @@ fn a_client_that_has_a_page_is_not_sent_it_again() {
     let server = start();
     let mut client = server.client();
     let (_, order) = paid(&mut client);
-    for path in [order.ticket(0), order.document(0), order.page.clone(), format!("{}/event.ics", order.ticket(0))] {
+    let with_key = [format!("/v1/tickets/{}/document", order.id(0)), format!("/v1/orders/{}/document", order.order)];
+    let with_link = [order.ticket(0), order.document(0), order.page.clone(), format!("{}/event.ics", order.ticket(0))];
+    let described = Document::of(&server);
+    for (path, name) in with_key.iter().zip(["get_ticket_document", "get_order_document"]) {
+        let first = client.get(path).expect(200);
+        let tag = first.header("etag").unwrap();
+        let second = client.send("GET", path, &[&format!("If-None-Match: {tag}")], b"").expect(304);
+        assert_eq!((second.header("etag"), second.body.len()), (Some(tag), 0));
+        described.check(&described.operation(name), &second);
+        client.send("GET", path, &["If-None-Match: \"x\""], b"").expect(200);
+    }
+    assert_eq!(client.get(&with_key[0]).header("etag"), client.get(&with_link[1]).header("etag"));
+    for path in with_link {
         let first = client.get(&path).expect(200);
         let tag = first.header("etag").unwrap();
         let second = client.send("GET", &path, &[&format!("If-None-Match: \"x\", {tag}")], b"").expect(304);
@@ -299,6 +311,60 @@ fn the_calendar_entry_of_a_ticket_is_as_old_as_its_last_change_and_replaces_the_
     let cancelled = entry(0);
     assert_eq!((&cancelled.0, cancelled.1.as_str(), cancelled.2), (&first.0, "20260603T120000Z", moved.2 + 1));
     assert_eq!((entry(1).1.as_str(), entry(1).2), ("20260602T120000Z", moved.2));
+}
+
+#[test]
+fn whatever_else_is_below_a_token_is_answered_like_a_wrong_token() {
+    let server = start();
+    let (_, order) = paid(&mut server.client());
+    let mut holder = server.client_with("");
+    let unknown = holder.get(&format!("/tickets/{}", "0".repeat(39))).expect(404);
+    for path in [order.ticket(0), order.page.clone()] {
+        let token = path.rsplit_once('/').unwrap().1;
+        let escaped = path.replace(token, &format!("%{:02X}{}", token.as_bytes()[0], &token[1..]));
+        for other in [
+            format!("{path}/"),
+            format!("{path}/anything-else"),
+            format!("{path}/anything/else"),
+            format!("{path}/ticket%2Epdf"),
+            format!("{path}//"),
+            escaped.clone(),
+            format!("{escaped}/ticket.pdf"),
+        ] {
+            let refused = holder.get(&other).expect(404);
+            check_headers(&refused);
+            assert_eq!(refused.body, unknown.body, "{other}");
+        }
+        let posted = holder.post_empty(&format!("{path}/anything-else")).expect(404);
+        check_headers(&posted);
+        assert_eq!(posted.body, unknown.body);
+        holder.get(&path).expect(200);
+    }
+}
+
+#[test]
+fn problems_are_json_without_the_path_if_the_client_accepts_no_page() {
+    let server = start();
+    let mut client = server.client();
+    let (_, order) = paid(&mut client);
+    client.post_empty(&format!("/v1/tickets/{}/cancel", order.id(0))).expect(200);
+    let token = order.ticket(0).rsplit_once('/').unwrap().1.to_owned();
+    let mut holder = server.client_with("");
+    for (path, status, code) in [
+        (order.document(0), 410, "gone"),
+        (format!("/tickets/{}", "0".repeat(39)), 404, "not-found"),
+        (format!("/tickets/{token}/anything-else"), 404, "not-found"),
+    ] {
+        let refused = holder.send("GET", &path, &["Accept: application/json"], b"").expect(status);
+        check_headers(&refused);
+        assert_eq!(refused.header("content-type"), Some("application/problem+json"));
+        let problem = refused.json();
+        assert_eq!(problem["type"], format!("urn:ticketing:problem:{code}"));
+        assert_eq!((&problem["status"], problem.get("instance")), (&json!(status), None));
+        assert!(!refused.text().contains(&token), "{problem}");
+        let page = holder.send("GET", &path, &["Accept: application/json, text/html"], b"").expect(status);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@ pub(super) fn paths() -> Value {
         "/tickets/{token}": item(TICKET, &json!({
             "operationId": "show_ticket", "summary": "Show a ticket",
             "description": "A page for the holder of the ticket, with its QR code. It says whether the ticket is checked in \
-                or cancelled.",
+                or cancelled. Errors of all links are pages too, or problems (RFC 9457) without `instance` if the request \
+                accepts `application/json` and not `text/html`.",
             "responses": responses("The page.", "text/html", &[]),
         })),
         "/tickets/{token}/ticket.pdf": item(TICKET, &json!({

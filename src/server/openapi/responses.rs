@@ -18,6 +18,11 @@ const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";
 pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     responses.insert(operation.success.status.as_str().to_owned(), success(operation, generator));
+    if operation.success.is_document {
+        let header_names = [AUTHENTICATED.as_slice(), &["ETag"]].concat();
+        let headers = headers::references(&header_names);
+        responses.insert("304".to_owned(), json!({"description": "The client has this version.", "headers": headers}));
+    }
     for status in problem_statuses(operation) {
         let response = match status {
             StatusCode::CONFLICT => conflict(operation),
