@@ -52,7 +52,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("documents", &["rules", "environment", "model", "form", "error", "fair_permits", "text_enum", "round_robin"]),
     ("webhook", &["store", "rules", "environment", "model", "error", "round_robin", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
-    ("store", &["rules", "environment", "model", "form", "error", "round_robin", "scope", "text_enum"]),
+    ("store", &["rules", "environment", "model", "form", "error", "fair_permits", "round_robin", "scope", "text_enum"]),
     ("rules", &["model", "form", "error", "text_enum"]),
     ("environment", &["model"]),
     ("model", &["form", "error", "scope", "text_enum"]),

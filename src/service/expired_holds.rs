@@ -34,7 +34,7 @@ impl TicketingService {
                 Err(error) if is_beyond_budget(&error) => {}
                 result => return result,
             }
-            let batch = self.store().write_for(organization, move |tx| release_batch(tx, event, after))?;
+            let batch = self.store().write_event(organization, event, move |tx| release_batch(tx, event, after))?;
             for skipped in batch.skipped {
                 self.skip_row(SkippedTable::Orders, skipped.row.order.raw(), &skipped.error);
             }
@@ -51,9 +51,10 @@ impl TicketingService {
         work: impl Fn(&Transaction<'_>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let work = Arc::new(work);
+        let event = event.into();
         self.with_expired_holds(caller.organization, event, |after| {
             let work = Arc::clone(&work);
-            self.write_for(caller, move |tx| work(tx, &ReleaseBudget::after(after)))
+            self.write_event_for(caller, event, move |tx| work(tx, &ReleaseBudget::after(after)))
         })
     }
 }

@@ -65,7 +65,7 @@ impl Step {
 }
 
 /// The steps, in this order.
-pub(super) const STEPS: [Step; 9] = [
+pub(super) const STEPS: [Step; 10] = [
     Step::on_time(expire_orders),
     Step::on_time(expire_events),
     Step::new(cancel_orders),
@@ -75,6 +75,7 @@ pub(super) const STEPS: [Step; 9] = [
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
     Step::new(remove_notifications),
+    Step::new(|service, _| service.store().tidy()),
 ];
 
 /// Rows that are read and changed in batches.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::backup::BackupProgress;
 use crate::model::check::{CheckProgress, CheckReport};
 use crate::model::id::OrganizationId;
-use crate::store::{Store, Transaction};
+use crate::store::{EventKey, Store, Transaction};
 
 /// The store, for work that may be refused because the service is being closed. It has the methods of [`Store`].
 ///
@@ -58,6 +58,19 @@ impl<'s> OpenStore<'s> {
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.get()?.write_for(organization, work)
+    }
+
+    pub(super) fn write_event<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.get()?.write_event(organization, event, work)
+    }
+
+    pub(super) fn tidy(&self) -> Result<()> {
+        self.get()?.tidy()
     }
 
     pub(super) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {

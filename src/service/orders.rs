@@ -222,7 +222,7 @@ impl TicketingService {
         let organization = call.caller.organization;
         let can_refund = self.can_refund();
         let operation = running.operation();
-        let cancellation = self.write_for(call.caller.identity(), move |tx| {
+        let cancellation = self.write_event_for(call.caller.identity(), id, move |tx| {
             order_lifecycle::cancel(tx, &operation, organization, id, can_refund)
         })?;
         if let Some(refund) = cancellation.refund_due {

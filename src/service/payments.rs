@@ -57,7 +57,7 @@ impl TicketingService {
         let can_refund = self.can_refund();
         let recorded = self.with_expired_holds(organization, id, |after| {
             let (checkout, payment) = (checkout.map(str::to_owned), payment.cloned());
-            self.store().write_for(organization, move |tx| {
+            self.store().write_event(organization, id.into(), move |tx| {
                 let budget = ReleaseBudget::after(after);
                 let (checkout, payment) = (checkout.as_deref(), payment.as_ref());
                 order_lifecycle::payment_completed(tx, organization, id, checkout, payment, can_refund, &budget)

@@ -16,13 +16,13 @@ use super::write_quota::WriteQuota;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::model::caller::{Caller, Identity};
-use crate::model::id::ApiKeyId;
+use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{GatewayCalls, SandboxGateway};
 use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
-use crate::store::{Store, Transaction, organizations};
+use crate::store::{EventKey, Store, Transaction, organizations};
 
 /// The event-ticketing engine, over one SQLite database.
 ///
@@ -209,19 +209,44 @@ impl TicketingService {
         caller: Identity,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let written = self.store().write_for(caller.organization, self.counting_bytes(caller.organization, work))?;
+        Ok(self.count_bytes(caller, written))
+    }
+
+    /// Like [`write_for`](Self::write_for), for work that locks this event before any other, and names it in the same way.
+    pub(super) fn write_event_for<T: Send + 'static>(
+        &self,
+        caller: Identity,
+        event: impl Into<EventKey>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let work = self.counting_bytes(caller.organization, work);
+        let written = self.store().write_event(caller.organization, event.into(), work)?;
+        Ok(self.count_bytes(caller, written))
+    }
+
+    /// Makes `work` fail if the organization is suspended or was deleted, and return how many bytes it wrote.
+    fn counting_bytes<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> impl Fn(&Transaction<'_>) -> Result<(T, u64)> + Send + 'static {
         let ignores_suspension = self.ignores_suspension;
-        let organization = caller.organization;
-        let (value, bytes) = self.store().write_for(organization, move |tx| {
+        move |tx| {
             match organizations::require_active(tx, organization) {
                 Err(Error::OrganizationSuspended) if ignores_suspension => {}
                 result => result?,
             }
             Ok((work(tx)?, tx.written_bytes()))
-        })?;
-        if let (Some(quota), Some(_)) = (&self.inner.write_quota, caller.key) {
-            quota.add(organization, bytes, self.inner.environment.clock.monotonic());
         }
-        Ok(value)
+    }
+
+    /// Counts what was written for the quota of an API key.
+    fn count_bytes<T>(&self, caller: Identity, (value, bytes): (T, u64)) -> T {
+        if let (Some(quota), Some(_)) = (&self.inner.write_quota, caller.key) {
+            quota.add(caller.organization, bytes, self.inner.environment.clock.monotonic());
+        }
+        value
     }
 
     /// Checks that the caller has the scope, and that its organization has not used up its quota. For operations that

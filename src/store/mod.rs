@@ -149,6 +149,22 @@ impl Store {
         self.engine.write(Some(organization), work)
     }
 
+    /// Like [`write_for`](Self::write_for), for a job that locks this event before any other, and names it in the same way.
+    /// An engine without a single writer runs the jobs that wait for an event in one transaction.
+    pub(crate) fn write_event<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.engine.write_event(organization, event, work)
+    }
+
+    /// Deletes some of what only the engine needs, and does not need any more.
+    pub(crate) fn tidy(&self) -> Result<()> {
+        self.engine.tidy()
+    }
+
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
     /// too.
     pub(crate) fn ready(&self) -> Result<()> {

@@ -6,7 +6,7 @@ use super::lock::{Lock, RowLock};
 use super::row::Row;
 use super::values::Bind;
 use super::violation::StatementError;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A connection with an open transaction, or one whose statements each see the newest state.
 ///
@@ -22,6 +22,11 @@ pub(super) trait Connection {
     /// Like [`query`](Self::query), and locks the rows for the rest of the transaction. Locks nothing if the engine has
     /// only one write transaction at a time.
     fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
+
+    /// Whether the transaction has to be run again after this error of a job, and cannot go on after a part of it is undone.
+    fn must_run_again(&self, _: &Error) -> bool {
+        false
+    }
 
     /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
     fn lock(&self, lock: Lock<'_>) -> Result<()>;

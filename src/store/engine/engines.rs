@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::after_commit::AfterCommit;
 use super::isolation::Isolation;
+use super::lock::EventKey;
 use super::options::{EngineOptions, ReaderOptions};
 use super::snapshots::Snapshots;
 use super::sqlite::{ClosingResult, SqliteEngine};
@@ -61,6 +62,22 @@ impl Engine {
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         call!(self.write(organization, work))
+    }
+
+    /// Like [`write`](Self::write), for a change of the sale of an event. See
+    /// [`Store::write_event`](crate::store::Store::write_event).
+    pub(in crate::store) fn write_event<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        call!(self.write_event(organization, event, work))
+    }
+
+    /// Deletes some of what only the engine needs, and does not need any more.
+    pub(in crate::store) fn tidy(&self) -> Result<()> {
+        call!(self.tidy())
     }
 
     /// How many callers wait for a transaction.

@@ -33,7 +33,7 @@ pub(super) enum Lock<'a> {
 }
 
 /// Names an event by its own id, or by the id of one of its orders, ticket types, tickets or discounts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKey {
     Event(EventId),
     Order(OrderId),

@@ -8,6 +8,7 @@ mod connection;
 mod engines;
 pub(super) mod ids;
 mod isolation;
+mod jobs;
 mod leadership;
 mod lock;
 mod memory;

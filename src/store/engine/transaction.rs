@@ -262,6 +262,7 @@ impl<'c> Transaction<'c> {
         };
         let result = match work(self) {
             Ok(value) => Savepoint::Released(value),
+            Err(error) if self.connection.must_run_again(&error) => return Err(error),
             Err(error) => {
                 self.execute("ROLLBACK TO step", &[])?;
                 self.forget();

@@ -4,10 +4,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::connection::{PostgresConnection, first_column};
+use super::locks;
 use super::options::PostgresOptions;
-use super::pool::{Connector, Pool, Purpose};
+use super::pool::{Connector, Pool};
+use super::purpose::Purpose;
 use super::schema::migrate;
 use super::snapshots::PostgresSnapshots;
+use super::tokens;
 use super::writer::PostgresWriter;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError, StoreErrorKind};
@@ -16,6 +20,7 @@ use crate::model::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
+use crate::store::engine::lock::EventKey;
 use crate::store::engine::options::ReaderOptions;
 use crate::store::engine::readers::Readers;
 use crate::store::engine::sqlite::ClosingResult;
@@ -44,6 +49,7 @@ impl PostgresEngine {
         let writing = Connector::new(options, Purpose::Write);
         let migrated_from = migrate(&writing.open()?, options, migrations::POSTGRES)?;
         let connector = Connector::new(options, Purpose::Read);
+        warn_if_asynchronous(&connector.open()?)?;
         let ids = Arc::new(IdSource::default());
         let snapshots = PostgresSnapshots::new(connector.clone(), environment.clone());
         // A damaged table must not keep the others from being used.
@@ -53,7 +59,7 @@ impl PostgresEngine {
         let scan_connections = (readers.connections / 2).max(1);
         let (look_ups, scans) = (connector.clone().pool(readers.connections), connector.clone().pool(scan_connections));
         let readers = Readers::new(look_ups, scans, scan_connections, readers.scan_budget, environment.clone());
-        let pool = writing.pool(options.writers);
+        let pool = (writing.pool(options.writers), options.writers);
         let writer =
             PostgresWriter::new(pool, options.clock_of_server, environment.clone(), Arc::clone(&ids), after_commit);
         tracing::info!(
@@ -68,12 +74,39 @@ impl PostgresEngine {
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. See
     /// [`Store::write`](crate::store::Store::write).
-    pub(in crate::store) fn write<T>(
+    pub(in crate::store) fn write<T: Send + 'static>(
         &self,
-        _: Option<OrganizationId>,
-        work: impl Fn(&Transaction<'_>) -> Result<T>,
+        organization: Option<OrganizationId>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(work)
+        self.writer.write(organization, work)
+    }
+
+    /// Like [`write`](Self::write), for a change of the sale of an event. See
+    /// [`Store::write_event`](crate::store::Store::write_event).
+    pub(in crate::store) fn write_event<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        key: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let event = match key {
+            EventKey::Event(event) => Some(event),
+            // An order, ticket type, ticket or discount never changes its event.
+            _ => self.look_up(Isolation::Statement, |tx| locks::event_of(tx, key))?,
+        };
+        match event {
+            Some(event) => self.writer.write_in_lane(organization, event, key, work),
+            None => self.writer.write(Some(organization), work),
+        }
+    }
+
+    /// Deletes some of what only the engine needs, and does not need any more.
+    pub(in crate::store) fn tidy(&self) -> Result<()> {
+        if self.look_up(Isolation::Statement, tokens::any_old)? {
+            self.writer.write(None, tokens::delete_old)?;
+        }
+        Ok(())
     }
 
     /// How many callers wait for a transaction or are in one.
@@ -163,6 +196,18 @@ impl PostgresEngine {
     pub(in crate::store) fn wal_bytes(&self) -> u64 {
         0
     }
+}
+
+/// Warns if a crash of the server may lose what was acknowledged.
+fn warn_if_asynchronous(connection: &PostgresConnection) -> Result<()> {
+    let answer = connection.simple_query("SHOW synchronous_commit")?;
+    if answer.iter().find_map(first_column) == Some("off") {
+        tracing::warn!(
+            target: "ticketing::store",
+            "synchronous_commit is off: a crash of the database server loses orders that were acknowledged"
+        );
+    }
+    Ok(())
 }
 
 impl Drop for PostgresEngine {

@@ -1,7 +1,11 @@
 //! Maps PostgreSQL's errors to those of the store.
 
-use postgres::error::SqlState;
+use std::error::Error as _;
+use std::io;
 
+use postgres::error::{Severity, SqlState};
+
+use super::purpose::Purpose;
 use crate::error::{Error, StoreError, StoreErrorKind};
 use crate::store::engine::violation::{Constraint, StatementError, Violation};
 
@@ -27,7 +31,8 @@ pub(super) enum Failure {
     RunAgain,
     /// The connection is lost, and with it the transaction.
     ConnectionLost,
-    /// Another row has the same value of a column that must be unique.
+    /// Another row has the same value of a column that must be unique, or a row that this one refers to was deleted: a
+    /// transaction has changed what the job has read.
     Violation,
     /// Anything else.
     Other,
@@ -35,43 +40,57 @@ pub(super) enum Failure {
 
 /// What the failure of a statement means.
 pub(super) fn failure(error: &postgres::Error) -> Failure {
-    let Some(code) = error.code() else { return Failure::ConnectionLost };
+    let Some(code) = error.code() else {
+        let is_io = matches!(error.source(), Some(source) if source.is::<io::Error>());
+        return if error.is_closed() || is_io { Failure::ConnectionLost } else { Failure::Other };
+    };
     match *code {
-        SqlState::UNIQUE_VIOLATION => Failure::Violation,
+        SqlState::UNIQUE_VIOLATION | SqlState::FOREIGN_KEY_VIOLATION => Failure::Violation,
         SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => Failure::RunAgain,
-        // The third is that of a server that has become a standby, and the last that of a transaction that was idle for
-        // too long.
+        // The third is that of a server that has become a standby.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
         | SqlState::READ_ONLY_SQL_TRANSACTION
         | SqlState::CANNOT_CONNECT_NOW
-        | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => Failure::ConnectionLost,
-        _ if code.code().starts_with("08") => Failure::ConnectionLost,
+        | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+        | SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN => Failure::ConnectionLost,
+        _ if code.code().starts_with("08") || ends_connection(error) => Failure::ConnectionLost,
         _ => Failure::Other,
     }
 }
 
+/// Whether the server closes the connection after the error.
+fn ends_connection(error: &postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(postgres::error::DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
+}
+
 /// Maps an error of any call.
-pub(super) fn convert(error: postgres::Error) -> Error {
-    statement_error(error).into()
+pub(super) fn convert(error: postgres::Error, purpose: Purpose) -> Error {
+    statement_error(error, purpose).into()
 }
 
 /// Maps an error of a statement, which may have violated a constraint.
-pub(super) fn statement_error(error: postgres::Error) -> StatementError {
-    if error.code() != Some(&SqlState::UNIQUE_VIOLATION) {
-        return StatementError::Other(other_error(error));
+pub(super) fn statement_error(error: postgres::Error, purpose: Purpose) -> StatementError {
+    let is_unique = error.code() == Some(&SqlState::UNIQUE_VIOLATION);
+    if !is_unique && error.code() != Some(&SqlState::FOREIGN_KEY_VIOLATION) {
+        return StatementError::Other(other_error(error, purpose));
     }
     let name = error.as_db_error().and_then(postgres::error::DbError::constraint).unwrap_or_default();
     let constraint = match name.strip_suffix("_pkey") {
+        _ if !is_unique => None,
         Some(_) => Some(Constraint::PrimaryKey),
         None => UNIQUE_INDEXES.iter().find(|(index, _)| *index == name).map(|(_, constraint)| *constraint),
     };
     // The detail of the message has the values.
-    let error = StoreErrorKind::Taken(name.to_owned()).into();
+    let error = match is_unique {
+        true => StoreErrorKind::Taken(name.to_owned()).into(),
+        false => StoreErrorKind::Failed(format!("the reference {name} is to a row that does not exist")).into(),
+    };
     StatementError::Violation(Violation { constraint, error })
 }
 
-fn other_error(error: postgres::Error) -> Error {
+fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     match failure(&error) {
         Failure::RunAgain => return Error::Unavailable("the store is busy"),
         Failure::ConnectionLost => {
@@ -84,6 +103,9 @@ fn other_error(error: postgres::Error) -> Error {
     let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());
     let kind = match error.code() {
         Some(&SqlState::LOCK_NOT_AVAILABLE) => return Error::Unavailable("the store is busy"),
+        Some(&SqlState::QUERY_CANCELED) if purpose == Purpose::Write => {
+            return Error::Unavailable("the store is busy");
+        }
         Some(&SqlState::QUERY_CANCELED) => {
             return Error::Unavailable("the search takes too long; ask for less, for example for one event");
         }

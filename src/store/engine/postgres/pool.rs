@@ -1,26 +1,37 @@
-//! Connections that threads borrow, and that are opened anew when they are lost.
+//! Connections that threads borrow, and that are opened again when they are lost.
 
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use postgres::NoTls;
+use postgres::config::TargetSessionAttrs;
+use postgres::{Config, NoTls};
 
 use super::connection::PostgresConnection;
-use super::errors::convert;
 use super::options::PostgresOptions;
+use super::purpose::Purpose;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::store::engine::readers::ReaderPool;
 
 /// How long a thread waits for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// What a connection is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Short transactions. The server ends one whose program was stopped in the middle of it, so that it holds no lock.
-    Write,
-    /// Reads, and snapshots that a program may hold for long.
-    Read,
-}
+/// After how long a server that does not answer counts as lost, unless the URL says otherwise: neither what is sent to it
+/// is acknowledged, nor, if nothing is, a probe.
+const MAX_SILENCE: Duration = Duration::from_secs(10);
+const PROBE_AFTER: Duration = Duration::from_secs(5);
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+const PROBES: u32 = 3;
+
+/// When the operating system sends the first probe by default, which is what an URL without `keepalives_idle` means.
+const SYSTEM_PROBE_AFTER: Duration = Duration::from_hours(2);
+
+/// Makes the server notice within seconds that this program has vanished, also while a statement waits for a lock. Older
+/// versions have no setting for the latter.
+const NOTICE_LOST_CLIENT: &str =
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
+    SELECT set_config(name, '2s', FALSE) FROM pg_settings WHERE name = 'client_connection_check_interval'";
 
 /// Opens connections.
 #[derive(Debug, Clone)]
@@ -30,20 +41,50 @@ pub(super) struct Connector {
 }
 
 /// A pool of connections.
-#[derive(Debug, Clone)]
-pub(super) struct Pool(r2d2::Pool<Connector>);
+///
+/// The pool of the crate `r2d2` holds only places for connections, which it makes at once. The thread that borrows a place
+/// opens its connection if there is none. So a thread gets the error of connecting without delay, and all threads connect
+/// as soon as the server is there again.
+#[derive(Clone)]
+pub(super) struct Pool {
+    places: r2d2::Pool<Places>,
+    connector: Connector,
+    /// Whether the last attempt to open a connection succeeded.
+    reachable: Arc<AtomicBool>,
+    /// How many connections were lost.
+    lost: Arc<AtomicUsize>,
+}
 
-/// Hides the errors of connecting from the log of r2d2: they are returned.
 #[derive(Debug)]
-struct Quiet;
+struct Places;
 
-impl<E> r2d2::HandleError<E> for Quiet {
-    fn handle_error(&self, _: E) {}
+/// A place for a connection.
+#[derive(Default)]
+struct Place {
+    connection: Option<PostgresConnection>,
+    /// How many connections were lost before it was used last.
+    lost: usize,
+}
+
+/// A borrowed connection. If it is dropped instead of being given back, it is closed.
+pub(super) struct Borrowed {
+    connection: PostgresConnection,
+    place: r2d2::PooledConnection<Places>,
+}
+
+impl Deref for Borrowed {
+    type Target = PostgresConnection;
+
+    fn deref(&self) -> &PostgresConnection {
+        &self.connection
+    }
 }
 
 impl Connector {
     pub(super) fn new(options: &PostgresOptions, purpose: Purpose) -> Self {
-        Self { options: options.clone(), purpose }
+        let mut options = options.clone();
+        complete(&mut options.config);
+        Self { options, purpose }
     }
 
     /// Opens a connection.
@@ -56,11 +97,12 @@ impl Connector {
             };
             Error::from(StoreError::new(StoreErrorKind::CannotOpen(message), error))
         })?;
-        let connection = PostgresConnection::new(client);
+        let connection = PostgresConnection::new(client, self.purpose);
+        connection.batch(NOTICE_LOST_CLIENT)?;
         connection.batch(match self.purpose {
             Purpose::Write => {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
-                SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s'"
+                SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '5s'"
             }
             Purpose::Read => {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
@@ -74,35 +116,75 @@ impl Connector {
     pub(super) fn pool(self, size: usize) -> Pool {
         let size = u32::try_from(size).unwrap_or(u32::MAX).max(1);
         let builder = r2d2::Pool::builder().max_size(size).min_idle(Some(0)).connection_timeout(MAX_WAIT);
-        // Whether a connection is alive is found out by using it.
-        Pool(builder.test_on_check_out(false).error_handler(Box::new(Quiet)).build_unchecked(self))
+        let places = builder.test_on_check_out(false).build_unchecked(Places);
+        Pool { places, connector: self, reachable: Arc::new(AtomicBool::new(true)), lost: Arc::default() }
     }
 }
 
-impl r2d2::ManageConnection for Connector {
-    type Connection = PostgresConnection;
-    type Error = Error;
-
-    fn connect(&self) -> Result<PostgresConnection> {
-        self.open()
+/// Makes sure that a server which has vanished is noticed within seconds, and that a standby is not taken for the primary.
+fn complete(config: &mut Config) {
+    // A standby accepts connections as well, and the URL may name it first.
+    if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
-
-    fn is_valid(&self, connection: &mut PostgresConnection) -> Result<()> {
-        connection.check().map_err(convert)
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(MAX_SILENCE);
     }
-
-    fn has_broken(&self, connection: &mut PostgresConnection) -> bool {
-        connection.is_lost()
+    if config.get_keepalives_idle() == SYSTEM_PROBE_AFTER {
+        config.keepalives_idle(PROBE_AFTER);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(PROBE_INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(PROBES);
     }
 }
 
-/// A borrowed connection, which is given back when it is dropped.
-pub(super) type Borrowed = r2d2::PooledConnection<Connector>;
+impl r2d2::ManageConnection for Places {
+    type Connection = Place;
+    type Error = std::convert::Infallible;
+
+    fn connect(&self) -> Result<Place, Self::Error> {
+        Ok(Place::default())
+    }
+
+    fn is_valid(&self, _: &mut Place) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn has_broken(&self, _: &mut Place) -> bool {
+        false
+    }
+}
 
 impl Pool {
-    /// How many threads could borrow a connection at once.
-    pub(super) fn size(&self) -> u32 {
-        self.0.max_size()
+    /// Opens a connection that does not belong to the pool, in a place that was borrowed from it.
+    fn open(&self) -> Result<PostgresConnection> {
+        let opened = self.connector.open();
+        match &opened {
+            Ok(_) if !self.reachable.swap(true, Ordering::Relaxed) => {
+                tracing::info!(target: "ticketing::store", "the database can be reached again");
+            }
+            Err(error) if self.reachable.swap(false, Ordering::Relaxed) => {
+                tracing::warn!(target: "ticketing::store", %error, "the database cannot be reached");
+            }
+            _ => {}
+        }
+        opened.map_err(|_| Error::Unavailable("the database cannot be reached"))
+    }
+
+    /// Notes that a connection was lost.
+    pub(super) fn note_lost(&self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Replaces a connection that was lost by a new one.
+    pub(super) fn reopen(&self, borrowed: Borrowed) -> Result<Borrowed> {
+        self.note_lost();
+        let Borrowed { connection, place } = borrowed;
+        drop(connection);
+        Ok(Borrowed { connection: self.open()?, place })
     }
 }
 
@@ -110,18 +192,25 @@ impl ReaderPool for Pool {
     type Connection = Borrowed;
 
     fn take(&self) -> Result<Borrowed> {
-        // More than all that may have been lost while they were idle.
-        for _ in 0..=self.size() {
-            let connection = self.0.get().map_err(|_| Error::Unavailable("the database has no free connection"))?;
+        let place = self.places.get().map_err(|_| Error::Unavailable("the database has no free connection"));
+        let mut place = place?;
+        let lost = self.lost.load(Ordering::Relaxed);
+        // If another connection was lost in the meantime, so may this one be.
+        let is_doubtful = std::mem::replace(&mut place.lost, lost) != lost;
+        let known = place.connection.take().filter(|connection| {
             connection.forget_failure();
-            if connection.is_fresh() || connection.check().is_ok() {
-                return Ok(connection);
-            }
-        }
-        Err(Error::Unavailable("the database does not answer"))
+            (connection.is_fresh() && !is_doubtful) || connection.check().is_ok()
+        });
+        let connection = known.map_or_else(|| self.open(), Ok)?;
+        Ok(Borrowed { connection, place })
     }
 
-    fn give_back(&self, connection: Borrowed) {
-        drop(connection);
+    fn give_back(&self, borrowed: Borrowed) {
+        let Borrowed { connection, mut place } = borrowed;
+        if connection.is_lost() {
+            self.note_lost();
+        } else if !connection.write.is_open() {
+            place.connection = Some(connection);
+        }
     }
 }

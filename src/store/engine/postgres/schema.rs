@@ -25,7 +25,10 @@ pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions
     if (1..known).contains(&found) && !options.migrate {
         return Err(StoreErrorKind::SchemaTooOld { found, known }.into());
     }
-    connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))?;
+    // A migration may take as long as it needs, and the process that waits for it too.
+    connection.batch(&format!(
+        "BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"
+    ))?;
     let migrated = run_missing(connection, migrations);
     if migrated.is_err() && !connection.is_lost() {
         drop(connection.batch("ROLLBACK"));

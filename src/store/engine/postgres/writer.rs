@@ -1,39 +1,54 @@
-//! Write transactions: each job has its own.
+//! Write transactions.
+//!
+//! Jobs that change the sale of an event share transactions, see [`group`](super::group). Every other job has its own.
 //!
 //! A job is run again in a new transaction if PostgreSQL ended its own to resolve a deadlock, or if the connection was lost
-//! before the commit. If it is lost during the commit, the outcome is unknown at first. So each transaction inserts a random
-//! token, and the same token is inserted afterwards on another connection: that fails if the transaction was committed,
-//! waits if it is still running, and keeps it from being committed otherwise.
+//! before the commit. If it is lost during the commit, the outcome is unknown at first, and found out by the transaction's
+//! [token](super::tokens).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::connection::PostgresConnection;
 use super::errors::Failure;
-use super::pool::Pool;
-use crate::environment::Environment;
-use crate::error::{Error, Result, StoreErrorKind};
+use super::lanes::Lanes;
+use super::pool::{Borrowed, Pool};
+use super::tokens::{self, Outcome, Token};
+use super::write_permits::WritePermits;
+use crate::environment::{Clock, Environment, SystemClock};
+use crate::error::{Error, Result};
+use crate::model::id::{EventId, OrganizationId};
+use crate::model::timestamp::Timestamp;
 use crate::store::engine::after_commit::AfterCommit;
-use crate::store::engine::connection::Connection;
+use crate::store::engine::connection::Connection as _;
 use crate::store::engine::ids::IdSource;
+use crate::store::engine::jobs::{self, Job};
+use crate::store::engine::lock::EventKey;
+use crate::store::engine::memory::Memory;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
 
-/// How often a job is run at most.
+/// How often a job is run at most, if the server answers.
 const MAX_ATTEMPTS: u32 = 12;
+
+/// How long a job is tried again. This is enough for most failovers.
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// The longest pause before a job is run again.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// How often the outcome of a commit is asked for at most. With the pauses, and the time that a new connection may take,
-/// this lasts for about a minute.
-const MAX_QUESTIONS: u32 = 60;
+/// How long the outcome of a commit is asked for.
+const MAX_QUESTION_TIME: Duration = Duration::from_mins(1);
 
 /// Runs jobs in write transactions.
 pub(super) struct PostgresWriter {
-    pool: Pool,
+    pub(super) pool: Pool,
+    /// As many as the pool has connections.
+    permits: WritePermits,
+    lanes: Lanes,
     environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
@@ -41,61 +56,120 @@ pub(super) struct PostgresWriter {
     clock_of_server: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
-    /// Whether the last attempt to commit failed.
+    /// Whether the last attempt to reach the server, or to commit, failed.
     write_failed: AtomicBool,
 }
 
+/// How a job ran.
+pub(super) enum Ran {
+    /// It succeeded, and has recorded this.
+    Succeeded(Recorded),
+    /// It failed: its own error is the answer.
+    Refused,
+    /// It ignored that one of its statements failed.
+    Failed(Error),
+    /// It may succeed when it is run again: it finds what another transaction has written.
+    JobAgain(Error),
+    /// The transaction has to be undone, and may succeed when it is run again.
+    TransactionLost(Error),
+}
+
 /// How an attempt at a transaction ended.
-enum Attempt<T> {
+enum Attempt {
     /// It was committed, or the job has failed and was undone.
-    Ended(Result<T>),
+    Ended(Result<()>),
     /// It was undone, and may succeed when it is run again.
     RunAgain(Error),
 }
 
 /// How a commit ended.
-enum Commit {
+pub(super) enum Commit {
     Done,
     /// It was undone, and may succeed when it is run again.
-    RunAgain(Error),
-    Failed(Error),
+    Undone {
+        error: Error,
+        run_again: bool,
+    },
+    Unknown(Error),
+}
+
+/// Counts a caller until it is answered, also after a panic.
+struct Counted<'w>(&'w AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl PostgresWriter {
+    /// `connections` is the size of the pool.
     pub(super) fn new(
-        pool: Pool,
+        (pool, connections): (Pool, usize),
         clock_of_server: bool,
         environment: Environment,
         ids: Arc<IdSource>,
         after_commit: AfterCommit,
     ) -> Self {
-        let (callers, write_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { pool, environment, ids, after_commit, clock_of_server, callers, write_failed }
+        Self {
+            pool,
+            permits: WritePermits::new(connections.max(1)),
+            lanes: Lanes::default(),
+            environment,
+            ids,
+            after_commit,
+            clock_of_server,
+            callers: AtomicUsize::new(0),
+            write_failed: AtomicBool::new(false),
+        }
     }
 
-    /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails or panics,
-    /// nothing is changed.
-    pub(super) fn write<T>(&self, work: impl Fn(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        /// Counts the caller until it is answered, also after a panic.
-        struct Counted<'w>(&'w AtomicUsize);
+    /// Runs `work` in a transaction of its own and returns its result when the transaction is durable. If `work` fails or
+    /// panics, nothing is changed.
+    pub(super) fn write<T: Send + 'static>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _counted = self.counted();
+        let (mut job, answer) = jobs::job(work);
+        let ran = self.permits.acquire(organization).and_then(|_permit| self.run_singly(job.as_mut()));
+        job.answer(ran);
+        answer.wait()
+    }
 
-        impl Drop for Counted<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::Relaxed);
+    /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The job names the
+    /// event by `key` when it locks it.
+    pub(super) fn write_in_lane<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventId,
+        key: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _counted = self.counted();
+        let (job, answer) = jobs::job(work);
+        let wait = self.lanes.add(organization, event, key, job);
+        while let Some(lead) = wait.lead() {
+            // Code of the embedding program runs in it. If it panics, the callers of the group get an error.
+            let led = catch_unwind(AssertUnwindSafe(|| match self.permits.acquire(Some(organization)) {
+                Ok(_permit) => self.lead(&lead),
+                Err(error) => {
+                    if let Some(job) = lead.next_job() {
+                        job.answer(Err(error));
+                    }
+                }
+            }));
+            if led.is_err() {
+                tracing::error!(target: "ticketing::store", "a panic undid a transaction");
             }
         }
+        answer.wait()
+    }
 
+    fn counted(&self) -> Counted<'_> {
         self.callers.fetch_add(1, Ordering::Relaxed);
-        let _counted = Counted(&self.callers);
-        let mut attempts = 1;
-        loop {
-            match self.attempt(&work) {
-                Attempt::Ended(result) => return result,
-                Attempt::RunAgain(error) if attempts == MAX_ATTEMPTS => return Err(error),
-                Attempt::RunAgain(_) => self.pause(attempts),
-            }
-            attempts += 1;
-        }
+        Counted(&self.callers)
     }
 
     /// How many callers wait for a transaction or are in one.
@@ -103,109 +177,189 @@ impl PostgresWriter {
         self.callers.load(Ordering::Relaxed)
     }
 
-    /// Whether the last attempt to commit failed.
+    /// Whether the last attempt to reach the server, or to commit, failed.
     pub(super) fn last_write_failed(&self) -> bool {
         self.write_failed.load(Ordering::Relaxed)
     }
 
-    /// Commits a transaction that changes nothing but its token, to find out whether the database accepts writes.
+    /// Commits a transaction, to find out whether the database accepts writes.
     pub(super) fn probe(&self) -> Result<()> {
-        self.write(|_| Ok(()))
+        let _permit = self.permits.acquire(None)?;
+        let (mut job, answer) = jobs::job(tokens::delete_old);
+        let result = match self.attempt(job.as_mut(), MAX_ATTEMPTS) {
+            Attempt::Ended(result) => result,
+            Attempt::RunAgain(error) => Err(error),
+        };
+        job.answer(result);
+        answer.wait()
     }
 
-    fn attempt<T>(&self, work: &impl Fn(&Transaction<'_>) -> Result<T>) -> Attempt<T> {
-        let start = self.environment.clock.monotonic();
-        let connection = match self.pool.take() {
-            Ok(connection) => connection,
-            Err(error) => return Attempt::Ended(Err(error)),
-        };
-        let now = match connection.begin_write() {
-            Ok(of_server) if self.clock_of_server => of_server,
-            Ok(_) => self.environment.now(),
+    /// Runs a job in a transaction of its own, until it is neither lost nor undone. An error replaces that of the job.
+    pub(super) fn run_singly(&self, job: &mut dyn Job) -> Result<()> {
+        let start = SystemClock.monotonic();
+        let mut attempts = 1;
+        loop {
+            match self.attempt(job, attempts) {
+                Attempt::Ended(result) => return result,
+                Attempt::RunAgain(error) => {
+                    let is_late = SystemClock.monotonic().saturating_sub(start) >= MAX_TIME;
+                    if is_late || (attempts >= MAX_ATTEMPTS && !self.last_write_failed()) {
+                        return Err(error);
+                    }
+                }
+            }
+            self.pause(attempts);
+            attempts += 1;
+        }
+    }
+
+    fn attempt(&self, job: &mut dyn Job, attempts: u32) -> Attempt {
+        let start = self.instant();
+        let (connection, began_at) = match self.begin(None) {
+            Ok(begun) => begun,
             Err(error) => return Attempt::RunAgain(error),
         };
-        let mut recorded = Recorded::default();
-        let ran = catch_unwind(AssertUnwindSafe(|| {
-            let transaction = Transaction::new(&*connection, now, &self.environment, &self.ids);
-            let transaction = transaction.with_subscribers(self.after_commit.has_subscribers());
-            let result = work(&transaction);
-            recorded = transaction.into_recorded();
-            result
-        }));
-        let result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
-        let value = match (result, connection.failure()) {
-            (Ok(value), None) => value,
-            // After a violation that the job does not handle, it finds the row of the other transaction.
-            (Err(error), Some(Failure::RunAgain | Failure::ConnectionLost | Failure::Violation))
-                if is_temporary(&error) =>
-            {
-                roll_back(&connection);
-                return Attempt::RunAgain(error);
-            }
-            (Err(error), _) => {
-                roll_back(&connection);
-                return Attempt::Ended(Err(error));
-            }
-            (Ok(_), Some(_)) => {
-                roll_back(&connection);
-                let problem = "an operation ignored that one of its statements failed".to_owned();
-                return Attempt::Ended(Err(Error::Internal(problem)));
-            }
-        };
-        match self.commit(&connection) {
-            Commit::Done => {
-                self.write_failed.store(false, Ordering::Relaxed);
-                let duration = self.environment.clock.monotonic().saturating_sub(start);
-                self.after_commit.committed(1, duration, recorded);
-                Attempt::Ended(Ok(value))
-            }
-            Commit::RunAgain(error) => Attempt::RunAgain(error),
-            Commit::Failed(error) => {
-                self.after_commit.commit_failed();
-                self.write_failed.store(true, Ordering::Relaxed);
-                Attempt::Ended(Err(error))
+        connection.write.set_attempts(attempts);
+        let ran = self.run_job(&connection, job, began_at, &Rc::default());
+        if let Ran::Succeeded(recorded) = ran {
+            return match self.commit(connection, began_at) {
+                Commit::Done => {
+                    self.committed(1, start, recorded);
+                    Attempt::Ended(Ok(()))
+                }
+                Commit::Undone { error, run_again: true } => Attempt::RunAgain(error),
+                Commit::Undone { error, run_again: false } | Commit::Unknown(error) => Attempt::Ended(Err(error)),
+            };
+        }
+        connection.roll_back();
+        self.pool.give_back(connection);
+        match ran {
+            Ran::Succeeded(_) | Ran::Refused => Attempt::Ended(Ok(())),
+            Ran::Failed(error) => Attempt::Ended(Err(error)),
+            Ran::JobAgain(error) | Ran::TransactionLost(error) => Attempt::RunAgain(error),
+        }
+    }
+
+    /// Begins a transaction, which locks the event. Returns the time of the server.
+    pub(super) fn begin(&self, event: Option<EventId>) -> Result<(Borrowed, Timestamp)> {
+        let unreachable = |_: &Error| self.write_failed.store(true, Ordering::Relaxed);
+        let mut connection = self.pool.take().inspect_err(unreachable)?;
+        let mut begun = connection.begin_write(event);
+        if connection.is_lost() {
+            // The server has ended this connection a moment ago.
+            connection = self.pool.reopen(connection).inspect_err(unreachable)?;
+            begun = connection.begin_write(event);
+        }
+        match begun {
+            Ok(time) => Ok((connection, time)),
+            Err(error) => {
+                if connection.is_lost() {
+                    unreachable(&error);
+                }
+                connection.roll_back();
+                self.pool.give_back(connection);
+                Err(error)
             }
         }
     }
 
-    fn commit(&self, connection: &PostgresConnection) -> Commit {
-        let token = self.token();
-        let Err(error) = connection.batch(&format!("{}; COMMIT", insert_token(token))) else { return Commit::Done };
-        match connection.failure() {
-            Some(Failure::ConnectionLost) => self.outcome(token, &error),
-            Some(Failure::RunAgain) => {
-                roll_back(connection);
-                Commit::RunAgain(error)
+    /// Runs a job. What it has written is not yet undone if it fails.
+    pub(super) fn run_job(
+        &self,
+        connection: &PostgresConnection,
+        job: &mut dyn Job,
+        began_at: Timestamp,
+        memory: &Rc<Memory>,
+    ) -> Ran {
+        let ran = job.run(&|| {
+            let now = if self.clock_of_server { began_at } else { self.environment.now() };
+            let transaction = Transaction::new(connection, now, &self.environment, &self.ids).with_memory(memory);
+            transaction.with_subscribers(self.after_commit.has_subscribers())
+        });
+        match (ran, connection.failure()) {
+            (Ok(recorded), None) => Ran::Succeeded(recorded),
+            // Also if the job has handled the failure.
+            (_, Some(Failure::RunAgain)) => Ran::TransactionLost(Error::Unavailable("the store is busy")),
+            (_, Some(Failure::ConnectionLost)) => {
+                self.write_failed.store(true, Ordering::Relaxed);
+                Ran::TransactionLost(Error::Unavailable("the database does not answer"))
             }
-            _ => {
-                roll_back(connection);
-                Commit::Failed(error)
+            (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
+            (Err(_), _) => Ran::Refused,
+            (Ok(_), Some(Failure::Violation | Failure::Other)) => {
+                Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()))
             }
         }
+    }
+
+    pub(super) fn commit(&self, connection: Borrowed, began_at: Timestamp) -> Commit {
+        let token = Token::new(began_at, &self.environment);
+        let result = connection.commit(token);
+        let (failure, has_changed) = (connection.failure(), connection.write.has_changed());
+        let committed = match result {
+            Ok(()) => {
+                self.pool.give_back(connection);
+                if has_changed {
+                    self.write_failed.store(false, Ordering::Relaxed);
+                }
+                return Commit::Done;
+            }
+            Err(error) if failure == Some(Failure::ConnectionLost) => {
+                // Its place in the pool is free for the connection on which the outcome is asked for.
+                drop(connection);
+                self.pool.note_lost();
+                let run_again = true;
+                if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
+            }
+            Err(error) => {
+                connection.roll_back();
+                self.pool.give_back(connection);
+                let run_again = matches!(failure, Some(Failure::RunAgain | Failure::Violation));
+                Commit::Undone { error, run_again }
+            }
+        };
+        if !matches!(committed, Commit::Done | Commit::Undone { run_again: true, .. }) {
+            self.after_commit.commit_failed();
+            self.write_failed.store(true, Ordering::Relaxed);
+        }
+        committed
     }
 
     /// Finds out how a commit ended whose connection was lost.
-    fn outcome(&self, token: i64, error: &Error) -> Commit {
-        for question in 1..=MAX_QUESTIONS {
-            let inserted = self.pool.take().and_then(|connection| {
-                let sql = "INSERT INTO transaction_tokens (token, created_at) VALUES (?1, ?2)
-                    ON CONFLICT (token) DO NOTHING";
-                Ok(connection.execute(sql, &[token.into(), self.environment.now().into()])?)
-            });
-            match inserted {
-                Ok(0) => return Commit::Done,
-                Ok(_) => return Commit::RunAgain(error.clone()),
-                Err(_) => self.pause(question),
+    fn outcome(&self, token: Token, error: Error) -> Commit {
+        let start = SystemClock.monotonic();
+        let mut questions = 0;
+        while SystemClock.monotonic().saturating_sub(start) < MAX_QUESTION_TIME {
+            match self.ask(token) {
+                Ok(Outcome::Committed) => return Commit::Done,
+                Ok(Outcome::Undone) => return Commit::Undone { error, run_again: true },
+                Ok(Outcome::Unknown) => break,
+                Err(_) => {
+                    self.write_failed.store(true, Ordering::Relaxed);
+                    questions += 1;
+                    self.pause(questions);
+                }
             }
         }
         tracing::error!(target: "ticketing::store", "it is not known whether a transaction was committed");
-        Commit::Failed(Error::Unavailable("the database does not answer: it is not known whether this was done"))
+        Commit::Unknown(Error::Unavailable("the database does not answer: it is not known whether this was done"))
     }
 
-    fn token(&self) -> i64 {
-        let mut bytes = [0; 8];
-        self.environment.entropy.fill(&mut bytes);
-        i64::from_le_bytes(bytes)
+    fn ask(&self, token: Token) -> Result<Outcome> {
+        let connection = self.pool.take()?;
+        let outcome = token.ask(&connection);
+        self.pool.give_back(connection);
+        outcome
+    }
+
+    /// Reports a commit of `jobs` jobs that began at `start`.
+    pub(super) fn committed(&self, jobs: usize, start: Duration, recorded: Recorded) {
+        self.after_commit.committed(jobs, self.instant().saturating_sub(start), recorded);
+    }
+
+    /// The time for the statistics. The clock of the embedding program may panic, but a commit must not be lost by that.
+    pub(super) fn instant(&self) -> Duration {
+        catch_unwind(AssertUnwindSafe(|| self.environment.clock.monotonic())).unwrap_or_default()
     }
 
     /// Waits for a random time, which is longer after more attempts.
@@ -214,29 +368,5 @@ impl PostgresWriter {
         let mut random = [0; 2];
         self.environment.entropy.fill(&mut random);
         std::thread::sleep(longest.mul_f64(f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX)));
-    }
-}
-
-/// Whether a job that failed with this error may succeed when it is run again. What the job has found in what it read is
-/// final.
-fn is_temporary(error: &Error) -> bool {
-    match error {
-        Error::Unavailable(_) => true,
-        Error::Store(error) => matches!(error.kind(), StoreErrorKind::Taken(_)),
-        _ => false,
-    }
-}
-
-/// The statement that inserts the token of a transaction. It has no parameters, so that it is sent with the commit.
-fn insert_token(token: i64) -> String {
-    let millis = "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000 AS BIGINT)";
-    format!("INSERT INTO transaction_tokens (token, created_at) VALUES ({token}, {millis})")
-}
-
-fn roll_back(connection: &PostgresConnection) {
-    if !connection.is_lost()
-        && let Err(error) = connection.batch("ROLLBACK")
-    {
-        tracing::debug!(target: "ticketing::store", %error, "a transaction could not be rolled back");
     }
 }

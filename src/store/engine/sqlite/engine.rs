@@ -18,6 +18,7 @@ use crate::model::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
+use crate::store::engine::lock::EventKey;
 use crate::store::engine::options::{MigrationOptions, ReaderOptions};
 use crate::store::engine::readers::Readers;
 use crate::store::engine::transaction::Transaction;
@@ -82,6 +83,22 @@ impl SqliteEngine {
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.writer.write(organization, work)
+    }
+
+    /// Like [`write`](Self::write): all writes share transactions.
+    pub(in crate::store) fn write_event<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        _: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(Some(organization), work)
+    }
+
+    /// Does nothing: the engine keeps nothing of its own in the database.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "another engine has something to delete")]
+    pub(in crate::store) fn tidy(&self) -> Result<()> {
+        Ok(())
     }
 
     /// How many callers wait for a transaction.

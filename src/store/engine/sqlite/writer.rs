@@ -10,7 +10,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,6 +23,7 @@ use crate::model::id::OrganizationId;
 use crate::round_robin::RoundRobin;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::ids::IdSource;
+use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::leadership::{Leadership, Queue};
 use crate::store::engine::memory::Memory;
 use crate::store::engine::transaction::{Recorded, Transaction};
@@ -33,44 +33,6 @@ const MAX_GROUP: usize = 256;
 
 /// How long jobs are added to a group. This limits how long the first of them waits, if the jobs are large.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
-
-/// A job in the queue.
-trait Job: Send {
-    /// Runs the job and returns what it has recorded. After an error, what it wrote must be undone.
-    fn run(&mut self, context: &JobContext<'_>) -> Result<Recorded>;
-
-    /// Sends the result of the job to the caller, or the error of the commit if that failed.
-    fn answer(self: Box<Self>, commit: Result<()>);
-}
-
-/// A job whose caller waits for a value of type `T`.
-struct CallerJob<T, F> {
-    work: F,
-    result: Result<T>,
-    caller: SyncSender<Result<T>>,
-}
-
-impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, F> {
-    fn run(&mut self, context: &JobContext<'_>) -> Result<Recorded> {
-        let mut recorded = Recorded::default();
-        // The clock of the embedding program may panic as well, when the transaction reads it.
-        let ran = catch_unwind(AssertUnwindSafe(|| {
-            let transaction = context.transaction();
-            let result = (self.work)(&transaction);
-            recorded = transaction.into_recorded();
-            result
-        }));
-        self.result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
-        self.result.as_ref().map(|_| recorded).map_err(Error::clone)
-    }
-
-    fn answer(self: Box<Self>, commit: Result<()>) {
-        // If the commit fails, even a job that returned an error gets the error of the commit: its own may have
-        // depended on writes that were rolled back. Sending cannot block, because the channel has room for the one
-        // answer.
-        let _ = self.caller.send(commit.and(self.result));
-    }
-}
 
 /// Runs jobs in write transactions.
 pub(crate) struct Writer {
@@ -140,13 +102,11 @@ impl Writer {
         organization: Option<OrganizationId>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let unanswered = || Err(Error::Internal("the operation was not answered".to_owned()));
-        let (caller, answer) = sync_channel(1);
-        let job = Box::new(CallerJob { work, result: unanswered(), caller });
+        let (job, answer) = jobs::job(work);
         if let Some(_lead) = self.group_commit.leadership.add(|jobs| jobs.0.push(organization, job)) {
             self.group_commit.write_group();
         }
-        answer.recv().unwrap_or_else(|_| unanswered())
+        answer.wait()
     }
 
     /// Fails if the store has stopped, which it finds out here at the latest.
@@ -328,7 +288,7 @@ impl JobContext<'_> {
     /// the whole transaction has to be rolled back.
     fn run_in_savepoint(&self, job: &mut dyn Job) -> Result<Recorded> {
         self.database.command("SAVEPOINT job")?;
-        let ran = job.run(self);
+        let ran = job.run(&|| self.transaction());
         if !self.database.in_transaction() {
             // SQLite rolls a transaction back by itself after some errors, for example if the disk is full.
             return Err(match ran {

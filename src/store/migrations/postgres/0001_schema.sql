@@ -489,9 +489,12 @@ CREATE TABLE link_secret (
     secret TEXT COLLATE "C" NOT NULL CHECK (LENGTH(secret) = 64)
 );
 
--- A row for each transaction, by which its outcome is found if the connection is lost during its commit.
+-- A row for each transaction, by which its outcome is found if the connection is lost during its commit. `began_at` is the
+-- time of the server, so that new rows are next to each other in the index. `undone` marks a transaction that was not
+-- committed, and may not be any more.
 CREATE TABLE transaction_tokens (
-    token BIGINT PRIMARY KEY,
-    created_at BIGINT NOT NULL
+    began_at BIGINT NOT NULL,
+    token BIGINT NOT NULL,
+    undone BOOLEAN NOT NULL,
+    PRIMARY KEY (began_at, token)
 );
-CREATE INDEX transaction_tokens_by_age ON transaction_tokens (created_at);

@@ -1,0 +1,68 @@
+//! Jobs: the work of callers. An engine may run a job on another thread than the caller's, and more than once.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::transaction::{Recorded, Transaction};
+use crate::error::{Error, Result};
+
+/// The work of one caller.
+pub(super) trait Job: Send {
+    /// Runs the job in the transaction that `begin` returns, and returns what it has recorded. After an error, what it
+    /// wrote must be undone.
+    fn run<'c>(&mut self, begin: &dyn Fn() -> Transaction<'c>) -> Result<Recorded>;
+
+    /// Sends the result of the job to the caller, or the error of the commit if that failed.
+    fn answer(self: Box<Self>, commit: Result<()>);
+}
+
+/// A job whose caller waits for a value of type `T`.
+struct CallerJob<T, F> {
+    work: F,
+    result: Result<T>,
+    caller: SyncSender<Result<T>>,
+}
+
+/// Receives the result of a job.
+pub(super) struct Answer<T>(Receiver<Result<T>>);
+
+/// A job that runs `work`, and its answer.
+pub(super) fn job<T: Send + 'static>(
+    work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+) -> (Box<dyn Job>, Answer<T>) {
+    let (caller, answer) = sync_channel(1);
+    (Box::new(CallerJob { work, result: Err(unanswered()), caller }), Answer(answer))
+}
+
+fn unanswered() -> Error {
+    Error::Internal("the operation was not answered".to_owned())
+}
+
+impl<T> Answer<T> {
+    /// Waits for the result.
+    pub(super) fn wait(self) -> Result<T> {
+        self.0.recv().unwrap_or_else(|_| Err(unanswered()))
+    }
+}
+
+impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, F> {
+    fn run<'c>(&mut self, begin: &dyn Fn() -> Transaction<'c>) -> Result<Recorded> {
+        let mut recorded = Recorded::default();
+        // The clock of the embedding program may panic as well, when the transaction reads it.
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let transaction = begin();
+            let result = (self.work)(&transaction);
+            recorded = transaction.into_recorded();
+            result
+        }));
+        self.result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
+        self.result.as_ref().map(|_| recorded).map_err(Error::clone)
+    }
+
+    fn answer(self: Box<Self>, commit: Result<()>) {
+        // If the commit fails, even a job that returned an error gets the error of the commit: its own may have
+        // depended on writes that were rolled back. Sending cannot block, because the channel has room for the one
+        // answer.
+        let _ = self.caller.send(commit.and(self.result));
+    }
+}
