@@ -12,6 +12,10 @@
 //! | `TICKETING_FUZZ_INPUTS` | `hostile_clients fuzzing`, `webhooks fuzzed_answers`: changed requests and answers | inputs of each kind | 1000 or 1500 |
 //! | `TICKETING_STRIPE_CASES` | `stripe model`: random sales with lost, doubled and reordered notices, crashes and faults | cases | 200 |
 //! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans and small orders beside expensive requests | seconds, with a limit for the latencies | 200 requests |
+//! | `TICKETING_TERMINATIONS` | `postgres lost_connections`: connections to PostgreSQL are terminated | connections | 100 |
+//! | `TICKETING_DATABASE_CRASHES` | `postgres lost_connections`: PostgreSQL crashes | crashes | 4 |
+//! | `TICKETING_SERVER_KILLS` | `postgres lost_connections`: servers are killed | kills | 50 |
+//! | `TICKETING_FAILOVERS` | `postgres failover`: a standby is promoted under load | failovers | 1 |
 //!
 //! Each run has a seed, which a failure names. `TICKETING_TEST_SEED` sets the first seed, to repeat a failure or to try
 //! other cases: `TICKETING_TEST_SEED=$RANDOM TICKETING_POWER_FAILURES=100000 cargo test --release --all-features --test

@@ -1,7 +1,13 @@
 //! What only a PostgreSQL database has. Each test starts servers of its own, and is skipped if PostgreSQL is not installed.
 #![cfg(unix)]
 
+mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
+mod failover;
+mod lost_connections;
 mod options;
 mod program;
+mod races;
+mod sale;
+mod stopped_server;

@@ -1,0 +1,51 @@
+//! A primary with a synchronous standby, which is promoted when the primary was killed under load.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ticketing::environment::{Clock, SystemClock};
+
+use crate::clusters::{crash, start, start_synchronous_standby, url_of_both};
+use crate::common::long_runs::repetitions;
+use crate::sale::{Attempts, PAUSE, Sale, assert_clean, open};
+
+#[test]
+fn a_failover_loses_no_acknowledged_order_and_servers_serve_again_by_themselves() {
+    for round in 1..=repetitions("TICKETING_FAILOVERS", 1) {
+        let Some(primary) = start() else { return };
+        let standby = start_synchronous_standby(&primary);
+        let url = url_of_both(&primary, &standby);
+        let services = [open(&url), open(&url)];
+        let sale = Sale::new(&services[0], "event", 1_000_000);
+        let ends = AtomicBool::new(false);
+        let mut all = Attempts::default();
+        let outage = std::thread::scope(|scope| {
+            let sellers: Vec<_> = (0..16)
+                .map(|number| {
+                    let (sale, service, ends) = (&sale, &services[number % 2], &ends);
+                    scope.spawn(move || sale.order_until(service, &format!("seller-{number}"), ends))
+                })
+                .collect();
+            std::thread::sleep(Duration::from_secs(1));
+            crash(&primary);
+            standby.promote();
+            let promoted = SystemClock.monotonic();
+            for service in &services {
+                while sale.order(service, "probe@example.com").is_err() {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+            let outage = SystemClock.monotonic() - promoted;
+            std::thread::sleep(Duration::from_millis(500));
+            ends.store(true, Ordering::Relaxed);
+            sellers.into_iter().for_each(|seller| all.append(seller.join().unwrap()));
+            outage
+        });
+        assert!(!all.acknowledged.is_empty());
+        all.assert_stored(
+            &mut standby.client("postgres"),
+            &format!("failover {round}, {outage:?} until it served again"),
+        );
+        assert_clean(&services[0]);
+    }
+}
