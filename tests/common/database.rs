@@ -4,6 +4,7 @@
 //! No other helper knows how a database is opened or queried, so that another engine needs changes only here.
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -18,13 +19,28 @@ use super::postgres_server;
 /// The name of the database file of a fixture.
 pub const FILE: &str = "ticketing.db";
 
-/// A builder for a database file, or for the PostgreSQL database that is named after its folder.
+/// A builder for a database file, or for the PostgreSQL database of this path.
 pub fn builder(file: impl AsRef<Path>) -> ticketing::Builder {
     #[cfg(feature = "postgres")]
-    if let Some(url) = file.as_ref().parent().and_then(postgres_server::database_of) {
+    if let Some(url) = postgres_server::database_of(file.as_ref()) {
         return ticketing::TicketingService::postgres(&url).expect("a URL");
     }
     ticketing::TicketingService::builder(file)
+}
+
+/// Whether the databases of the tests are files.
+pub fn is_file() -> bool {
+    #[cfg(feature = "postgres")]
+    return !postgres_server::is_used();
+    #[cfg(not(feature = "postgres"))]
+    true
+}
+
+/// Prints that this test is skipped, and why, also if the output of tests is hidden.
+pub fn skipped(reason: &str) {
+    let test = std::thread::current();
+    let test = test.name().unwrap_or("a test");
+    writeln!(std::io::stderr(), "skipped: {test}: {reason}").expect("an output");
 }
 
 /// A connection to the database of a service, next to the service's own. Its methods panic if a statement fails.
@@ -65,7 +81,7 @@ impl Database {
     /// Opens the file. Creates it if it does not exist.
     pub fn open(path: &Path) -> Self {
         #[cfg(feature = "postgres")]
-        if let Some(url) = path.parent().and_then(postgres_server::database_of) {
+        if let Some(url) = postgres_server::database_of(path) {
             return Self(Engine::Postgres(postgres_server::Database::open(&url)));
         }
         let connection = Connection::open(path).expect("the database opens");
@@ -191,27 +207,98 @@ impl Database {
         self.query(sql, [])?.iter().map(|row| row.at(0)).collect()
     }
 
-    /// Begins a transaction that writes. Returns false if another connection has one.
+    /// Begins a transaction that keeps all others from writing until it ends. Returns false if another one writes.
     pub fn try_begin(&self) -> bool {
-        self.file().busy_timeout(Duration::ZERO).expect("a timeout");
-        let begun = self.file().execute_batch("BEGIN IMMEDIATE");
-        self.file().busy_timeout(Duration::from_secs(30)).expect("a timeout");
-        begun.is_ok()
+        match &self.0 {
+            Engine::File(connection) => {
+                connection.busy_timeout(Duration::ZERO).expect("a timeout");
+                let begun = connection.execute_batch("BEGIN IMMEDIATE");
+                connection.busy_timeout(Duration::from_secs(30)).expect("a timeout");
+                begun.is_ok()
+            }
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => {
+                database.lock_tables("NOWAIT").is_ok() || {
+                    self.run("ROLLBACK");
+                    false
+                }
+            }
+        }
     }
 
-    /// Lets these statements, such as `UPDATE ON orders`, fail with the error of a full disk: SQLite reports it also for a
-    /// table that has no row number left. The transaction goes on.
-    pub fn refuse_as_if_full(&self, statements: &str) {
-        self.run(&format!(
-            "CREATE TABLE no_room (id INTEGER PRIMARY KEY AUTOINCREMENT);
-             INSERT INTO no_room VALUES (9223372036854775807);
-             CREATE TRIGGER refuse_as_if_full BEFORE {statements} BEGIN INSERT INTO no_room VALUES (NULL); END"
-        ));
+    /// Begins a transaction that keeps all others from writing until it ends. Waits for one that writes.
+    pub fn begin(&self) {
+        match &self.0 {
+            Engine::File(_) => self.run("BEGIN IMMEDIATE"),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(database) => database.lock_tables("").expect("the tables are locked"),
+        }
     }
 
-    /// Ends [`refuse_as_if_full`](Self::refuse_as_if_full).
-    pub fn allow_again(&self) {
-        self.run("DROP TRIGGER refuse_as_if_full; DROP TABLE no_room");
+    /// Runs statements in one transaction. They wait for each other transaction that changes the same rows.
+    pub fn transaction(&self, statements: &str) {
+        match &self.0 {
+            Engine::File(_) => self.run(&format!("BEGIN IMMEDIATE; {statements}; COMMIT")),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => self.run(&format!("BEGIN; {statements}; COMMIT")),
+        }
+    }
+
+    /// Lets a write fail with the error of a full disk whenever `condition` holds for a row that is written, until
+    /// [`end_trigger`](Self::end_trigger) of the same name. `when` is for example `BEFORE UPDATE ON orders`.
+    ///
+    /// SQLite reports a full disk also for a table that has no row number left. The transaction goes on.
+    pub fn refuse_as_if_full(&self, name: &str, when: &str, condition: &str) {
+        match &self.0 {
+            Engine::File(_) => {
+                self.run(
+                    "CREATE TABLE IF NOT EXISTS no_room (id INTEGER PRIMARY KEY AUTOINCREMENT);
+                    INSERT OR IGNORE INTO no_room VALUES (9223372036854775807)",
+                );
+                self.trigger(name, when, condition, "INSERT INTO no_room VALUES (NULL)");
+            }
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => self.trigger(name, when, condition, "RAISE EXCEPTION USING ERRCODE = 'disk_full'"),
+        }
+    }
+
+    /// Inserts copies of an API key.
+    pub fn insert_api_keys(&self, like: i64, copies: i64) {
+        self.run("BEGIN");
+        for number in 1..=copies {
+            let hash = [[0; 24].as_slice(), &number.to_be_bytes()].concat();
+            self.execute(
+                "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, created_at, revoked_at)
+                SELECT id + 100000 + ?2, organization_id, ?3, name, scopes, created_at, revoked_at FROM api_keys
+                WHERE id = ?1",
+                params![like, number, hash],
+            );
+        }
+        self.run("COMMIT");
+    }
+
+    /// The size of all tables and indexes in bytes.
+    pub fn size(&self) -> i64 {
+        self.value(match &self.0 {
+            Engine::File(_) => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => {
+                "SELECT SUM(pg_total_relation_size(CAST(tablename AS TEXT))) FROM pg_tables WHERE schemaname = 'public'"
+            }
+        })
+    }
+
+    /// Asserts that no service has the database open any more. A file must be the only one in its folder.
+    #[track_caller]
+    pub fn assert_closed(path: &Path) {
+        #[cfg(feature = "postgres")]
+        if let Some(url) = postgres_server::database_of(path) {
+            return postgres_server::Database::open(&url).assert_no_other_connection();
+        }
+        // The files next to it are deleted with the last connection.
+        let folder = std::fs::read_dir(path.parent().expect("a folder")).expect("a folder");
+        let files: Vec<_> = folder.map(|entry| entry.expect("an entry").path()).collect();
+        assert_eq!(files, [path]);
     }
 
     /// Makes a passive checkpoint.

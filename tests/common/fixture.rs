@@ -115,6 +115,20 @@ impl Fixture {
         configure(builder).open().expect("the file")
     }
 
+    /// Opens another service on the same PostgreSQL database, whose statements are changed like this on their way.
+    #[cfg(feature = "postgres")]
+    pub fn service_behind_proxy(
+        &self,
+        edits: &'static [super::statement_proxy::Edit],
+        configure: impl FnOnce(Builder) -> Builder,
+    ) -> TicketingService {
+        let url = super::postgres_server::database_of(&self.path()).expect("a server");
+        let url = super::statement_proxy::behind_proxy(&url, edits);
+        let entropy = SeededEntropy::new(self.next_seed.fetch_add(1, Ordering::Relaxed));
+        let builder = TicketingService::postgres(&url).expect("a URL").clock(self.clock.clone()).entropy(entropy);
+        configure(builder).open().expect("the database")
+    }
+
     /// The path of the database file.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(database::FILE)

@@ -27,6 +27,8 @@ pub mod resolver;
 pub mod responses;
 pub mod sales;
 pub mod seller;
+#[cfg(feature = "postgres")]
+pub mod statement_proxy;
 pub mod sync_shim;
 pub mod threads;
 pub mod transactions;
@@ -39,7 +41,7 @@ pub mod fake_stripe;
 pub mod http;
 
 pub use assertions::*;
-pub use database::Database;
+pub use database::{Database, skipped};
 pub use fixture::*;
 pub use gateway::*;
 pub use responses::*;

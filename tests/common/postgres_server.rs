@@ -1,33 +1,60 @@
 //! The PostgreSQL server on which the tests run instead of database files, if `TICKETING_TEST_POSTGRES` is the URL of one.
-//! Each fixture has a database of its own on it.
+//! Each path of a database file has a database of its own on it, until the folder of the path is deleted.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
+use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::Type;
 use postgres::{Client, NoTls, SimpleQueryMessage};
 use rusqlite::types::Value;
 
-/// The URL of the database of a fixture with this folder, which is created if it does not exist. `None` if the tests use
-/// database files.
-pub fn database_of(folder: &Path) -> Option<String> {
+/// The databases of this process, by their paths.
+static DATABASES: LazyLock<Mutex<HashMap<PathBuf, String>>> = LazyLock::new(Mutex::default);
+
+/// Whether the tests use databases of a server.
+pub fn is_used() -> bool {
+    std::env::var_os("TICKETING_TEST_POSTGRES").is_some()
+}
+
+/// The URL of the database for this path, which is created if it does not exist. `None` if the tests use database files.
+///
+/// Before one is created, those are dropped whose folder does not exist any more: their tests have ended.
+pub fn database_of(path: &Path) -> Option<String> {
     let server = std::env::var("TICKETING_TEST_POSTGRES").ok()?;
-    let folder = folder.file_name().expect("a name").to_str().expect("UTF-8");
-    let name: String = folder
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .flat_map(|c| [u32::from(c)])
-        .map(|c| format!("{c:x}"))
-        .collect();
-    let name = format!("test_{name}");
-    let mut client = Client::connect(&server, NoTls).expect("the server");
-    let known = client.query("SELECT 1 FROM pg_database WHERE datname = $1", &[&name]).expect("the databases");
-    if known.is_empty() {
-        client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
+    let (host, _) = server.rsplit_once('/').expect("a URL with a database");
+    let mut databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(name) = databases.get(path) {
+        return Some(format!("{host}/{name}"));
     }
-    let (server, _) = server.rsplit_once('/').expect("a URL with a database");
-    Some(format!("{server}/{name}"))
+    let mut client = Client::connect(&server, NoTls).expect("the server");
+    databases.retain(|path, name| {
+        let exists = path.parent().is_some_and(Path::exists);
+        if !exists {
+            client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).expect("dropped");
+        }
+        exists
+    });
+    let name = create(&mut client, path);
+    let url = format!("{host}/{name}");
+    databases.insert(path.to_owned(), name);
+    Some(url)
+}
+
+/// Creates the database for a path, unless another process has done so.
+fn create(client: &mut Client, path: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    let name = format!("test_{:016x}", hasher.finish());
+    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name}")) {
+        let exists = [SqlState::DUPLICATE_DATABASE, SqlState::UNIQUE_VIOLATION];
+        assert!(exists.contains(error.code().expect("a code")), "{error:?}");
+    }
+    name
 }
 
 /// A connection to a database. Its methods panic if a statement fails.
@@ -58,6 +85,30 @@ impl Database {
                 BEGIN IF {condition} THEN {action}; END IF; RETURN COALESCE(NEW, OLD); END $$;
             CREATE TRIGGER {name} {when} FOR EACH ROW EXECUTE FUNCTION {name}()"
         ));
+    }
+
+    /// Begins a transaction that keeps all others from writing. `wait` is empty or `NOWAIT`.
+    pub fn lock_tables(&self, wait: &str) -> Result<(), postgres::Error> {
+        let mut client = self.0.borrow_mut();
+        let tables = client.query_one(
+            "SELECT string_agg(CAST(tablename AS TEXT), ', ') FROM pg_tables WHERE schemaname = 'public'",
+            &[],
+        )?;
+        let tables: String = tables.get(0);
+        client.batch_execute(&format!("BEGIN; LOCK TABLE {tables} IN EXCLUSIVE MODE {wait}"))
+    }
+
+    /// Waits until this is the only connection to the database: a connection ends a moment after it was closed.
+    #[track_caller]
+    pub fn assert_no_other_connection(&self) {
+        let sql = "SELECT COUNT(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+        let others = || self.0.borrow_mut().query_one(sql, &[]).expect(sql).get::<_, i64>(0);
+        let closed = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            others() == 0
+        });
+        assert!(closed, "{} connections are left", others());
     }
 
     #[track_caller]

@@ -14,6 +14,7 @@ use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
 use ticketing::{Builder, Caller, Result, TicketingService};
 
+use super::database;
 use super::fixture::Fixture;
 use super::processes::{child_process, child_variable};
 use super::sales::new_order;
@@ -63,7 +64,7 @@ impl Sale {
 
     /// Opens the database as after a crash.
     pub fn reopen(&self) -> TicketingService {
-        TicketingService::builder(&self.path).sandbox_gateway().open().unwrap()
+        database::builder(&self.path).sandbox_gateway().open().unwrap()
     }
 }
 
@@ -81,7 +82,7 @@ impl<R: Fn(String)> Seller<R> {
     /// The seller of a child process that was started with [`Sale::child`].
     pub fn of_child(configure: impl FnOnce(Builder) -> Builder, report: R) -> Self {
         let path = PathBuf::from(child_variable("TICKETING_TEST_FILE"));
-        let service = configure(TicketingService::builder(path).sandbox_gateway()).open().unwrap();
+        let service = configure(database::builder(path).sandbox_gateway()).open().unwrap();
         Self::new(service, child_variable, report)
     }
 

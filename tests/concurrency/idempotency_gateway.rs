@@ -132,7 +132,7 @@ impl TwoServices {
         let ((first, first_calls), (second, second_calls)) = (channel(), channel());
         let fixture = Fixture::with(|builder| builder.payment_gateway(ControlledGateway(Mutex::new(first))));
         let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-        let builder = TicketingService::builder(fixture.path()).payment_gateway(ControlledGateway(Mutex::new(second)));
+        let builder = database::builder(fixture.path()).payment_gateway(ControlledGateway(Mutex::new(second)));
         let other = builder.clock(fixture.clock.clone()).open().expect("the file");
         let services = [fixture.service.clone(), other];
         Self { fixture, ticket_type, services, calls: [first_calls, second_calls] }
@@ -321,7 +321,7 @@ impl PaymentGateway for StoppingParts {
 fn a_child_process_stops_in_the_middle_of_an_order() {
     let Some(stage) = child_role() else { return };
     let parts = StoppingParts { stage, clock: ManualClock::new(at(NOW)), armed: Default::default() };
-    let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE")).payment_gateway(parts.clone());
+    let builder = database::builder(child_variable("TICKETING_TEST_FILE")).payment_gateway(parts.clone());
     let service = builder.clock(parts.clone()).entropy(parts.clone()).open().expect("the file");
     let caller = service
         .act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id"))

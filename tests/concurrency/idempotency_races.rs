@@ -238,8 +238,7 @@ const CHILD: &str = concat!(module_path!(), "::a_child_process_creates_orders_wi
 #[test]
 fn a_child_process_creates_orders_with_its_keys() {
     let Some(prefix) = child_role() else { return };
-    let service =
-        TicketingService::builder(child_variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
+    let service = database::builder(child_variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
     let caller = service
         .act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id"))
         .expect("the organization exists");

@@ -30,14 +30,14 @@ fn control_without_the_unique_index_sixteen_organizations_get_the_reference() {
     Database::open(&path).run("DROP INDEX organizations_by_reference");
     let have_read = Barrier::new(16);
     let count = "SELECT COUNT(*) FROM organizations WHERE reference = 'customer-17'";
-    run_at_once(16, |_| {
+    run_at_once(16, |number| {
         let database = Database::open(&path);
         let is_free = database.value::<i64>(count) == 0;
         have_read.wait();
         if is_free {
-            let sql = "INSERT INTO organizations (name, currency, timezone, reference, created_at)
-                VALUES ('Cellar', 'EUR', 'UTC', 'customer-17', 0)";
-            database.execute(sql, []);
+            let sql = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
+                VALUES (?1, 'Cellar', 'EUR', 'UTC', 'customer-17', 0)";
+            database.execute(sql, [i64::try_from(number).unwrap() + 1]);
         }
     });
     assert_eq!(Database::open(&path).value::<i64>(count), 16);

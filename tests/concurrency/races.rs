@@ -152,12 +152,11 @@ fn control_without_a_transaction_two_overlapping_orders_get_half_each() {
     fixture.new_ticket_type(0, 5);
     fixture.new_ticket_type(0, 5);
     let (_folder, path) = fixture.into_file();
-    let types = "SELECT group_concat(id) FROM ticket_types";
+    let types = "SELECT id FROM ticket_types";
     let took_first = Barrier::new(2);
     let complete: Vec<bool> = run_at_once(2, |number| {
         let database = Database::open_without_constraints(&path);
-        let ids = database.value::<String>(types);
-        let mut ids: Vec<i64> = ids.split(',').map(|id| id.parse().unwrap()).collect();
+        let mut ids = database.column::<i64>(types);
         if number == 1 {
             ids.reverse();
         }
@@ -212,7 +211,7 @@ fn control_without_the_condition_payment_and_cancellation_release_one_seat() {
         |database| database.value::<String>(STATUS),
         |database, number, status| {
             assert_eq!(status, "PENDING");
-            database.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
+            database.transaction(writes[number]);
         },
     );
     // One seat is sold, and the number of reserved seats is negative.
@@ -302,7 +301,7 @@ fn control_without_the_condition_a_paid_seat_is_sold_again_as_expired() {
         |database| database.value::<String>(STATUS),
         |database, number, status| {
             assert_eq!(status, "PENDING");
-            database.run(&format!("BEGIN IMMEDIATE; {}; COMMIT", writes[number]));
+            database.transaction(writes[number]);
         },
     );
     // Both buyers have the one seat.
@@ -379,9 +378,8 @@ fn control_without_the_condition_one_seat_is_freed_twice() {
     let read = |database: &Database| database.value::<String>("SELECT status FROM tickets");
     read_then_write(&path, 2, read, |database, _, status| {
         if status != "CANCELLED" {
-            let write = "BEGIN IMMEDIATE; UPDATE tickets SET status = 'CANCELLED';
-                UPDATE ticket_types SET sold = sold - 1; COMMIT";
-            database.run(write);
+            let write = "UPDATE tickets SET status = 'CANCELLED'; UPDATE ticket_types SET sold = sold - 1";
+            database.transaction(write);
         }
     });
     assert_eq!(Database::open(&path).sold_and_held(), (-1, 0));
@@ -494,9 +492,9 @@ fn control_without_the_condition_an_order_paid_twice_sells_its_seats_twice() {
         |database| database.value::<String>(STATUS),
         |database, _, status| {
             if status == "PENDING" {
-                let write = "BEGIN IMMEDIATE; UPDATE orders SET status = 'COMPLETED';
-                UPDATE ticket_types SET sold = sold + 2, held = held - 2; COMMIT";
-                database.run(write);
+                let write = "UPDATE orders SET status = 'COMPLETED';
+                    UPDATE ticket_types SET sold = sold + 2, held = held - 2";
+                database.transaction(write);
             }
         },
     );

@@ -41,7 +41,7 @@ fn fixture_with_step(step: Duration) -> Fixture {
 /// Returns the events; `None` if this machine was so slow that one of them no longer waited for the lock.
 fn create_events_at_once(fixture: &Fixture, callers: &[&Caller]) -> Option<Vec<EventId>> {
     let database = fixture.database();
-    database.run("BEGIN IMMEDIATE");
+    database.begin();
     let waiting = || fixture.service.statistics().commits.jobs_waiting;
     std::thread::scope(|scope| {
         let mut threads = Vec::new();

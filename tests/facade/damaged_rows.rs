@@ -205,12 +205,12 @@ fn a_full_disk_ends_the_batch_and_no_row_is_skipped() {
     let orders = [(); 3].map(|()| fixture.order(&ticket_type, 1).id);
     fixture.expire_holds();
     let second = stored_id(orders[1]);
-    fixture.database().refuse_as_if_full(&format!("UPDATE ON orders WHEN old.id = {second}"));
+    fixture.database().refuse_as_if_full("full_disk", "BEFORE UPDATE ON orders", &format!("old.id = {second}"));
     assert_eq!(fixture.service.run_maintenance(), Err(StoreErrorKind::Full.into()));
     assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 0);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'PENDING'"), 3, "the batch was undone");
 
-    fixture.database().allow_again();
+    fixture.database().end_trigger("full_disk");
     let report = run(&fixture);
     assert_eq!((report.expired_orders, report.skipped_rows), (3, 0), "at once: a skipped row would wait for a minute");
 }

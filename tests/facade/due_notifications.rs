@@ -110,7 +110,7 @@ fn an_organization_is_served_although_many_others_wait_for_a_later_time() {
     fixture.database().run(
         "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
-            SELECT n, handler, n, body, due_at + 3600000, created_at FROM number, (SELECT * FROM handler_queue)",
+            SELECT n, handler, n, body, due_at + 3600000, created_at FROM number, (SELECT * FROM handler_queue) AS queued",
     );
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 1);
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 0);

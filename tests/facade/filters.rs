@@ -217,9 +217,9 @@ fn many_tickets_are_found_by_the_time_of_their_first_scan_in_the_same_order() {
     fixture.database().execute(
         "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, customer_id, customer_name, code, status,
             check_in_at, first_scan_at, last_scan_at, scan_count, created_at, updated_at)
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
         SELECT id + i, organization_id, event_id, ticket_type_id, customer_id, customer_name,
-            SUBSTR('00000000000000000000' || i, -20), 'CHECKED_IN', ?2 - i * 1000, ?2 - i * 1000, ?2, 1, ?2, ?2
+            SUBSTR('00000000000000000000' || i, LENGTH(CAST(i AS TEXT)) + 1), 'CHECKED_IN', ?2 - i * 1000, ?2 - i * 1000, ?2, 1, ?2, ?2
         FROM tickets, n WHERE tickets.id = ?1",
         [database::stored_id(issued.id), at(NOW).millis()],
     );
@@ -250,7 +250,7 @@ fn many_orders_are_found_by_the_times_of_their_completion_and_last_change_in_the
     fixture.database().execute(
         "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,
             completed_at, created_at, updated_at)
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
         SELECT id + (i * 3600000 << 20), organization_id, event_id, customer_id, customer_name,
             CASE i % 3 WHEN 0 THEN 'CANCELLED' ELSE 'COMPLETED' END, currency, 0, ?2 - i * 1000, created_at + i * 3600000,
             ?2 - i * 1000

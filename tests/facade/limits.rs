@@ -316,12 +316,7 @@ fn an_organization_has_at_most_1000_keys_that_are_not_revoked() {
     let organization = fixture.caller.organization();
     let create = || fixture.service.create_api_key(organization, CreateApiKey::new("Shop").scopes([Scope::EventsRead]));
     let first = create().expect("room").api_key;
-    fixture.database().run(&format!(
-        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 999)
-        INSERT INTO api_keys (organization_id, key_hash, name, scopes, created_at)
-        SELECT organization_id, randomblob(32), name, scopes, created_at FROM api_keys, numbers WHERE id = {}",
-        fixture.stored("SELECT id FROM api_keys")
-    ));
+    fixture.database().insert_api_keys(fixture.stored("SELECT id FROM api_keys"), 999);
     let refused = create().expect_err("full");
     assert_eq!(refused.reason(), Some(Reason::LimitReached));
     assert_eq!(refused.to_string(), "an organization may have at most 1000 API keys that are not revoked");
@@ -371,7 +366,7 @@ fn stored_values_beyond_a_limit_are_only_refused_when_they_are_changed() {
     let types = serde_json::to_string(&vec![fixture.stored("SELECT id FROM ticket_types"); 600]).expect("JSON");
     fixture.database().run(&format!(
         "UPDATE organizations SET name = '{long}';
-        UPDATE events SET title = '{long}', search_text = '{long}' || CHAR(10) || slug, cover_image = 'javascript:x',
+        UPDATE events SET title = '{long}', search_text = '{long}\n' || slug, cover_image = 'javascript:x',
             tags = '{}', location_metadata = '{}';
         UPDATE ticket_types SET name = '{long}', ticket_logo = 'urn:x:y';
         UPDATE discounts SET applicable_ticket_types = '{types}', auto_apply = 1",

@@ -321,6 +321,9 @@ fn wait_until(condition: impl Fn() -> bool) {
 
 #[test]
 fn commits_are_counted_with_their_jobs_durations_and_waiting_jobs() {
+    if !database::is_file() {
+        return skipped("a PostgreSQL server runs jobs of different events at once");
+    }
     let clock = BlockingClock::default();
     let fixture = Fixture::with(|builder| builder.clock(clock.clone()));
     let event = fixture.event();
@@ -520,14 +523,21 @@ fn each_service_has_its_own_statistics_and_all_have_the_same_backlog() {
     for service in [&fixture.service, &second] {
         let backlog = service.backlog().unwrap();
         assert_eq!(backlog.reserved_seats, 5);
-        assert_eq!(backlog.wal_bytes, std::fs::metadata(fixture.path().with_extension("db-wal")).unwrap().len());
-        assert!(backlog.wal_bytes > 0);
+        if database::is_file() {
+            assert_eq!(backlog.wal_bytes, std::fs::metadata(fixture.path().with_extension("db-wal")).unwrap().len());
+            assert!(backlog.wal_bytes > 0);
+        } else {
+            assert_eq!(backlog.wal_bytes, 0);
+        }
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn the_size_of_the_wal_is_found_if_the_path_is_a_symbolic_link() {
+    if !database::is_file() {
+        return skipped("it is about a database file");
+    }
     let fixture = Fixture::new();
     let other_folder = tempfile::tempdir().unwrap();
     let link = other_folder.path().join("link.db");

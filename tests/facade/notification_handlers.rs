@@ -340,7 +340,7 @@ fn a_service_with_handlers_closes_and_stops_calling_them() {
     let service =
         database::builder(&path).on_topics("test", [NotificationTopic::OrderCreated], |_, _| Ok(())).open().unwrap();
     service.close(Duration::ZERO).expect("a handler is no handle");
-    assert!(!path.with_extension("db-wal").exists());
+    Database::assert_closed(&path);
 }
 
 #[test]

@@ -680,7 +680,7 @@ fn an_order_of_many_items_that_cannot_succeed_does_not_need_the_writer() {
     };
     // Another process writes, for as long as the test needs.
     let other = fixture.database();
-    other.run("BEGIN IMMEDIATE");
+    other.begin();
     let create = |request| fixture.service.create_order(&fixture.caller, request);
     assert_eq!(paths(create(many(unknown.id))), ["items[0].ticketId"]);
     assert_eq!(reason(create(many(known.id))), Reason::MaxPerOrderExceeded);

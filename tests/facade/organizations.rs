@@ -255,7 +255,7 @@ fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     let usage = |id| fixture.service.organization_usage(id).expect("the usage");
     assert_eq!(usage(other.organization()).bytes, 0);
     let ticket_type = fixture.new_ticket_type(0, 10_000);
-    let size = || fixture.stored("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    let size = || fixture.database().size();
     let (size_before, bytes_before) = (size(), usage(fixture.caller.organization()).bytes);
     for number in 0..400 {
         let mut order = new_order(ticket_type.event_id, ticket_type.id, 2);
@@ -281,12 +281,10 @@ fn an_organization_with_many_revoked_keys_and_idempotency_keys_is_deleted_in_bat
     let usable = fixture.service.create_api_key(other.organization(), CreateApiKey::new("New")).expect("a key");
     let event = fixture.service.create_event(&other.with_idempotency_key("key"), new_event(|_| {})).expect("an event");
     let database = fixture.database();
+    let revoked: i64 = database.value("SELECT id FROM api_keys WHERE revoked_at IS NOT NULL");
+    database.insert_api_keys(revoked, 1499);
     database.run(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1499)
-        INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, created_at, revoked_at)
-        SELECT k.id + 1000 + n.i, organization_id, RANDOMBLOB(32), name, scopes, created_at, revoked_at FROM n, api_keys k
-        WHERE revoked_at IS NOT NULL;
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1499)
         INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, created_at)
         SELECT organization_id, key || n.i, fingerprint, answer, created_at FROM n, idempotency_records",
     );

@@ -98,8 +98,9 @@ fn a_page_of_orders_with_many_items_ends_early() {
     let add_items = |count: i64, orders: &str| {
         fixture.database().run(&format!(
             "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})
-            INSERT INTO order_items (order_id, ticket_type_id, quantity, price, discount)
-            SELECT order_id, ticket_type_id, quantity, price, discount FROM order_items, numbers
+            INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
+            SELECT (SELECT MAX(id) FROM order_items) + ROW_NUMBER() OVER (ORDER BY id, n), order_id, ticket_type_id,
+                quantity, price, discount FROM order_items, numbers
             WHERE order_id IN (SELECT id FROM orders {orders})"
         ));
     };

@@ -173,7 +173,7 @@ fn control_refused_requests_of_the_small_tenant_are_noticed() {
     let server = Server::with(ticketing::Builder::sandbox_gateway, |options| options.rate_limit = None);
     let mut small = SmallTenant::new(&server);
     let database = server.database();
-    database.run("BEGIN IMMEDIATE");
+    database.begin();
     let answers = small.run(|done| done == 0);
     database.run("ROLLBACK");
     assert_eq!(answers.refused.len(), 1);

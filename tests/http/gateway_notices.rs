@@ -109,7 +109,7 @@ fn while_the_database_is_locked_a_notice_gets_503_and_retry_after_and_is_not_los
     let event = GatewayEvent::Checkout(CheckoutState::Paid(payment));
     gateway.know(&Notice { notice: GatewayNotice::new("evt_1", event).order(order.parse().expect("an id")) });
     let other = server.database();
-    other.run("BEGIN IMMEDIATE");
+    other.begin();
     let refused = send(&mut server.client_with(""), "evt_1", b"evt_1").expect(503);
     assert_eq!(refused.code(), "unavailable");
     assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok_and(|it| it > 0)));

@@ -2,7 +2,6 @@
 //! recorded is sent again. The child processes run this test binary for a single test, in a role.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::Timestamp;
 use ticketing::environment::{Clock, ManualClock, SeededEntropy, SystemClock};
 use ticketing::id::WebhookId;
 use ticketing::ticket::{CheckInTicket, IssueTickets};
@@ -21,7 +21,6 @@ use ticketing::webhook::{CreateWebhook, EventType, WebhookEndpoint};
 use ticketing::webhook::{
     EVENT_ID_HEADER, HttpsTransport, SenderOptions, Transport, WebhookFailure, WebhookRequest, WebhookResponse,
 };
-use ticketing::{TicketingService, Timestamp};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -86,7 +85,7 @@ impl Clock for RunningClock {
 }
 
 fn queue() {
-    let service = TicketingService::open(PathBuf::from(child_variable("TICKETING_TEST_FILE"))).unwrap();
+    let service = database::builder(child_variable("TICKETING_TEST_FILE")).open().unwrap();
     let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
     let ticket_type_id = child_variable("TICKETING_TEST_TICKET_TYPE").parse().unwrap();
     let request = IssueTickets::new(ticket_type_id, crate::common::new_customer(), 10);
@@ -103,7 +102,7 @@ fn send_with(
     + 'static,
 ) {
     let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap()).unwrap();
-    let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE"));
+    let builder = database::builder(child_variable("TICKETING_TEST_FILE"));
     let builder = match child_variable("TICKETING_TEST_CLOCK").as_str() {
         "stopped" => builder.clock(ManualClock::new(now)),
         _ => builder.clock(RunningClock { start: now, started: SystemClock.monotonic() }),

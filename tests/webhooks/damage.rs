@@ -39,27 +39,27 @@ fn a_row_that_cannot_be_read_delays_no_other_and_is_tried_again_after_a_minute()
 #[test]
 fn while_the_disk_is_full_nothing_is_skipped_and_no_result_is_lost() {
     // Inserting the rows of a notification for many endpoints, claiming attempts, and recording their results.
-    for statements in [
-        "INSERT ON webhook_outbox",
-        "UPDATE ON webhook_outbox WHEN old.claim IS NULL AND new.claim IS NOT NULL",
-        "UPDATE ON webhook_outbox WHEN new.state = 'DELIVERED'",
+    for (statement, condition) in [
+        ("INSERT", "1 = 1"),
+        ("UPDATE", "old.claim IS NULL AND new.claim IS NOT NULL"),
+        ("UPDATE", "new.state = 'DELIVERED'"),
     ] {
         let transport = FakeTransport::succeeding();
         let fixture = Fixture::with_transport(&transport);
         // More than get their rows with the notification.
         fixture.insert_ticket_webhooks(60, "https://example.com/");
         fixture.queue_notifications(10);
-        fixture.database().refuse_as_if_full(statements);
+        fixture.database().refuse_as_if_full("full_disk", &format!("BEFORE {statement} ON webhook_outbox"), condition);
         let commits = || fixture.service.statistics().commits.done;
         let before = commits();
         let _sender = fixture.start_sender(SenderOptions::default());
-        wait_until(&format!("{statements} was tried several times"), || commits() >= before + 4);
+        wait_until(&format!("{statement} if {condition} was tried several times"), || commits() >= before + 4);
         assert_eq!(fixture.outbox_count("DELIVERED"), 0);
-        fixture.database().allow_again();
+        fixture.database().end_trigger("full_disk");
         // At once: a row that is skipped would wait for a minute, and an attempt whose result is lost for its lease.
         fixture.wait_for_outbox(600, "DELIVERED");
-        assert_eq!(transport.sent().len(), 600, "{statements}");
-        assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 0, "{statements}");
+        assert_eq!(transport.sent().len(), 600, "{statement} if {condition}");
+        assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 0, "{statement} if {condition}");
     }
 }
 

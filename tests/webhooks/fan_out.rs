@@ -8,7 +8,6 @@ use crate::common::processes::{ChildProcess, child_process, child_role, child_va
 use crate::common::transport::*;
 use crate::common::webhooks::wait_until;
 use crate::common::*;
-use ticketing::TicketingService;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
 
 fn create_endpoints(fixture: &Fixture, number: usize) {
@@ -120,7 +119,7 @@ fn a_child_process_inserts_rows_until_it_is_killed() {
     if child_role().is_none() {
         return;
     }
-    let builder = TicketingService::builder(child_variable("TICKETING_TEST_FILE"));
+    let builder = database::builder(child_variable("TICKETING_TEST_FILE"));
     let builder = builder.webhook_transport(FakeTransport::succeeding()).webhook_sender(SenderOptions::default());
     let _service = builder.open().expect("a service");
     wait_for_parent();

@@ -15,7 +15,6 @@ use crate::common::threads::run_at_once;
 use crate::common::webhooks::*;
 use crate::common::*;
 use crate::receipts::Receipts;
-use ticketing::TicketingService;
 use ticketing::environment::{Clock, ManualClock, SystemClock};
 use ticketing::webhook::{CreateWebhook, SenderOptions};
 
@@ -84,7 +83,7 @@ fn after_kills_every_acknowledged_change_is_reported_at_least_once_and_nothing_e
 
     // After the leases of the interrupted attempts.
     let clock = ManualClock::new(SystemClock.now().saturating_add(LEASE + LEASE_SPREAD));
-    let builder = TicketingService::builder(&sale.path).clock(clock.clone()).sandbox_gateway();
+    let builder = database::builder(&sale.path).clock(clock.clone()).sandbox_gateway();
     let service = builder.allow_local_webhooks(true).open().unwrap();
     let database = Database::open(&sale.path);
     let waiting = || database.value::<i64>("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'");

@@ -79,7 +79,7 @@ impl TwoProcesses {
         fixture.service.create_webhook(&fixture.caller, new).unwrap();
         let sale = Sale::with_seats(fixture, seats);
         let child = ChildProcess::start(sale.child(CHILD, "sell"));
-        let service = with_sender(TicketingService::builder(&sale.path).sandbox_gateway()).open().unwrap();
+        let service = with_sender(database::builder(&sale.path).sandbox_gateway()).open().unwrap();
         Self { sale, receiver, child, service }
     }
 

@@ -9,10 +9,10 @@ use crate::common::receiver::WebhookReceiver;
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::Builder;
 use ticketing::environment::Entropy;
 use ticketing::id::WebhookId;
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
-use ticketing::{Builder, TicketingService};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
@@ -21,7 +21,7 @@ fn a_child_process_plays_its_role() {
     if child_role().is_none() {
         return;
     }
-    let builder = TicketingService::builder(std::env::var("TICKETING_TEST_FILE").unwrap());
+    let builder = database::builder(std::env::var("TICKETING_TEST_FILE").unwrap());
     let service = builder.allow_local_webhooks(true).webhook_sender(SenderOptions::default().workers(8)).open();
     send_to_parent("ready");
     wait_for_parent();
