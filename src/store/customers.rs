@@ -2,7 +2,7 @@
 
 use super::Transaction;
 use super::columns::{self, Column};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::customer::{Customer, NewCustomer};
 use crate::model::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
@@ -10,7 +10,10 @@ use crate::rules::text::fold;
 pub(super) const BY_EMAIL: &str =
     "SELECT id, email, metadata FROM customers WHERE organization_id = ?1 AND email_key = ?2";
 const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, metadata, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+
+/// How often a customer is looked for and inserted.
+const MAX_ATTEMPTS: usize = 16;
 
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
@@ -21,6 +24,19 @@ pub(crate) fn find_or_insert(
     organization: OrganizationId,
     new: &NewCustomer,
 ) -> Result<Customer> {
+    // Another transaction may insert the customer in the meantime, or have taken the id.
+    for _ in 0..MAX_ATTEMPTS {
+        if let Some(customer) = find_and_update(tx, organization, new)? {
+            return Ok(customer);
+        }
+        if let Some(customer) = insert(tx, organization, new)? {
+            return Ok(customer);
+        }
+    }
+    Err(Error::Unavailable("no free id was found"))
+}
+
+fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
     let key = fold(&new.email);
     let found = tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| {
         Ok(Customer {
@@ -30,17 +46,22 @@ pub(crate) fn find_or_insert(
             name: new.name.clone(),
         })
     })?;
-    if let Some(mut customer) = found {
-        if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
-            tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
-            customer.metadata.clone_from(metadata);
-        }
-        return Ok(customer);
+    let Some(mut customer) = found else { return Ok(None) };
+    if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
+        tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
+        customer.metadata.clone_from(metadata);
     }
+    Ok(Some(customer))
+}
+
+/// Inserts a customer. Returns `None` if there is one with this e-mail address or id.
+fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
+    let id = tx.new_id();
     let metadata = new.metadata.clone().unwrap_or_default();
-    let values = [organization.into(), (&new.email).into(), (&key).into(), metadata.bind()?, tx.now().into()];
-    let id = tx.insert(INSERT, &values)?;
-    Ok(Customer { id, name: new.name.clone(), email: new.email.clone(), metadata })
+    let (email, key) = (&new.email, fold(&new.email));
+    let values = [id.into(), organization.into(), email.into(), (&key).into(), metadata.bind()?, tx.now().into()];
+    let inserted = tx.execute(INSERT, &values)? == 1;
+    Ok(inserted.then(|| Customer { id, name: new.name.clone(), email: email.clone(), metadata }))
 }
 
 /// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent.

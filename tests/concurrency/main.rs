@@ -9,5 +9,7 @@ mod idempotency_races;
 mod organizations;
 mod processes;
 mod races;
+#[cfg(feature = "postgres")]
+mod servers;
 mod shared_work;
 mod writer;

@@ -256,6 +256,7 @@ impl<'c> Transaction<'c> {
     /// on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.execute("SAVEPOINT step", &[])?;
+        let event_locked = self.event_locked.get();
         let (events, notifications) = {
             let recorded = self.recorded.borrow();
             (recorded.events.len(), recorded.notifications.len())
@@ -265,6 +266,8 @@ impl<'c> Transaction<'c> {
             Err(error) if self.connection.must_run_again(&error) => return Err(error),
             Err(error) => {
                 self.execute("ROLLBACK TO step", &[])?;
+                // Its locks are released.
+                self.event_locked.set(event_locked);
                 self.forget();
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
