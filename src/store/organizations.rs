@@ -156,7 +156,8 @@ pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result
 /// whether the organization is deleted: if not, this is to be called again. Fails with the conflict `in-use` if the
 /// organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of these.
 pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
-    tx.lock_organization(id)?;
+    // Waits for the transactions that create something for the organization.
+    tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
     get(tx, id)?;
     if tx.exists(IN_USE, &[id.into()])? {
         return Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints"));

@@ -170,6 +170,20 @@ impl Fixture {
         self.caller.with_idempotency_key(key)
     }
 
+    /// How many transactions the service has committed.
+    pub fn commits(&self) -> u64 {
+        self.service.statistics().commits.done
+    }
+
+    /// Asserts how many transactions there were since `before`. It is not checked with PostgreSQL, which has smaller batches
+    /// and does not commit what is refused.
+    #[track_caller]
+    pub fn assert_commits(&self, before: u64, expected: u64, what: &str) {
+        if database::is_file() {
+            assert_eq!(self.commits() - before, expected, "{what}");
+        }
+    }
+
     pub fn set_clock(&self, to: &str) {
         self.clock.set(at(to));
     }

@@ -65,8 +65,9 @@ impl Database {
         Self(RefCell::new(Client::connect(url, NoTls).expect("the database")))
     }
 
-    /// Drops all CHECK and FOREIGN KEY constraints.
+    /// Drops all CHECK and FOREIGN KEY constraints, one connection at a time.
     pub fn drop_constraints(&self) {
+        self.run("SELECT pg_advisory_lock(0)");
         let sql = "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint
             WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace";
         let statements = self.0.borrow_mut().simple_query(sql).expect(sql);
@@ -75,6 +76,7 @@ impl Database {
                 self.run(row.get(0).expect("a statement"));
             }
         }
+        self.run("SELECT pg_advisory_unlock(0)");
     }
 
     /// Creates a trigger and its function, which have the same name.

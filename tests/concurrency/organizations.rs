@@ -126,6 +126,7 @@ fn control_with_a_check_before_the_transaction_an_event_loses_its_organization()
     }
     assert!(fixture.service.get_event(&caller, event.id).is_ok());
     assert_eq!(fixture.service.list_organizations(ListOrganizations::default()).unwrap().data.len(), 1);
-    assert!(!fixture.service.check().unwrap().is_clean());
+    // A check does not repeat what PostgreSQL checks.
+    assert!(!database::is_file() || !fixture.service.check().unwrap().is_clean());
     fixture.skip_final_check();
 }

@@ -66,6 +66,9 @@ fn create_events_at_once(fixture: &Fixture, callers: &[&Caller]) -> Option<Vec<E
 
 #[test]
 fn jobs_are_added_to_a_group_for_twenty_milliseconds() {
+    if !database::is_file() {
+        return skipped("it is about the queue of writes of a database file");
+    }
     // The clock is read at the start of a group and before each job but the first: with a step of 6 ms, after 6, 12,
     // 18 and 24 ms.
     for (millis, jobs_of_a_group) in [(0, 8), (6, 4), (9, 3), (25, 1)] {
@@ -82,6 +85,9 @@ fn jobs_are_added_to_a_group_for_twenty_milliseconds() {
 
 #[test]
 fn organizations_take_turns_in_the_queue() {
+    if !database::is_file() {
+        return skipped("it is about the queue of writes of a database file");
+    }
     let events = std::iter::repeat_with(|| {
         let fixture = fixture_with_step(Duration::ZERO);
         let busy = &fixture.caller;
@@ -124,6 +130,9 @@ impl Subscriber for PanickingSubscriber {
 #[cfg(unix)]
 #[test]
 fn writes_are_answered_after_a_subscriber_of_log_lines_has_panicked_in_the_leader() {
+    if !database::is_file() {
+        return skipped("it is about a database file");
+    }
     let fixture = Fixture::with(|builder| builder.clock(SystemClock));
     fixture.skip_final_check();
     // The leader finds that the file is gone, and logs it as an error.

@@ -187,11 +187,10 @@ fn events_that_end_together_expire_in_batches_and_one_that_fails_is_skipped() {
     let refused = fixture.stored("SELECT id FROM events ORDER BY id LIMIT 1 OFFSET 7");
     fixture.database().refuse("refuse", "BEFORE UPDATE ON events", &format!("old.id = {refused}"));
     fixture.set_clock(EVENT_END);
-    let commits = || fixture.service.statistics().commits.done;
-    let before = commits();
+    let before = fixture.commits();
     let report = run(&fixture);
     assert_eq!((report.expired_events, report.skipped_rows), (449, 1));
-    assert_eq!(commits() - before, 3, "200, 200 and 50 events");
+    fixture.assert_commits(before, 3, "200, 200 and 50 events");
     assert_eq!(fixture.stored("SELECT id FROM events WHERE status <> 'EXPIRED'"), refused);
     fixture.database().end_trigger("refuse");
     fixture.clock.advance(Duration::from_mins(1));

@@ -33,11 +33,10 @@ fn the_pending_orders_are_cancelled_in_batches_before_the_call_returns() {
         fixture.order(&ticket_type, 2);
     }
     let other = fixture.order(&fixture.new_ticket_type(1250, 10), 1);
-    let commits = || fixture.service.statistics().commits.done;
-    let before = commits();
+    let before = fixture.commits();
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
     assert_eq!((cancelled(&fixture), unfinished(&fixture)), (450, 0));
-    assert_eq!(commits() - before, 5, "the event, 200, 200 and 50 orders, and that they are done");
+    fixture.assert_commits(before, 5, "the event, 200, 200 and 50 orders, and that they are done");
     assert_eq!(fixture.order_status(other.id), OrderStatus::Pending);
     assert_eq!(fixture.stored("SELECT SUM(held) FROM ticket_types"), 1, "the seat of the other event");
 }

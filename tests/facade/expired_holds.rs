@@ -20,21 +20,6 @@ pub fn is_stored_expired(fixture: &Fixture, order: OrderId) -> bool {
     fixture.stored(&format!("SELECT COUNT(*) FROM orders WHERE status = 'EXPIRED' AND id = {id}")) == 1
 }
 
-pub fn commits(fixture: &Fixture) -> u64 {
-    fixture.service.statistics().commits.done
-}
-
-/// Asserts how many transactions there were since `before`. PostgreSQL does not commit an attempt that is refused.
-#[track_caller]
-pub fn assert_commits(fixture: &Fixture, before: u64, expected: u64, what: &str) {
-    let done = commits(fixture) - before;
-    if database::is_file() {
-        assert_eq!(done, expected, "{what}");
-    } else {
-        assert!(done <= expected, "{what}: {done}");
-    }
-}
-
 /// Stores copies of a pending order with one item.
 pub fn copy_order(fixture: &Fixture, order: &Order, copies: i64) {
     let (id, seats) = (stored_id(order.id), order.items[0].quantity);
@@ -190,10 +175,10 @@ fn a_quantity_is_lowered_by_the_seats_of_expired_holds_in_batches() {
     assert_eq!(refused.reason(), Some(Reason::QuantityBelowSold));
     fixture.expire_holds();
     let live = fixture.order(&ticket_type, 5);
-    let before = commits(&fixture);
+    let before = fixture.commits();
     assert_eq!(lower(&fixture, &ticket_type, 5).expect("lowered").quantity, 5);
     let what = "batches of 200, 200 and 50 orders, and an attempt before and after each";
-    assert_commits(&fixture, before, 7, what);
+    fixture.assert_commits(before, 7, what);
     assert_eq!(stored_expired(&fixture), 450);
     assert_eq!(lower(&fixture, &ticket_type, 4).unwrap_err().reason(), Some(Reason::QuantityBelowSold));
     assert_eq!(fixture.order_status(live.id), OrderStatus::Pending);

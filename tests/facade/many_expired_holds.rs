@@ -9,7 +9,7 @@ use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket_type::TicketType;
 
-use super::expired_holds::{assert_commits, commits, copy_order, is_stored_expired, stored_expired};
+use super::expired_holds::{copy_order, is_stored_expired, stored_expired};
 use crate::common::database::stored_id;
 use crate::common::*;
 
@@ -37,9 +37,9 @@ fn an_order_takes_a_seat_behind_more_expired_holds_than_its_transaction_looks_at
     let wanted = fixture.ticket_type(&event, 1250, 2);
     let expired = [fixture.order(&wanted, 1).id, fixture.order(&wanted, 1).id];
     fixture.expire_holds();
-    let before = commits(&fixture);
+    let before = fixture.commits();
     fixture.order(&wanted, 1);
-    assert_commits(&fixture, before, 5, "two batches of 200 orders, and an attempt before and after each");
+    fixture.assert_commits(before, 5, "two batches of 200 orders, and an attempt before and after each");
     assert_eq!(expired.map(|order| is_stored_expired(&fixture, order)), [true, false], "one seat was needed");
     assert_eq!(stored_expired(&fixture), 401);
     assert_eq!(expired.map(|order| status(&fixture, order)), [OrderStatus::Expired; 2]);
@@ -53,10 +53,10 @@ fn an_order_that_finds_seats_or_no_reserved_ones_releases_nothing() {
     let sold_out = fixture.ticket_type(&event, 1250, 1);
     fixture.issue(&sold_out, 1);
     fixture.expire_holds();
-    let before = commits(&fixture);
+    let before = fixture.commits();
     fixture.order(&other, 1);
     assert_eq!(reason(fixture.try_order(&sold_out, 1)), Reason::SoldOut);
-    assert_commits(&fixture, before, 2, "one for each");
+    fixture.assert_commits(before, 2, "one for each");
     assert_eq!(stored_expired(&fixture), 0);
 }
 
@@ -132,9 +132,9 @@ fn a_discount_whose_limit_was_lowered_far_below_its_uses_applies_once_they_have_
     assert!(fixture.validate("EARLY", &[(&ticket_type, 1)]).valid);
     assert_eq!(fixture.discount_uses(&discount), 0);
     assert_eq!(stored_expired(&fixture), 0, "nothing that only reads has released any");
-    let before = commits(&fixture);
+    let before = fixture.commits();
     fixture.order_with_code(&ticket_type, 1, "EARLY");
-    assert_commits(&fixture, before, 13, "six batches of 200 orders, and an attempt before and after each");
+    fixture.assert_commits(before, 13, "six batches of 200 orders, and an attempt before and after each");
     assert_eq!((stored_expired(&fixture), fixture.discount_uses(&discount)), (1201, 1));
     assert!(!fixture.validate("EARLY", &[(&ticket_type, 1)]).valid);
     assert!(fixture.try_order_with_code(&ticket_type, 1, "EARLY").is_err());

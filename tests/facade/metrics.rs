@@ -365,6 +365,9 @@ fn commits_are_counted_with_their_jobs_durations_and_waiting_jobs() {
 
 #[test]
 fn commits_succeed_although_the_clock_panics() {
+    if !database::is_file() {
+        return skipped("a panic of the clock is not caught with PostgreSQL");
+    }
     #[derive(Debug)]
     struct PanickingClock;
     impl Clock for PanickingClock {

@@ -296,10 +296,9 @@ fn an_organization_with_many_revoked_keys_and_idempotency_keys_is_deleted_in_bat
     assert_eq!(rows(), (1501, 1500), "the organization has an event");
     fixture.service.authenticate(&usable.key).expect("a caller");
     fixture.service.delete_event(&other, event.value.id).expect("deleted");
-    let commits = || fixture.service.statistics().commits.done;
-    let before = commits();
+    let before = fixture.commits();
     delete().expect("deleted");
     assert_eq!(rows(), (0, 0));
     // 1,000 keys; 500 keys and 500 records; 1,000 records; the organization with its other key.
-    assert_eq!(commits() - before, 4);
+    fixture.assert_commits(before, 4, "one for each batch");
 }

@@ -207,7 +207,7 @@ fn a_notification_for_more_endpoints_than_a_batch_is_queued_in_several() {
     let sizes: Vec<i64> = fixture.database().column("SELECT size FROM batches");
     assert_eq!(sizes, [256, 256, 256, 256, 1198 - 4 * 256]);
     let complete = "SELECT COUNT(*) FROM (SELECT endpoint_id FROM webhook_outbox GROUP BY endpoint_id
-        HAVING COUNT(*) = 2 AND COUNT(DISTINCT event_id) = 2)";
+        HAVING COUNT(*) = 2 AND COUNT(DISTINCT event_id) = 2) AS complete";
     assert_eq!(fixture.stored(complete), 600);
     assert_eq!(backlog(), 1200, "they failed, and wait");
 }
@@ -276,8 +276,11 @@ fn cancelling_an_event_with_many_orders_inserts_few_rows_in_each_transaction() {
     }
     assert_eq!(outbox_rows(&fixture), 0);
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
-    // The rows of two orders for all endpoints, and one for each of the others.
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (200 + 98, 98));
+    // In each transaction, the rows of two orders for all endpoints, and one for each of the others. With PostgreSQL, a
+    // transaction cancels at most 50 orders.
+    let transactions = if database::is_file() { 1 } else { 2 };
+    let others = 100 - 2 * transactions;
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (200 * transactions + others, others));
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 100 * 100);
 }
 
