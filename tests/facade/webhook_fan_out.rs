@@ -99,7 +99,7 @@ fn the_largest_order_inserts_no_more_rows_for_a_hundred_endpoints_than_for_one()
     assert_eq!(fixture.stored("SELECT MAX(size) FROM batches"), MAX_DIRECT);
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 501 + 100 * 501);
     let per_endpoint = "SELECT COUNT(*) FROM (SELECT endpoint_id FROM webhook_outbox GROUP BY endpoint_id
-        HAVING COUNT(*) = 501 AND COUNT(DISTINCT event_id) = 501)";
+        HAVING COUNT(*) = 501 AND COUNT(DISTINCT event_id) = 501) AS complete";
     assert_eq!(fixture.stored(per_endpoint), 99, "the first one has those of both orders");
 }
 
