@@ -55,6 +55,16 @@ fn is_host(header: &HeaderValue) -> bool {
         return true;
     }
     let Ok(text) = header.to_str() else { return false };
+    is_plain_host(text) || is_authority(text)
+}
+
+/// Whether a text is a name or an IPv4 address without a port, as in most requests: this is found out faster than by
+/// parsing it.
+fn is_plain_host(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+}
+
+fn is_authority(text: &str) -> bool {
     let Ok(url) = UriRef::parse(format!("//{text}")) else { return false };
     // Otherwise the text has more parts, such as a path.
     let authority = url.authority().filter(|authority| authority.as_str() == text);

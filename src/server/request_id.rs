@@ -22,6 +22,10 @@ fn new_id() -> HeaderValue {
     static PROCESS: LazyLock<[RandomState; 2]> = LazyLock::new(Default::default);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let parts = PROCESS.each_ref().map(|state| hex::encode(state.hash_one(count).to_be_bytes()));
-    HeaderValue::try_from(parts.concat()).unwrap_or(HeaderValue::from_static("-"))
+    let mut digits = [0; 32];
+    for (state, digits) in PROCESS.iter().zip(digits.chunks_exact_mut(16)) {
+        // There are two digits for each byte, so this cannot fail.
+        let _ = hex::encode_to_slice(state.hash_one(count).to_be_bytes(), digits);
+    }
+    HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("-"))
 }
