@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator as _;
@@ -39,18 +39,27 @@ pub fn database_of(path: &Path) -> Option<String> {
         }
         exists
     });
-    let name = create(&mut client, path);
+    let name = create(&mut client, host, path);
     let url = format!("{host}/{name}");
     databases.insert(path.to_owned(), name);
     Some(url)
 }
 
-/// Creates the database for a path, unless another process has done so.
-fn create(client: &mut Client, path: &Path) -> String {
+/// Creates the database for a path, unless another process has done so. It is a copy of one with the schema: this is faster
+/// than to create the schema in each.
+fn create(client: &mut Client, host: &str, path: &Path) -> String {
+    static TEMPLATE: OnceLock<String> = OnceLock::new();
+    let template = TEMPLATE.get_or_init(|| {
+        let name = format!("template_of_{}", std::process::id());
+        client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
+        let opened = ticketing::TicketingService::postgres(&format!("{host}/{name}")).expect("a URL").open();
+        drop(opened.expect("the template"));
+        name
+    });
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     let name = format!("test_{:016x}", hasher.finish());
-    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name}")) {
+    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}")) {
         let exists = [SqlState::DUPLICATE_DATABASE, SqlState::UNIQUE_VIOLATION];
         assert!(exists.contains(error.code().expect("a code")), "{error:?}");
     }
