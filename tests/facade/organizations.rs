@@ -265,10 +265,11 @@ fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     let found = usage(fixture.caller.organization());
     assert_eq!((found.events, found.customers, found.orders, found.tickets), (1, 400, 400, 800));
     assert_eq!(usage(other.organization()).orders, 0);
-    // The estimate may be wrong by half.
     let grown = u64::try_from(size() - size_before).expect("it has grown");
     let estimated = found.bytes - bytes_before;
-    assert!(grown / 2 <= estimated && estimated <= grown * 3 / 2, "estimated {estimated}, grown by {grown}");
+    // The estimate may be wrong by half. A server makes room at times of its own, so that only the magnitude is known.
+    let (least, most) = if database::is_file() { (grown / 2, grown * 3 / 2) } else { (grown / 3, grown * 3) };
+    assert!(least <= estimated && estimated <= most, "estimated {estimated}, grown by {grown}");
     assert_eq!(fixture.service.organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
 }
 

@@ -95,7 +95,10 @@ impl PostgresWriter {
                 GroupEnd::Committed
             }
             Commit::Undone { .. } => GroupEnd::Undone,
-            Commit::Unknown(error) => GroupEnd::Failed(error),
+            Commit::Unknown(error) => {
+                self.commit_failed();
+                GroupEnd::Failed(error)
+            }
         }
     }
 

@@ -228,7 +228,10 @@ impl PostgresWriter {
                     Attempt::Ended(Ok(()))
                 }
                 Commit::Undone { error, run_again: true } => Attempt::RunAgain(error),
-                Commit::Undone { error, run_again: false } | Commit::Unknown(error) => Attempt::Ended(Err(error)),
+                Commit::Undone { error, run_again: false } | Commit::Unknown(error) => {
+                    self.commit_failed();
+                    Attempt::Ended(Err(error))
+                }
             };
         }
         connection.roll_back();
@@ -296,13 +299,13 @@ impl PostgresWriter {
         let token = Token::new(began_at, &self.environment);
         let result = connection.commit(token);
         let (failure, has_changed) = (connection.failure(), connection.write.has_changed());
-        let committed = match result {
+        match result {
             Ok(()) => {
                 self.pool.give_back(connection);
                 if has_changed {
                     self.write_failed.store(false, Ordering::Relaxed);
                 }
-                return Commit::Done;
+                Commit::Done
             }
             Err(error) if failure == Some(Failure::ConnectionLost) => {
                 // Its place in the pool is free for the connection on which the outcome is asked for.
@@ -314,15 +317,10 @@ impl PostgresWriter {
             Err(error) => {
                 connection.roll_back();
                 self.pool.give_back(connection);
-                let run_again = matches!(failure, Some(Failure::RunAgain | Failure::Violation));
-                Commit::Undone { error, run_again }
+                // No constraint of the schema is only checked by the commit, so a violation would come again.
+                Commit::Undone { error, run_again: failure == Some(Failure::RunAgain) }
             }
-        };
-        if !matches!(committed, Commit::Done | Commit::Undone { run_again: true, .. }) {
-            self.after_commit.commit_failed();
-            self.write_failed.store(true, Ordering::Relaxed);
         }
-        committed
     }
 
     /// Finds out how a commit ended whose connection was lost.
@@ -350,6 +348,12 @@ impl PostgresWriter {
         let outcome = token.ask(&connection);
         self.pool.give_back(connection);
         outcome
+    }
+
+    /// Reports a commit that failed, and whose jobs are not run again.
+    pub(super) fn commit_failed(&self) {
+        self.after_commit.commit_failed();
+        self.write_failed.store(true, Ordering::Relaxed);
     }
 
     /// Reports a commit of `jobs` jobs that began at `start`.
