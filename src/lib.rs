@@ -158,6 +158,8 @@
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(any(feature = "postgres", feature = "webhooks"))]
+mod crypto_provider;
 mod fair_permits;
 mod form;
 mod model;
@@ -294,6 +296,8 @@ pub mod request {
 /// Background maintenance, backups, and the check of a database.
 pub mod maintenance {
     pub use crate::model::backup::BackupProgress;
+    #[cfg(feature = "postgres")]
+    pub use crate::model::backup::CopyProgress;
     pub use crate::model::check::{CheckProgress, CheckReport, Finding};
     pub use crate::model::maintenance::MaintenanceReport;
     pub use crate::service::MaintenanceGuard;

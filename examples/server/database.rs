@@ -7,7 +7,7 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use ticketing::TicketingService;
-use ticketing::maintenance::CheckProgress;
+use ticketing::maintenance::{CheckProgress, CheckReport};
 
 use crate::database_option::Database;
 use crate::failure::Failure;
@@ -43,25 +43,16 @@ pub(crate) fn restore(backup: &str, database: &Database) -> Result<(), Failure> 
 /// one than a database that cannot be looked at. A server may use the database at the same time.
 pub(crate) fn check(database: &Database) -> Result<(), Failure> {
     let not_checked = |error: &dyn Display| Failure::NotChecked(error.to_string());
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} steps");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let progress = |progress: CheckProgress| {
-        bar.set_length(progress.total_steps);
-        bar.set_position(progress.steps);
-        ControlFlow::Continue(())
-    };
     let report = match database {
         Database::File(path) => {
             require_file(path).map_err(|failure| not_checked(&failure))?;
-            TicketingService::check_file_with_progress(path, progress)
+            with_bar(|progress| TicketingService::check_file_with_progress(path, progress))
         }
         Database::Postgres(_) => {
             let builder = database.builder_of_command(false)?;
-            builder.open().and_then(|service| service.check_with_progress(progress))
+            builder.open().and_then(|service| find(&service))
         }
     };
-    bar.finish_and_clear();
     let report = report.map_err(|error| not_checked(&error))?;
     let json = json!({ "clean": report.is_clean(), "counts": report.counts, "findings": report.findings });
     print_line(&json.to_string())?;
@@ -70,6 +61,25 @@ pub(crate) fn check(database: &Database) -> Result<(), Failure> {
         1 => Err(Failure::Run("the database violates 1 invariant".to_owned())),
         violated => Err(Failure::Run(format!("the database violates {violated} invariants"))),
     }
+}
+
+/// Checks the database of a service.
+pub(crate) fn find(service: &TicketingService) -> ticketing::Result<CheckReport> {
+    with_bar(|progress| service.check_with_progress(progress))
+}
+
+/// Runs a check, whose progress is shown in a bar.
+fn with_bar<T>(check: impl FnOnce(&dyn Fn(CheckProgress) -> ControlFlow<()>) -> T) -> T {
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} steps");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let result = check(&|progress| {
+        bar.set_length(progress.total_steps);
+        bar.set_position(progress.steps);
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    result
 }
 
 /// Fails if the file does not exist. Only the server and `create-organization` create a database.

@@ -26,6 +26,8 @@ pub(crate) struct PostgresDatabase {
     password_file: Option<PathBuf>,
     /// The password of the environment.
     password: Option<String>,
+    /// The URL of the standby that serves reads.
+    read_from: Option<String>,
 }
 
 impl fmt::Debug for PostgresDatabase {
@@ -36,39 +38,64 @@ impl fmt::Debug for PostgresDatabase {
 }
 
 impl Database {
-    /// Reads the options of the database. A URL with a password is refused on the command line, which other users of the
-    /// machine can read.
+    /// Reads the options of the database.
     pub(crate) fn read(options: &RawOptions) -> Result<Self, Failure> {
-        let password_file = match options.raw("database-password-file") {
-            Some(raw) if raw.value.is_empty() => return Err(usage(format!("{} must not be empty", raw.source))),
-            raw => raw,
-        };
-        let raw = options.raw("database");
-        let url = raw.as_ref().and_then(|raw| raw.value.to_str()).filter(|value| is_url(value));
-        match (raw.as_ref(), url, password_file) {
-            (Some(RawValue { source, value }), ..) if value.is_empty() => {
-                Err(usage(format!("{source} must not be empty")))
-            }
-            (Some(RawValue { source, .. }), Some(url), _) if source.starts_with("--") && has_password(url) => {
+        let database = Self::parse(options.raw("database"), password_file(options)?, options)?;
+        let Some(RawValue { source, value }) = options.raw("read-from") else { return Ok(database) };
+        match (database, value.to_str()) {
+            (Self::File(_), _) => Err(usage(format!("{source} is for PostgreSQL databases"))),
+            (Self::Postgres(_), Some(url)) if source.starts_with("--") && has_password(url) => {
                 Err(usage(format!("{source} must have no password: set PGPASSWORD or --database-password-file")))
             }
-            (Some(RawValue { source, .. }), Some(_), _) if cfg!(not(feature = "postgres")) => {
-                Err(usage(format!("{source}: {NOT_COMPILED}")))
+            (Self::Postgres(database), Some(url)) => {
+                Ok(Self::Postgres(PostgresDatabase { read_from: Some(url.to_owned()), ..database }))
             }
-            (_, Some(url), file) => {
-                let password = options.variable("PGPASSWORD").filter(|_| !has_password(url));
-                let password = password.map(|text| text.into_string().map_err(|_| usage("PGPASSWORD is not UTF-8")));
-                let file = file.map(|raw| raw.value.into());
-                Ok(Self::Postgres(PostgresDatabase {
-                    url: url.to_owned(),
-                    password_file: file,
-                    password: password.transpose()?.filter(|text| !text.is_empty()),
-                }))
-            }
-            (_, None, Some(RawValue { source, .. })) => Err(usage(format!("{source} is for PostgreSQL databases"))),
-            (raw, None, None) => {
-                Ok(Self::File(raw.map_or_else(|| "ticketing.db".into(), |raw| raw.value.clone().into())))
-            }
+            (Self::Postgres(_), None) => Err(usage(format!("{source} is not UTF-8"))),
+        }
+    }
+
+    /// Reads the options of the command `copy`: the file, and the database to which it is copied, which has the password.
+    pub(crate) fn read_copy(options: &RawOptions) -> Result<(Self, Self), Failure> {
+        let to = options.raw("to").ok_or_else(|| usage("copy needs --to"))?;
+        let source = match Self::parse(options.raw("database"), None, options)? {
+            file @ Self::File(_) => file,
+            Self::Postgres(_) => return Err(usage("--database must be a database file")),
+        };
+        match Self::parse(Some(to), password_file(options)?, options)? {
+            Self::File(_) => Err(usage("--to must be the URL of a PostgreSQL database")),
+            target @ Self::Postgres(_) => Ok((source, target)),
+        }
+    }
+
+    /// Reads a file or a URL. A URL with a password is refused on the command line, which other users of the machine can
+    /// read.
+    fn parse(raw: Option<RawValue>, password_file: Option<RawValue>, options: &RawOptions) -> Result<Self, Failure> {
+        let Some(RawValue { source, value }) = raw else {
+            return Self::file_without_password("ticketing.db".into(), password_file);
+        };
+        if value.is_empty() {
+            return Err(usage(format!("{source} must not be empty")));
+        }
+        let Some(url) = value.to_str().filter(|value| is_url(value)) else {
+            return Self::file_without_password(value.into(), password_file);
+        };
+        if source.starts_with("--") && has_password(url) {
+            return Err(usage(format!("{source} must have no password: set PGPASSWORD or --database-password-file")));
+        }
+        if cfg!(not(feature = "postgres")) {
+            return Err(usage(format!("{source}: {NOT_COMPILED}")));
+        }
+        let password = options.variable("PGPASSWORD").filter(|password| !password.is_empty() && !has_password(url));
+        let password =
+            password.map(|text| text.into_string().map_err(|_| usage("PGPASSWORD is not UTF-8"))).transpose()?;
+        let password_file = password_file.map(|raw| raw.value.into());
+        Ok(Self::Postgres(PostgresDatabase { url: url.to_owned(), password_file, password, read_from: None }))
+    }
+
+    fn file_without_password(path: PathBuf, password_file: Option<RawValue>) -> Result<Self, Failure> {
+        match password_file {
+            None => Ok(Self::File(path)),
+            Some(raw) => Err(usage(format!("{} is for PostgreSQL databases", raw.source))),
         }
     }
 
@@ -106,13 +133,23 @@ impl Database {
     }
 }
 
+fn password_file(options: &RawOptions) -> Result<Option<RawValue>, Failure> {
+    match options.raw("database-password-file") {
+        Some(raw) if raw.value.is_empty() => Err(usage(format!("{} must not be empty", raw.source))),
+        raw => Ok(raw),
+    }
+}
+
 const NOT_COMPILED: &str = "a PostgreSQL database needs a program that is compiled with the feature postgres: \
     cargo run --example server --features server,postgres";
 
 impl PostgresDatabase {
     #[cfg(feature = "postgres")]
     fn builder(&self) -> Result<Builder, Failure> {
-        let builder = TicketingService::postgres(&self.url)?;
+        let mut builder = TicketingService::postgres(&self.url)?;
+        if let Some(url) = &self.read_from {
+            builder = builder.read_from(url);
+        }
         Ok(match self.password()? {
             Some(password) => builder.database_password(password),
             None => builder,

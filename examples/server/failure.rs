@@ -63,6 +63,7 @@ fn describe(error: &FieldError) -> String {
         "expiresAt" => "expires",
         "order_hold" => "order-hold",
         "public_url" => "public-url",
+        "read_from" => "read-from",
         "secret_key" => "stripe-key-file",
         "webhook_secret" => "stripe-webhook-secret-file",
         "url" => "database",

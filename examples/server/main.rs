@@ -1,6 +1,7 @@
 //! The ticketing server: `cargo run --example server --features server`. For its options, add `-- --help`.
 
 mod admin;
+mod copy;
 mod database;
 mod database_option;
 mod documents;
@@ -37,6 +38,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Backup { database, path } => database::back_up(&database, &path),
         Command::Restore { database, backup } => database::restore(&backup, &database),
         Command::Check { database } => database::check(&database),
+        Command::Copy { database, to } => copy::copy(&database, &to),
         Command::StripeCheck(settings) => stripe::check(&settings),
     }
 }

@@ -31,6 +31,8 @@ Options. Each can also be set by its environment variable; the command line take
                           TICKETING_DATABASE_PASSWORD_FILE
                                                    File with the password for PostgreSQL. Otherwise, the variable
                                                    PGPASSWORD has it
+  --read-from URL         TICKETING_READ_FROM      PostgreSQL standby that serves searches, lists with filters, and check
+                                                   [default: the database serves them]
   --listen ADDRESS:PORT   TICKETING_LISTEN         Address to listen on; port 0 picks a free port
                                                    [default: 127.0.0.1:8080]
   --metrics-listen ADDRESS:PORT
@@ -93,6 +95,8 @@ Commands. They can run while a server uses the same database, except restore. Ea
   restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first. For PostgreSQL,
                           use pg_restore
   check                   Check the database for corruption and inconsistent data. Changes nothing in it.
+  copy --to URL           Copy the database file to a PostgreSQL database without tables or with empty ones, and check both.
+                          Stop the server first: what it sells afterwards is not in the copy
   stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the mode of the key, and
                           the endpoints for notices with the types of events that they lack
 
@@ -117,6 +121,7 @@ pub(crate) enum Command {
     Backup { database: Database, path: String },
     Restore { database: Database, backup: String },
     Check { database: Database },
+    Copy { database: Database, to: Database },
     StripeCheck(StripeSettings),
 }
 
@@ -176,12 +181,13 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 21] = [
+const OPTIONS: [&str; 23] = [
     "database",
     "database-password-file",
     "listen",
     "metrics-listen",
     "public-url",
+    "read-from",
     "order-hold",
     "max-reserved-per-customer",
     "rate-limit",
@@ -198,6 +204,7 @@ const OPTIONS: [&str; 21] = [
     "name",
     "scopes",
     "expires",
+    "to",
 ];
 
 /// Parses and validates the command line and the environment. Nothing is opened or created before that succeeds.
@@ -236,15 +243,20 @@ pub(crate) fn parse(
             Ok(Command::Restore { backup: (*backup).to_owned(), database: Database::read(&options)? })
         }
         ["check"] => {
-            options.allow_only("check", &[])?;
+            options.allow_only("check", &["read-from"])?;
             Ok(Command::Check { database: Database::read(&options)? })
+        }
+        ["copy"] => {
+            options.allow_only("copy", &["to"])?;
+            let (database, to) = Database::read_copy(&options)?;
+            Ok(Command::Copy { database, to })
         }
         ["stripe-check"] => stripe::check_settings(&options).map(Command::StripeCheck),
         words => Ok(Command::Admin { command: admin_command(words, &options)?, database: Database::read(&options)? }),
     }
 }
 
-/// Parses a command that manages organizations or API keys. `backup`, `check` and `stripe-check` get here only with wrong arguments.
+/// Parses a command that manages organizations or API keys. `backup`, `check`, `copy` and `stripe-check` get here only with wrong arguments.
 fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, Failure> {
     let (usage_line, accepted): (_, &[&str]) = match words[0] {
         "create-organization" => ("create-organization NAME", &["currency", "timezone", "reference"]),
@@ -260,6 +272,7 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
         "revoke-key" => ("revoke-key KEY_ID", &[]),
         "backup" => ("backup PATH", &[]),
         "check" => ("check", &[]),
+        "copy" => ("copy --to URL", &["to"]),
         "stripe-check" => ("stripe-check", &stripe::OPTIONS),
         other => return Err(usage(format!("unknown command {other:?}: --help lists the commands"))),
     };
@@ -290,6 +303,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "listen",
         "metrics-listen",
         "public-url",
+        "read-from",
         "order-hold",
         "max-reserved-per-customer",
         "rate-limit",

@@ -8,12 +8,13 @@ use crate::database_option;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 17] = [
+const WITH_VARIABLE: [&str; 18] = [
     "database",
     "database-password-file",
     "listen",
     "metrics-listen",
     "public-url",
+    "read-from",
     "order-hold",
     "max-reserved-per-customer",
     "rate-limit",

@@ -58,10 +58,13 @@ pub enum StoreErrorKind {
     /// The program has stopped a backup. The incomplete copy was removed.
     #[error("the backup was stopped")]
     BackupStopped,
+    /// The program has stopped a copy to another database. Nothing was copied.
+    #[error("the copy was stopped")]
+    CopyStopped,
     /// The program has stopped a check.
     #[error("the check was stopped")]
     CheckStopped,
-    /// A backup cannot be made. The incomplete copy was removed.
+    /// A backup, or a copy to another database, cannot be made. The incomplete copy was removed.
     #[error("the database cannot be copied: {0}")]
     CannotCopy(String),
     /// A program has the database open, so it is not replaced.

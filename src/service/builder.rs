@@ -65,8 +65,8 @@ pub struct Builder {
     /// Whether each handler has a thread.
     pub(super) handler_threads: bool,
     pub(super) allow_local_webhooks: bool,
-    /// Settings that were set and that this kind of database does not have, each with what is wrong.
-    pub(super) misplaced: Vec<(&'static str, &'static str)>,
+    /// What is wrong with settings: this kind of database does not have them, or they cannot be read.
+    pub(super) problems: FieldErrors,
     #[cfg(feature = "documents")]
     pub(super) documents: Option<crate::documents::TicketDocuments>,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -155,7 +155,7 @@ impl Builder {
             handlers: Vec::new(),
             handler_threads: true,
             allow_local_webhooks: false,
-            misplaced: Vec::new(),
+            problems: FieldErrors::default(),
             #[cfg(feature = "documents")]
             documents: None,
             #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -182,7 +182,7 @@ impl Builder {
             #[cfg(feature = "postgres")]
             Database::Postgres(options) => {
                 let options = options.with_clock_of_server(!has_clock).with_migrate(migration.migrate);
-                EngineOptions::Postgres(Box::new(options))
+                EngineOptions::Postgres(Box::new(options.prepare()?))
             }
         };
         let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
@@ -238,11 +238,8 @@ impl Builder {
         self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock))
     }
 
-    fn check(&self) -> Result<()> {
-        let mut errors = FieldErrors::default();
-        for (setting, problem) in &self.misplaced {
-            errors.add(*setting, *problem);
-        }
+    pub(super) fn check(&self) -> Result<()> {
+        let mut errors = self.problems.clone();
         errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
         let shortest = Duration::from_millis(10);
         errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");

@@ -307,7 +307,7 @@ impl Builder {
     /// Opening another database than a file fails, because this was set.
     fn only_of_files(mut self, setting: &'static str) -> Self {
         if !matches!(self.database, Database::File(_) | Database::Temporary) {
-            self.misplaced.push((setting, "is a setting of database files"));
+            self.problems.add(setting, "is a setting of database files");
         }
         self
     }

@@ -75,6 +75,8 @@ mod maintenance;
 
 mod backup;
 mod check;
+#[cfg(feature = "postgres")]
+mod copy;
 mod database_file;
 mod statistics;
 

@@ -122,6 +122,15 @@ impl<'s> OpenStore<'s> {
         self.get()?.with_look_ups(work)
     }
 
+    #[cfg(feature = "postgres")]
+    pub(super) fn copy_to(
+        &self,
+        target: &crate::store::PostgresOptions,
+        progress: &mut dyn FnMut(crate::model::backup::CopyProgress) -> ControlFlow<()>,
+    ) -> Result<crate::model::backup::CopyProgress> {
+        self.get()?.copy_to(target, progress)
+    }
+
     pub(super) fn backup(
         &self,
         target: &Path,

@@ -24,7 +24,7 @@ use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
 use crate::store::{EventKey, Store, Transaction, organizations};
 
-/// The event-ticketing engine, over one SQLite database.
+/// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///
 /// Every operation is a method. Operations on the data of an organization take a [`Caller`](crate::Caller) first. They
 /// check that the caller has the required scope, and access only the data of its organization. A method that writes

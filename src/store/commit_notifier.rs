@@ -20,6 +20,49 @@ pub(crate) trait CommitListener: Send + Sync {
     fn on_handler_notified(&self) {}
 }
 
+/// What a commit leaves to background threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct CommittedWork {
+    /// The endpoints that were changed, or for which notifications were queued: sorted, each once.
+    pub(super) endpoints: Vec<WebhookId>,
+    /// Whether a fan-out was queued.
+    pub(super) fan_outs: bool,
+    /// Whether notifications for handlers were queued.
+    pub(super) handlers: bool,
+}
+
+impl CommittedWork {
+    fn of(events: &[CommitEvent]) -> Self {
+        let mut endpoints: Vec<WebhookId> = events.iter().filter_map(CommitEvent::endpoint_with_work).collect();
+        endpoints.sort_unstable();
+        endpoints.dedup();
+        let fan_outs = events.iter().any(|event| matches!(event, CommitEvent::FanOutQueued { .. }));
+        Self { endpoints, fan_outs, handlers: events.contains(&CommitEvent::HandlerNotified) }
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds the work of another commit.
+    #[cfg(feature = "postgres")]
+    pub(super) fn add(&mut self, other: Self) {
+        self.endpoints.extend(other.endpoints);
+        self.endpoints.sort_unstable();
+        self.endpoints.dedup();
+        self.fan_outs |= other.fan_outs;
+        self.handlers |= other.handlers;
+    }
+}
+
+/// Tells other processes of the commits of this one.
+#[cfg(feature = "postgres")]
+pub(super) trait Announce: Send + Sync {
+    /// Called after a commit. It must not block.
+    fn announce(&self, work: CommittedWork);
+}
+
 /// The number of change counters. Endpoints share them by the last byte of their ids, which is random.
 const CHANGE_COUNTERS: usize = 256;
 
@@ -29,11 +72,19 @@ pub(super) struct CommitNotifier {
     /// How many commits changed an endpoint. There are several counters, so that an endpoint which is changed all the
     /// time disturbs few others.
     changes: [AtomicU64; CHANGE_COUNTERS],
+    /// `None` if other processes need not be told.
+    #[cfg(feature = "postgres")]
+    announcer: std::sync::OnceLock<Arc<dyn Announce>>,
 }
 
 impl Default for CommitNotifier {
     fn default() -> Self {
-        Self { listeners: RwLock::default(), changes: std::array::from_fn(|_| AtomicU64::default()) }
+        Self {
+            listeners: RwLock::default(),
+            changes: std::array::from_fn(|_| AtomicU64::default()),
+            #[cfg(feature = "postgres")]
+            announcer: std::sync::OnceLock::default(),
+        }
     }
 }
 
@@ -62,29 +113,36 @@ impl CommitNotifier {
                 self.change_counter(*endpoint).fetch_add(1, Ordering::SeqCst);
             }
         }
-        let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
-        if listeners.is_empty() {
-            return;
+        let work = CommittedWork::of(events);
+        self.wake(&work);
+        #[cfg(feature = "postgres")]
+        if let Some(announcer) = self.announcer.get()
+            && !work.is_empty()
+        {
+            announcer.announce(work);
         }
-        if events.contains(&CommitEvent::HandlerNotified) {
-            for listener in listeners.iter().filter_map(Weak::upgrade) {
+    }
+
+    /// Tells the listeners of this process of what it or another process has committed.
+    pub(super) fn wake(&self, work: &CommittedWork) {
+        let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
+        for listener in listeners.iter().filter_map(Weak::upgrade) {
+            if work.handlers {
                 listener.on_handler_notified();
             }
-        }
-        if events.iter().any(|event| matches!(event, CommitEvent::FanOutQueued { .. })) {
-            for listener in listeners.iter().filter_map(Weak::upgrade) {
+            if work.fan_outs {
                 listener.on_fan_out();
             }
+            if !work.endpoints.is_empty() {
+                listener.on_commit(&work.endpoints);
+            }
         }
-        let mut endpoints: Vec<WebhookId> = events.iter().filter_map(CommitEvent::endpoint_with_work).collect();
-        endpoints.sort_unstable();
-        endpoints.dedup();
-        if endpoints.is_empty() {
-            return;
-        }
-        for listener in listeners.iter().filter_map(Weak::upgrade) {
-            listener.on_commit(&endpoints);
-        }
+    }
+
+    /// Sets what tells other processes of the commits of this one.
+    #[cfg(feature = "postgres")]
+    pub(super) fn announce_to(&self, announcer: Arc<dyn Announce>) {
+        drop(self.announcer.set(announcer));
     }
 }
 

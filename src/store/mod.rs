@@ -89,6 +89,8 @@ use std::sync::Arc;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 use crate::model::backup::BackupProgress;
+#[cfg(feature = "postgres")]
+use crate::model::backup::CopyProgress;
 use crate::model::check::{CheckProgress, CheckReport};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::statistics::Statistics;
@@ -197,9 +199,11 @@ impl Store {
         &self.counters
     }
 
-    /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped.
+    /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped. On PostgreSQL, it hears
+    /// of the commits of other processes too.
     pub(crate) fn add_commit_listener(&self, listener: &Arc<dyn CommitListener>) {
         self.commit_notifier.add_listener(listener);
+        self.engine.listen();
     }
 
     /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
@@ -239,6 +243,16 @@ impl Store {
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         location.back_up_file_to(target, environment, progress)
+    }
+
+    /// Copies one snapshot of a database file to an empty PostgreSQL database, and passes the progress to `progress`.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn copy_to(
+        &self,
+        target: &PostgresOptions,
+        progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
+    ) -> Result<CopyProgress> {
+        self.engine.copy_to(target, progress)
     }
 
     /// Replaces the database at `location` by a copy of `backup`, for which `check` must succeed.

@@ -9,10 +9,10 @@ use super::account::{Accounts, ConnectedAccount};
 use super::client::Client;
 use super::gateway::StripeGateway;
 use super::rate_limit::{PER_OPERATION, RateLimit};
+use crate::crypto_provider;
 use crate::error::{Error, Result};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
-use crate::webhook::choose_crypto_provider;
 
 /// The URL of Stripe's API, without `/v1`.
 const API_BASE: &str = "https://api.stripe.com";
@@ -135,7 +135,7 @@ impl StripeGatewayBuilder {
         if self.requests_per_second == 0 {
             return Err(Error::field("requests_per_second", "must be at least 1"));
         }
-        let provider = choose_crypto_provider(self.provider, "StripeGatewayBuilder")?;
+        let provider = crypto_provider::choose(self.provider, "StripeGatewayBuilder::crypto_provider")?;
         let livemode = livemode(self.key.expose());
         let rate_limit = RateLimit::new(self.requests_per_second, livemode != Some(false));
         let client = Client::new(base, &self.key, rate_limit, provider)?;

@@ -48,10 +48,10 @@ pub use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks,
     ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
+#[cfg(feature = "stripe")]
+pub(crate) use https::ureq_traits;
 #[cfg(feature = "webhooks")]
 pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
-#[cfg(feature = "stripe")]
-pub(crate) use https::{choose_crypto_provider, ureq_traits};
 pub(crate) use sender::deliver_due;
 pub use sender::{SenderOptions, WebhookSenderGuard};
 pub use signature::{

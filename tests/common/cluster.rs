@@ -73,6 +73,11 @@ impl Cluster {
     /// Starts a server with these settings, on which users need their password. `None`, with a message, if PostgreSQL is
     /// not installed.
     pub fn start(settings: &str) -> Option<Self> {
+        Self::start_with(|_| settings.to_owned())
+    }
+
+    /// The same with the settings that `settings` returns, which can write files for them.
+    pub fn start_with(settings: impl FnOnce(&Self) -> String) -> Option<Self> {
         programs()?;
         let cluster = Self { folder: folder(), port: free_port() };
         let password = cluster.write("password", PASSWORD);
@@ -80,7 +85,7 @@ impl Cluster {
         create.args(["--username", USER, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C.UTF-8"]);
         create.arg("--no-sync").arg("--pwfile").arg(password).arg("--pgdata").arg(cluster.data());
         succeed(create.current_dir("/"));
-        cluster.configure(settings);
+        cluster.configure(&settings(&cluster));
         cluster.run();
         Some(cluster)
     }

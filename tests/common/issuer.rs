@@ -31,6 +31,18 @@ impl Issuer {
         WebhookReceiver::start_tls(config.with_single_cert(vec![certificate.der().clone()], key).unwrap())
     }
 
+    /// A certificate for `name` and its private key, as PEM.
+    pub fn certificate(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &self.0).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// The certificate of this authority, as PEM.
+    pub fn pem(&self) -> String {
+        self.0.pem()
+    }
+
     pub fn receiver(&self, name: &str) -> WebhookReceiver {
         self.receiver_in(name, 2000, 4000)
     }

@@ -27,6 +27,7 @@ pub mod resolver;
 pub mod responses;
 pub mod sales;
 pub mod seller;
+pub mod shop;
 #[cfg(feature = "postgres")]
 pub mod statement_proxy;
 pub mod sync_shim;

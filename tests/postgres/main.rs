@@ -4,10 +4,14 @@
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
+mod copy;
 mod failover;
 mod lost_connections;
 mod options;
 mod program;
 mod races;
 mod sale;
+mod standby;
 mod stopped_server;
+mod tls;
+mod waking;

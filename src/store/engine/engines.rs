@@ -8,11 +8,17 @@ use super::isolation::Isolation;
 use super::lock::EventKey;
 use super::options::{EngineOptions, ReaderOptions};
 use super::snapshots::Snapshots;
+#[cfg(feature = "postgres")]
+use super::sqlite;
 use super::sqlite::{ClosingResult, SqliteEngine};
 use super::transaction::Transaction;
 use crate::environment::Environment;
+#[cfg(feature = "postgres")]
+use crate::error::StoreErrorKind;
 use crate::error::{Result, StoreError};
 use crate::model::backup::BackupProgress;
+#[cfg(feature = "postgres")]
+use crate::model::backup::CopyProgress;
 use crate::model::id::OrganizationId;
 
 /// An open database.
@@ -160,6 +166,31 @@ impl Engine {
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         call!(self.backup(target, progress))
+    }
+
+    /// Copies one snapshot of a database file to an empty PostgreSQL database. Fails if this is a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    pub(in crate::store) fn copy_to(
+        &self,
+        target: &super::postgres::PostgresOptions,
+        progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
+    ) -> Result<CopyProgress> {
+        match self {
+            Self::Sqlite(engine) => engine
+                .read_on_dedicated_connection(|tx| super::postgres::copy(tx, &sqlite::columns(tx)?, target, progress)),
+            Self::Postgres(_) => {
+                Err(StoreErrorKind::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned()).into())
+            }
+        }
+    }
+
+    /// Listens to what other processes commit, if the engine can, and reports it like the commits of this one.
+    pub(in crate::store) fn listen(&self) {
+        match self {
+            Self::Sqlite(_) => {}
+            #[cfg(feature = "postgres")]
+            Self::Postgres(engine) => engine.listen(),
+        }
     }
 
     /// The size of the write-ahead log of a database file in bytes.

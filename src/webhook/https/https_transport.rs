@@ -11,9 +11,9 @@ use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 use super::client::Client;
 use super::exchange::{self, Exchange, Finished};
 use super::lookup_pool::LookupPool;
-use super::provider;
 use super::resolver::Resolver;
 use super::settings::Settings;
+use crate::crypto_provider;
 use crate::error::Error;
 use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
 #[cfg(feature = "documents")]
@@ -261,7 +261,8 @@ impl HttpsTransportBuilder {
     /// [`Error::Validation`](crate::Error::Validation) if there is no implementation of cryptography (see
     /// [`crypto_provider`](Self::crypto_provider)), or if it has no cipher suites for TLS.
     pub fn build(self) -> Result<HttpsTransport, Error> {
-        let provider = provider::choose(self.settings.provider.clone(), "HttpsTransportBuilder")?;
+        let provider =
+            crypto_provider::choose(self.settings.provider.clone(), "HttpsTransportBuilder::crypto_provider")?;
         let client = RwLock::new(Arc::new(Client::new(&self.settings, &provider)));
         Ok(HttpsTransport { settings: self.settings, provider, client })
     }

@@ -21,14 +21,10 @@ mod failure;
 mod http_connection;
 mod https_transport;
 mod lookup_pool;
-mod provider;
 mod resolver;
 mod settings;
 mod tcp;
 pub(crate) mod ureq_traits;
-
-#[cfg(feature = "stripe")]
-pub(crate) use provider::choose as choose_crypto_provider;
 
 pub use https_transport::{CertificatesError, HttpsTransport, HttpsTransportBuilder};
 pub use resolver::{Resolver, SystemResolver};

@@ -2,21 +2,25 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::announcer::Announcer;
 use super::connection::{PostgresConnection, first_column};
+use super::listener::Listener;
 use super::locks;
 use super::options::PostgresOptions;
-use super::pool::{Connector, Pool};
+use super::pool::Connector;
 use super::purpose::Purpose;
 use super::schema::migrate;
 use super::snapshots::PostgresSnapshots;
+use super::standby::{ReadPool, Standby};
 use super::tokens;
 use super::writer::PostgresWriter;
-use crate::environment::Environment;
+use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::model::backup::BackupProgress;
 use crate::model::id::OrganizationId;
+use crate::store::commit_notifier::CommitNotifier;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
@@ -29,12 +33,22 @@ use crate::store::{migrations, newest_id, organizations};
 
 /// An open PostgreSQL database.
 pub(in crate::store) struct PostgresEngine {
-    readers: Readers<Pool>,
+    readers: Readers<ReadPool>,
     writer: PostgresWriter,
     connector: Connector,
+    /// Serves reads that may look at many rows, if there is one.
+    standby: Option<Arc<Standby>>,
     environment: Environment,
     ids: Arc<IdSource>,
     closed: ClosingResult,
+    /// Tells other processes of the commits of this one. Dropped after the writer.
+    _announcer: Announcer,
+    /// Hears of the commits of others, once somebody waits for them.
+    listener: OnceLock<Listener>,
+    options: PostgresOptions,
+    commit_notifier: Arc<CommitNotifier>,
+    /// A random number, by which this process knows its own announcements.
+    process: u64,
 }
 
 impl PostgresEngine {
@@ -51,14 +65,20 @@ impl PostgresEngine {
         let connector = Connector::new(options, Purpose::Read);
         warn_if_asynchronous(&connector.open()?)?;
         let ids = Arc::new(IdSource::default());
-        let snapshots = PostgresSnapshots::new(connector.clone(), environment.clone());
+        let snapshots = PostgresSnapshots::new(connector.clone(), None, environment.clone());
         // A damaged table must not keep the others from being used.
         if let Ok(Some(newest)) = snapshots.open_reader()?.read(newest_id::newest_id) {
             ids.continue_after(newest, environment.now());
         }
         let scan_connections = (readers.connections / 2).max(1);
-        let (look_ups, scans) = (connector.clone().pool(readers.connections), connector.clone().pool(scan_connections));
+        let standby = options.read_from.as_ref().map(|options| Connector::new(options, Purpose::Read));
+        let standby = standby.map(|connector| Arc::new(Standby::new(connector, scan_connections)));
+        let look_ups = ReadPool::new(connector.clone().pool(readers.connections), None);
+        let scans = ReadPool::new(connector.clone().pool(scan_connections), standby.clone());
         let readers = Readers::new(look_ups, scans, scan_connections, readers.scan_budget, environment.clone());
+        let commit_notifier = Arc::clone(&after_commit.commit_notifier);
+        let process = random_number();
+        let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;
         let pool = (writing.pool(options.writers), options.writers);
         let writer =
             PostgresWriter::new(pool, options.clock_of_server, environment.clone(), Arc::clone(&ids), after_commit);
@@ -69,7 +89,26 @@ impl PostgresEngine {
             migrated_from = (migrated_from < known).then_some(migrated_from),
             "database opened"
         );
-        Ok(Self { readers, writer, connector, environment, ids, closed: ClosingResult::default() })
+        Ok(Self {
+            readers,
+            writer,
+            connector,
+            standby,
+            environment,
+            ids,
+            closed: ClosingResult::default(),
+            _announcer: announcer,
+            listener: OnceLock::new(),
+            options: options.clone(),
+            commit_notifier,
+            process,
+        })
+    }
+
+    /// Listens to what other processes commit from now on, and reports it like the commits of this one.
+    pub(in crate::store) fn listen(&self) {
+        self.listener
+            .get_or_init(|| Listener::start(self.options.clone(), Arc::downgrade(&self.commit_notifier), self.process));
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. See
@@ -178,7 +217,7 @@ impl PostgresEngine {
 
     /// Opens connections that read large parts of the database in steps.
     pub(in crate::store) fn snapshots(&self) -> PostgresSnapshots {
-        PostgresSnapshots::new(self.connector.clone(), self.environment.clone())
+        PostgresSnapshots::new(self.connector.clone(), self.standby.clone(), self.environment.clone())
     }
 
     /// Fails: PostgreSQL's own tools copy its databases.
@@ -196,6 +235,13 @@ impl PostgresEngine {
     pub(in crate::store) fn wal_bytes(&self) -> u64 {
         0
     }
+}
+
+/// Not from the source of the service: in tests, several have the same.
+fn random_number() -> u64 {
+    let mut bytes = [0; 8];
+    SystemEntropy.fill(&mut bytes);
+    u64::from_le_bytes(bytes)
 }
 
 /// Warns if a crash of the server may lose what was acknowledged.

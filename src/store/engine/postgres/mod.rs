@@ -1,10 +1,13 @@
 //! The PostgreSQL engine: the only folder that uses the crate `postgres`.
 
+mod announcer;
 mod connection;
+mod copy;
 mod engine;
 mod errors;
 mod group;
 mod lanes;
+mod listener;
 mod locks;
 mod options;
 mod pool;
@@ -12,13 +15,17 @@ mod purpose;
 mod read_connection;
 mod schema;
 mod snapshots;
+mod standby;
 mod statements;
+mod tls;
 mod tokens;
 mod values;
+mod work_message;
 mod write_permits;
 mod write_state;
 mod write_transaction;
 mod writer;
 
+pub(in crate::store) use copy::copy;
 pub(in crate::store) use engine::PostgresEngine;
 pub(crate) use options::PostgresOptions;

@@ -1,17 +1,31 @@
-//! Where a PostgreSQL database is, and how it is connected to.
+//! How a PostgreSQL database is connected to and opened.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::Config;
+use percent_encoding::percent_decode_str;
+use postgres::config::{SslMode, TargetSessionAttrs};
+use postgres::{Client, Config, NoTls};
+use rustls::crypto::CryptoProvider;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::tls::{self, Encryption};
 use crate::error::{FieldErrors, Result};
 
 /// The URL of a database, and how many connections there are to it.
 #[derive(Clone)]
 pub(crate) struct PostgresOptions {
     pub(crate) config: Config,
+    encryption: Encryption,
+    /// The file with the certificates that are trusted; `None` for those of the web PKI.
+    root_certificates: Option<PathBuf>,
+    /// `None` if connections are not encrypted, or before [`prepare`](Self::prepare).
+    tls: Option<MakeRustlsConnect>,
+    /// The setting that the URL comes from, which errors name.
+    setting: &'static str,
     /// How many connections there are for writes.
     pub(crate) writers: usize,
     /// Whether transactions take the time from the server.
@@ -20,16 +34,50 @@ pub(crate) struct PostgresOptions {
     pub(crate) create_tables: bool,
     /// Whether an older schema is migrated, or refused.
     pub(crate) migrate: bool,
+    /// The implementation of cryptography for TLS; `None` for the default.
+    pub(crate) crypto_provider: Option<Arc<CryptoProvider>>,
+    /// The standby that serves reads which may look at many rows.
+    pub(crate) read_from: Option<Box<PostgresOptions>>,
 }
 
 impl PostgresOptions {
-    /// Reads a URL, as RFC 3986 and PostgreSQL's documentation of connection URIs define it.
-    /// An error names `setting`.
-    pub(crate) fn parse(url: &str, setting: &str) -> Result<Self> {
+    /// Reads the URL of the database. An error names `url`. Of several hosts, the one that accepts writes is used.
+    pub(crate) fn of_primary(url: &str) -> Result<Self> {
+        Self::parse(url, "url", TargetSessionAttrs::ReadWrite)
+    }
+
+    /// Reads the URL of a standby. An error names `read_from`. Of several hosts, the first that is a standby is used.
+    pub(crate) fn of_standby(url: &str) -> Result<Self> {
+        Self::parse(url, "read_from", TargetSessionAttrs::ReadOnly)
+    }
+
+    /// Reads a URL, as RFC 3986 and PostgreSQL's documentation of connection URIs define it. An error names `setting`, and
+    /// has no part of the URL, which may contain a password.
+    fn parse(url: &str, setting: &'static str, role: TargetSessionAttrs) -> Result<Self> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut errors = FieldErrors::default();
-        let parsed = Config::from_str(url);
-        // The message of the error could contain a part of the password.
-        errors.check(parsed.is_ok(), setting, "must be a PostgreSQL connection URL, such as postgres://host/database");
+        let (mut encryption, mut root_certificates, mut others) = (Encryption::Preferred, None, Vec::new());
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            match parameter.split_once('=') {
+                Some(("sslmode", value)) => match Encryption::from_sslmode(value) {
+                    Some(known) => encryption = known,
+                    None => {
+                        errors.add(setting, "sslmode must be disable, prefer, no-verify, require or verify-full");
+                    }
+                },
+                Some(("sslrootcert", value)) => {
+                    root_certificates = Some(PathBuf::from(&*percent_decode_str(value).decode_utf8_lossy()));
+                }
+                _ => others.push(parameter),
+            }
+        }
+        let unused = root_certificates.is_some() && encryption != Encryption::Verified;
+        errors.check(!unused, setting, "sslrootcert needs sslmode=require or sslmode=verify-full");
+        let is_url = base.starts_with("postgres://") || base.starts_with("postgresql://");
+        let parsed = Config::from_str(&format!("{base}?{}", others.join("&"))).ok().filter(|_| is_url);
+        let problem =
+            "must be a PostgreSQL connection URL, such as postgres://user@host/database, with known parameters";
+        errors.check(parsed.is_some(), setting, problem);
         errors.into_result()?;
         let mut config = parsed.unwrap_or_default();
         if config.get_connect_timeout().is_none() {
@@ -38,7 +86,23 @@ impl PostgresOptions {
         if config.get_application_name().is_none() {
             config.application_name("ticketing");
         }
-        Ok(Self { config, writers: 16, clock_of_server: false, create_tables: true, migrate: true })
+        // A standby accepts connections too, and one of several hosts may be one.
+        if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+            config.target_session_attrs(role);
+        }
+        Ok(Self {
+            config,
+            encryption,
+            root_certificates,
+            tls: None,
+            setting,
+            writers: 16,
+            clock_of_server: false,
+            create_tables: true,
+            migrate: true,
+            crypto_provider: None,
+            read_from: None,
+        })
     }
 
     /// Sets the password of the user.
@@ -55,16 +119,46 @@ impl PostgresOptions {
     pub(crate) fn with_migrate(self, migrate: bool) -> Self {
         Self { migrate, ..self }
     }
+
+    /// Prepares encryption, which reads the file with root certificates. A standby has the password and the implementation
+    /// of cryptography of the primary, unless it has its own.
+    pub(crate) fn prepare(mut self) -> Result<Self> {
+        let provider = self.crypto_provider.clone();
+        if let Some(mut standby) = self.read_from.take() {
+            standby.crypto_provider.clone_from(&provider);
+            if let (None, Some(password)) = (standby.config.get_password(), self.config.get_password()) {
+                standby.config.password(password);
+            }
+            self.read_from = Some(Box::new(standby.prepare()?));
+        }
+        self.tls = tls::connector(self.encryption, self.root_certificates.as_ref(), provider, self.setting)?;
+        self.config.ssl_mode(match self.encryption {
+            Encryption::Disabled => SslMode::Disable,
+            Encryption::Preferred => SslMode::Prefer,
+            Encryption::Unverified | Encryption::Verified => SslMode::Require,
+        });
+        Ok(self)
+    }
+
+    /// Opens a connection.
+    pub(super) fn connect(&self) -> Result<Client, postgres::Error> {
+        match &self.tls {
+            Some(tls) => self.config.connect(tls.clone()),
+            None => self.config.connect(NoTls),
+        }
+    }
 }
 
 impl fmt::Debug for PostgresOptions {
-    /// Without the password.
+    /// Without the user and the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { config, writers, .. } = self;
+        let Self { config, encryption, writers, read_from, .. } = self;
         f.debug_struct("PostgresOptions")
             .field("hosts", &config.get_hosts())
             .field("database", &config.get_dbname())
+            .field("encryption", encryption)
             .field("writers", writers)
+            .field("read_from", read_from)
             .finish_non_exhaustive()
     }
 }

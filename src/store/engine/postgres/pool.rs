@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use postgres::config::TargetSessionAttrs;
-use postgres::{Config, NoTls};
+use postgres::Config;
 
 use super::connection::PostgresConnection;
 use super::options::PostgresOptions;
@@ -89,14 +88,7 @@ impl Connector {
 
     /// Opens a connection.
     pub(super) fn open(&self) -> Result<PostgresConnection> {
-        let client = self.options.config.connect(NoTls).map_err(|error| {
-            let message = match (error.as_db_error(), std::error::Error::source(&error)) {
-                (Some(error), _) => error.message().to_owned(),
-                (None, Some(source)) => source.to_string(),
-                (None, None) => error.to_string(),
-            };
-            Error::from(StoreError::new(StoreErrorKind::CannotOpen(message), error))
-        })?;
+        let client = self.options.connect().map_err(cannot_open)?;
         let connection = PostgresConnection::new(client, self.purpose);
         connection.batch(NOTICE_LOST_CLIENT)?;
         connection.batch(match self.purpose {
@@ -121,12 +113,18 @@ impl Connector {
     }
 }
 
-/// Makes sure that a server which has vanished is noticed within seconds, and that a standby is not taken for the primary.
+/// The error of a connection that cannot be opened.
+pub(super) fn cannot_open(error: postgres::Error) -> Error {
+    let message = match (error.as_db_error(), std::error::Error::source(&error)) {
+        (Some(error), _) => error.message().to_owned(),
+        (None, Some(source)) => source.to_string(),
+        (None, None) => error.to_string(),
+    };
+    StoreError::new(StoreErrorKind::CannotOpen(message), error).into()
+}
+
+/// Makes sure that a server which has vanished is noticed within seconds.
 fn complete(config: &mut Config) {
-    // A standby accepts connections as well, and the URL may name it first.
-    if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-    }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(MAX_SILENCE);
     }

@@ -8,7 +8,12 @@ use crate::error::{Result, StoreErrorKind};
 use crate::store::engine::connection::Connection;
 
 /// Whichever process holds this lock of the database migrates it: "TCKT".
-const MIGRATION_LOCK: i64 = 0x5443_4b54;
+pub(super) const MIGRATION_LOCK: i64 = 0x5443_4b54;
+
+/// Creates the table that says how many migrations were applied.
+pub(super) const CREATE_VERSION: &str =
+    "CREATE TABLE IF NOT EXISTS schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
+    INSERT INTO schema_version (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
 /// Runs the migrations that are not applied yet, in one transaction. Returns how many were applied before.
 pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions, migrations: &[&str]) -> Result<i64> {
@@ -37,10 +42,7 @@ pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions
 }
 
 fn run_missing(connection: &PostgresConnection, migrations: &[&str]) -> Result<i64> {
-    connection.batch(
-        "CREATE TABLE IF NOT EXISTS schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
-        INSERT INTO schema_version (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
-    )?;
+    connection.batch(CREATE_VERSION)?;
     let found = version(connection)?;
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));

@@ -1,7 +1,10 @@
 //! Connections to PostgreSQL that read one snapshot after another.
 
+use std::sync::Arc;
+
 use super::connection::PostgresConnection;
 use super::pool::Connector;
+use super::standby::Standby;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::store::engine::ids::IdSource;
@@ -12,6 +15,8 @@ use crate::store::engine::transaction::Transaction;
 /// Opens connections that only read.
 pub(in crate::store) struct PostgresSnapshots {
     connector: Connector,
+    /// Read instead of the primary, if there is one and it answers.
+    standby: Option<Arc<Standby>>,
     environment: Environment,
 }
 
@@ -23,13 +28,17 @@ pub(super) struct PostgresSnapshotReader {
 }
 
 impl PostgresSnapshots {
-    pub(super) fn new(connector: Connector, environment: Environment) -> Self {
-        Self { connector, environment }
+    pub(super) fn new(connector: Connector, standby: Option<Arc<Standby>>, environment: Environment) -> Self {
+        Self { connector, standby, environment }
     }
 
     pub(super) fn open_reader(&self) -> Result<PostgresSnapshotReader> {
         let (environment, ids) = (self.environment.clone(), IdSource::default());
-        Ok(PostgresSnapshotReader { connection: self.connector.open()?, environment, ids })
+        let connection = match self.standby.as_ref().and_then(|standby| standby.open()) {
+            Some(connection) => connection,
+            None => self.connector.open()?,
+        };
+        Ok(PostgresSnapshotReader { connection, environment, ids })
     }
 }
 

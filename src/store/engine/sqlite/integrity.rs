@@ -1,8 +1,13 @@
 //! SQLite's own checks of a database file, and a write that changes nothing.
 
+#[cfg(feature = "postgres")]
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::index_check::{Compared, quoted};
 use crate::error::Result;
 use crate::store::engine::transaction::Transaction;
+#[cfg(feature = "postgres")]
+use crate::store::engine::values::Bind;
 
 /// A row that refers to a row which does not exist.
 pub(crate) struct BrokenReference {
@@ -100,6 +105,18 @@ impl Transaction<'_> {
 pub(in crate::store) fn tables(tx: &Transaction<'_>) -> Result<Vec<String>> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     tx.query_all(sql, &[], |row| row.get("name"))
+}
+
+/// The columns of each table of the schema.
+#[cfg(feature = "postgres")]
+pub(in crate::store) fn columns(tx: &Transaction<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let own = tables(tx)?.into_iter().filter(|table| !table.starts_with("sqlite_"));
+    let sql = "SELECT name FROM pragma_table_info(?1)";
+    own.map(|table| {
+        let columns = tx.query_all(sql, &[Bind::from(&*table)], |row| row.get("name"))?;
+        Ok((table, columns.into_iter().collect()))
+    })
+    .collect()
 }
 
 /// Writes the first page of the file as it is, to find out whether the disk accepts writes.

@@ -29,6 +29,8 @@ mod wal_owner;
 mod writer;
 
 pub(in crate::store) use engine::SqliteEngine;
+#[cfg(feature = "postgres")]
+pub(in crate::store) use integrity::columns;
 pub(in crate::store) use integrity::tables;
 pub(crate) use location::Location;
 pub(in crate::store) use writer::ClosingResult;
