@@ -1,8 +1,8 @@
 //! An embeddable event-ticketing engine on SQLite: events, orders, tickets with scannable codes, check-in, and signed
 //! webhooks.
 //!
-//! [`TicketingService`] has one method for each operation. It stores everything in one SQLite file. This is a complete
-//! sale, from the empty file to the entrance:
+//! [`TicketingService`] has one method for each operation. It stores everything in one SQLite file, or in a PostgreSQL
+//! database. This is a complete sale, from the empty file to the entrance:
 //!
 //! ```
 //! use ticketing::error::Reason;
@@ -114,7 +114,8 @@
 //! [`backlog`](TicketingService::backlog) counts the work that is still to be done.
 //!
 //! Several processes may open the same file. It must be on a local disk, because SQLite's write-ahead log does not
-//! work on network file systems.
+//! work on network file systems. Several machines can share a PostgreSQL database: see
+//! [the guide](guide::several_machines).
 //!
 //! # Features
 //!
@@ -124,6 +125,7 @@
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
+//! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
 //! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |

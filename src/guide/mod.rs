@@ -17,3 +17,6 @@ pub mod logging {}
 
 #[doc = include_str!("metrics.md")]
 pub mod metrics {}
+
+#[doc = include_str!("several_machines.md")]
+pub mod several_machines {}
