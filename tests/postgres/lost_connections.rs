@@ -7,10 +7,21 @@ use crate::clusters::{crash, start};
 use crate::common::cluster::Cluster;
 use crate::common::long_runs::repetitions;
 use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, next_message, send_to_parent};
-use crate::sale::{Attempts, Sale, assert_clean, assert_not_oversold, open};
+use crate::sale::{Attempts, PAUSE, Sale, assert_clean, assert_not_oversold, open};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_sells_until_it_is_killed");
 const THREADS: usize = 4;
+/// How often an order is tried after the database was started again.
+const MAX_PROBES: u32 = 200;
+
+/// Tells the sellers to end.
+struct EndOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Orders on two events, with two services, while `disturb` runs.
 fn sell_while(cluster: &Cluster, disturb: impl FnOnce(&dyn Fn())) -> Attempts {
@@ -24,9 +35,16 @@ fn sell_while(cluster: &Cluster, disturb: impl FnOnce(&dyn Fn())) -> Attempts {
                 scope.spawn(move || sale.order_until(service, &format!("seller-{number}"), ends))
             })
             .collect();
+        // Also if `disturb` panics: the scope waits for the sellers.
+        let _ends = EndOnDrop(&ends);
+        // A read on a connection that was lost a moment ago fails, and the next one has a new connection.
         let all_work = || {
             for (sale, service) in sales.iter().zip(&services) {
-                sale.order(service, "probe@example.com").unwrap();
+                let order = |_| {
+                    let ordered = sale.order(service, "probe@example.com");
+                    ordered.inspect_err(|_| std::thread::sleep(PAUSE)).is_ok()
+                };
+                assert!((0..MAX_PROBES).any(order), "the service does not serve again");
             }
         };
         disturb(&all_work);
