@@ -29,6 +29,7 @@ pub const READS: &[&str] = &[
     "backup",
     "check",
     "check_with_progress",
+    "copy_to",
     "downgrade",
     "even_if_suspended",
     "find_organization_by_reference",
