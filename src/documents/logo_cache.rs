@@ -37,7 +37,7 @@ impl LogoKey {
 /// What is known of a logo.
 #[derive(Debug, Clone)]
 pub(super) enum Known {
-    /// The logo, or `None` if there is none. It is not fetched now.
+    /// The known logo, or `None` if there is no logo. Nothing is fetched.
     Now(Option<Logo>),
     /// The logo that is known so far, if there is one. It should be fetched.
     Due(Option<Logo>),

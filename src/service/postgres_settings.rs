@@ -27,7 +27,7 @@ impl TicketingService {
     /// - `require` or `verify-full`: always. The certificate of the server must be valid for the host in the URL, and be
     ///   issued by a public authority, or by one of the certificates in the PEM file that `sslrootcert` names:
     ///   `?sslmode=require&sslrootcert=/etc/ticketing/root.pem`. Use this on every network that is not your own.
-    /// - `no-verify`: always, but the certificate is not verified. Whoever is between the two can pretend to be the server.
+    /// - `no-verify`: always, but the certificate is not verified. An attacker on the network can pretend to be the server.
     /// - `prefer`, the default: if the server offers it, without verification.
     /// - `disable`: never.
     ///

@@ -18,7 +18,7 @@ pub struct Cluster {
     pub port: u16,
 }
 
-/// The folder with PostgreSQL's programs. `None`, with a message, if there is none.
+/// The folder with PostgreSQL's programs. Prints a message and returns `None` if PostgreSQL is not installed.
 fn programs() -> Option<PathBuf> {
     let mut versions: Vec<_> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

@@ -47,7 +47,7 @@ fn forward(mut client: TcpStream, server: &str, edits: &[Edit]) -> io::Result<()
         let _ = io::copy(&mut from_server, &mut to_client);
         to_client.shutdown(std::net::Shutdown::Both)
     });
-    // The first messages, one of which asks for TLS, have no type.
+    // The first messages have no type: a request for TLS, if there is one, and the start of the session.
     while read_message(&mut client, &mut to_server, &[], &[])? {}
     loop {
         let mut kind = [0];

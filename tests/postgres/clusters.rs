@@ -33,7 +33,7 @@ pub(crate) fn start_synchronous_standby(primary: &Cluster) -> Cluster {
     standby
 }
 
-/// A URL of two servers, of which the one is used that accepts writes.
+/// A URL that names two servers. Connections go to the one that accepts writes.
 pub(crate) fn url_of_both(first: &Cluster, second: &Cluster) -> String {
     let one = format!("127.0.0.1:{}", first.port);
     let both = format!("{one},127.0.0.1:{}", second.port);

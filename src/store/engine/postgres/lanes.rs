@@ -4,7 +4,8 @@
 //! there are more jobs after its group, it hands the lead over to the caller of the next job. So no lane needs a thread, and
 //! no caller does the work of others for long.
 //!
-//! Organizations take turns in a lane: whoever names the event of another one, which only fails, does not delay its jobs.
+//! Organizations take turns in a lane. A caller can name the event of another organization, which fails; its jobs do not
+//! delay those of the owner.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
