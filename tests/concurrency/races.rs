@@ -152,7 +152,7 @@ fn control_without_a_transaction_two_overlapping_orders_get_half_each() {
     fixture.new_ticket_type(0, 5);
     fixture.new_ticket_type(0, 5);
     let (_folder, path) = fixture.into_file();
-    let types = "SELECT id FROM ticket_types";
+    let types = "SELECT id FROM ticket_types ORDER BY id";
     let took_first = Barrier::new(2);
     let complete: Vec<bool> = run_at_once(2, |number| {
         let database = Database::open_without_constraints(&path);
