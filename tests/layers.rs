@@ -86,7 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const OWNED: &[(&[&str], &[&str])] = &[
     (&["rusqlite"], &["store/engine/sqlite/"]),
     (&["bytes::BytesMut", "r2d2"], &["store/engine/postgres/"]),
-    (&["tokio_postgres_rustls", "webpki_roots"], &["store/engine/postgres/"]),
+    (&["tokio_postgres", "tokio_postgres_rustls", "webpki_roots"], &["store/engine/postgres/"]),
     (&["ureq"], &["webhook/https/", "stripe/client.rs", "stripe/key_connection.rs", "stripe/builder.rs"]),
     (
         &["rustls"],
@@ -103,7 +103,8 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["webhook/https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/form.rs"]),
     (&["data_url", "fast_qr", "hashlink", "krilla", "parley"], &["documents/"]),
-    (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tokio", "tower"], &["server/"]),
+    (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
+    (&["tokio"], &["server/", "store/engine/postgres/client.rs"]),
 ];
 
 /// What no file of `model` says: words of SQL and of HTTP.

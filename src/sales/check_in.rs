@@ -66,10 +66,6 @@ fn accept(
         let detail = "the ticket is already checked in".to_owned();
         return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail });
     }
-    // A ticket that admits its holder again on another day is checked in already.
-    if state.status != TicketStatus::CheckedIn {
-        sales_figures::checked_in(tx, ticket.ticket_type_id)?;
-    }
     tx.record(CommitEvent::ScanAccepted);
     let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
         issued_ticket_id: ticket.id,
@@ -79,6 +75,11 @@ fn accept(
         check_in_date: now,
     });
     outbox::report(tx, organization, [notification])?;
+    // A ticket that admits its holder again on another day is checked in already.
+    if state.status != TicketStatus::CheckedIn {
+        // Last, because all scans of the ticket type wait for each other from here to the commit.
+        sales_figures::checked_in(tx, ticket.ticket_type_id)?;
+    }
 
     ticket.status = TicketStatus::CheckedIn;
     ticket.check_in_date = Some(now);

@@ -172,16 +172,22 @@ impl Builder {
         self.check()?;
         #[cfg(feature = "documents")]
         let documents = self.renderer()?;
-        #[cfg(feature = "postgres")]
-        let has_clock = self.clock.is_some();
         let environment = Environment::new(self.used_clock(), Arc::clone(&self.entropy));
+        #[cfg(feature = "postgres")]
+        let (environment, server_clock) = match (&self.database, &self.clock) {
+            (Database::Postgres(_), None) => {
+                let clock = crate::store::ServerClock::default();
+                (Environment { clock: Arc::new(clock.clone()), ..environment }, Some(clock))
+            }
+            _ => (environment, None),
+        };
         let migration = self.migration;
         let options = match self.database {
             Database::File(path) => EngineOptions::Sqlite { location: Location::new(path, self.vfs), migration },
             Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
             #[cfg(feature = "postgres")]
             Database::Postgres(options) => {
-                let options = options.with_clock_of_server(!has_clock).with_migrate(migration.migrate);
+                let options = options.with_server_clock(server_clock).with_migrate(migration.migrate);
                 EngineOptions::Postgres(Box::new(options.prepare()?))
             }
         };

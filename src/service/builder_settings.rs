@@ -351,8 +351,8 @@ impl Builder {
 
 /// # Time and randomness
 impl Builder {
-    /// Sets the clock. Default: the [system clock](crate::environment::SystemClock). On PostgreSQL, transactions that change
-    /// something then take the time from the server, so that several machines agree on it.
+    /// Sets the clock. Default: the [system clock](crate::environment::SystemClock), or on PostgreSQL the clock of the
+    /// database server, so that several machines agree on the time.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self

@@ -61,7 +61,7 @@ pub(crate) fn insert(
 ) -> Result<ApiKey> {
     let values: [Bind<'_>; 7] = [
         organization.id.into(),
-        Bind::Blob(hash),
+        hash.into(),
         (&new.name).into(),
         new.scopes.to_string().into(),
         new.expires_at.into(),
@@ -112,7 +112,7 @@ pub(crate) struct AuthenticatedKey {
 
 /// Returns the key with this hash; `None` if it is unknown, revoked or expired.
 pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<AuthenticatedKey>> {
-    tx.query_opt(VALID, &[Bind::Blob(hash), tx.now().into()], |row| {
+    tx.query_opt(VALID, &[hash.into(), tx.now().into()], |row| {
         Ok(AuthenticatedKey {
             organization: row.get("organization_id")?,
             scopes: scopes(row)?,

@@ -60,7 +60,7 @@ fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer)
     let metadata = new.metadata.clone().unwrap_or_default();
     let (email, key) = (&new.email, fold(&new.email));
     let values = [id.into(), organization.into(), email.into(), (&key).into(), metadata.bind()?, tx.now().into()];
-    let inserted = tx.execute(INSERT, &values)? == 1;
+    let inserted = tx.change_row(INSERT, &values)?;
     Ok(inserted.then(|| Customer { id, name: new.name.clone(), email: email.clone(), metadata }))
 }
 

@@ -98,12 +98,12 @@ pub(crate) use commit_notifier::CommitListener;
 use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
-#[cfg(feature = "postgres")]
-pub(crate) use engine::PostgresOptions;
 use engine::{AfterCommit, ClosingResult, Constraint, Engine, Isolation, RowLock, on_violation};
 pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, MigrationOptions, ReaderOptions, Row, Savepoint, Transaction,
 };
+#[cfg(feature = "postgres")]
+pub(crate) use engine::{PostgresOptions, ServerClock};
 pub(crate) use subscriptions::Subscription;
 use subscriptions::Subscriptions;
 

@@ -134,18 +134,27 @@ pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>>
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
     tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
+    tx.forget();
     get(tx, id)
 }
 
 pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.execute(RESUME, &[id.into()])?;
+    tx.forget();
     get(tx, id)
 }
 
+/// Whether an organization is active; `None` if it does not exist.
+struct Activity(Option<bool>);
+
 /// Fails if an organization is suspended or was deleted. The transaction of every change that a caller makes begins
-/// with it, so that none is committed after the suspension.
+/// with it, so that none is committed after the suspension. A transaction reads it once, because its lock lets
+/// [`suspend`] wait.
 pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
-    match tx.query_opt_locking(RowLock::Keep, SUSPENDED, &[id.into()], |row| row.is_null("suspended_at"))? {
+    let activity = tx.remember(id, || {
+        tx.query_opt_locking(RowLock::Keep, SUSPENDED, &[id.into()], |row| row.is_null("suspended_at")).map(Activity)
+    })?;
+    match activity.0 {
         Some(true) => Ok(()),
         Some(false) => Err(Error::OrganizationSuspended),
         None => Err(Error::NotFound(ResourceKind::Organization)),
@@ -173,5 +182,6 @@ pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
     }
     tx.execute(DELETE_KEYS, &[id.into()])?;
     tx.execute(DELETE, &[id.into()])?;
+    tx.forget();
     Ok(true)
 }

@@ -44,24 +44,20 @@ pub(crate) fn refund_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -
 
 fn add(tx: &Transaction<'_>, sql: &str, order: OrderId, amount: i64) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(sql, &[order.into(), amount.into()])?;
-    Ok(())
+    tx.execute_later(sql, &[order.into(), amount.into()])
 }
 
 fn count(tx: &Transaction<'_>, sql: &str, order: OrderId) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(sql, &[order.into()])?;
-    Ok(())
+    tx.execute_later(sql, &[order.into()])
 }
 
 /// Counts a ticket that was checked in.
 pub(crate) fn checked_in(tx: &Transaction<'_>, ticket_type: TicketTypeId) -> Result<()> {
-    tx.execute(COUNT_SCAN, &[ticket_type.into(), 1_i64.into()])?;
-    Ok(())
+    tx.execute_later(COUNT_SCAN, &[ticket_type.into(), 1_i64.into()])
 }
 
 /// Counts a ticket that was checked out.
 pub(crate) fn checked_out(tx: &Transaction<'_>, ticket_type: TicketTypeId) -> Result<()> {
-    tx.execute(COUNT_SCAN, &[ticket_type.into(), (-1_i64).into()])?;
-    Ok(())
+    tx.execute_later(COUNT_SCAN, &[ticket_type.into(), (-1_i64).into()])
 }

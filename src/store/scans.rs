@@ -88,7 +88,7 @@ pub(crate) fn check_in(tx: &Transaction<'_>, ticket: TicketId, scan: &AcceptedSc
         scan.previous_check_in.into(),
         scan.previous_status.as_str().into(),
     ];
-    tx.execute(CHECK_IN, &binds).map(|rows| rows == 1)
+    Ok(tx.change_row(CHECK_IN, &binds)?)
 }
 
 /// Checks a ticket out. Returns `false` if it was not checked in.

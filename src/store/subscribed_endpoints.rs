@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{CommitEvent, Row, Transaction};
+use super::{CommitEvent, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::webhook::EventType;
@@ -44,9 +44,9 @@ pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Res
 }
 
 fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
-    tx.keep_endpoints(organization)?;
     let mut endpoints = Vec::new();
-    tx.query_each(ENABLED, &[organization.into()], |row| {
+    // Their rows are kept: the notifications refer to them.
+    tx.query_each_locking(RowLock::Keep, ENABLED, &[organization.into()], |row| {
         match decode_enabled(row) {
             Ok(endpoint) => endpoints.push(endpoint),
             Err(error) if error.concerns_all_rows() => return Err(error),

@@ -33,20 +33,21 @@ impl FromRef<App> for TicketingService {
 /// The login of the application: the user `organizer` may do everything, and `entrance` only check tickets in. `key` is
 /// a user who has an API key.
 async fn log_in(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let user = request.headers().get("x-user").map(|user| user.to_str().unwrap().to_owned());
-    let service = &app.service;
-    let organizer =
-        || service.act_for(service.list_organizations(ListOrganizations::default()).unwrap().data[0].id).unwrap();
-    let caller = match user.as_deref() {
-        None => None,
-        Some("organizer") => Some(organizer()),
-        Some("entrance") => Some(organizer().with_scopes([Scope::TicketsCheckIn])),
-        Some(key) => Some(service.authenticate(key).unwrap()),
-    };
-    if let Some(caller) = caller {
+    if let Some(user) = request.headers().get("x-user") {
+        let user = user.to_str().unwrap().to_owned();
+        let caller = app.service.run(move |service| caller(service, &user)).await.unwrap();
         request.extensions_mut().insert(caller);
     }
     next.run(request).await
+}
+
+fn caller(service: &TicketingService, user: &str) -> Result<Caller> {
+    let organizer = || service.act_for(service.list_organizations(ListOrganizations::default())?.data[0].id);
+    match user {
+        "organizer" => organizer(),
+        "entrance" => Ok(organizer()?.with_scopes([Scope::TicketsCheckIn])),
+        key => service.authenticate(key),
+    }
 }
 
 /// Returns the title of an event.

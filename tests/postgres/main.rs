@@ -1,6 +1,8 @@
 //! What only a PostgreSQL database has. Each test starts servers of its own, and is skipped if PostgreSQL is not installed.
 #![cfg(unix)]
 
+mod asynchronous_callers;
+mod clock;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
@@ -9,6 +11,7 @@ mod failover;
 mod lost_connections;
 mod options;
 mod program;
+mod queued_statements;
 mod races;
 mod sale;
 mod standby;

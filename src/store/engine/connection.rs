@@ -23,6 +23,25 @@ pub(super) trait Connection {
     /// only one write transaction at a time.
     fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
 
+    /// Runs a statement that changes one row. Returns whether it did.
+    ///
+    /// An engine may send the statement together with a later one and return `true`. If it turns out then that no row was
+    /// changed, the transaction is run again.
+    fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
+        self.execute(sql, binds).map(|rows| rows == 1)
+    }
+
+    /// Runs a statement whose result nobody needs. An engine may send it together with a later one, which fails if this one
+    /// does.
+    fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        self.execute(sql, binds).map(drop).map_err(Error::from)
+    }
+
+    /// Runs all statements that were to be sent together with a later one.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether the transaction has to be run again after this error of a job, and cannot go on after a part of it is undone.
     fn must_run_again(&self, _: &Error) -> bool {
         false

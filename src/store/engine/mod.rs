@@ -32,7 +32,7 @@ pub(crate) use lock::EventKey;
 pub(super) use lock::RowLock;
 pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
 #[cfg(feature = "postgres")]
-pub(crate) use postgres::PostgresOptions;
+pub(crate) use postgres::{PostgresOptions, ServerClock};
 pub(crate) use row::Row;
 pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;

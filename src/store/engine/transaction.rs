@@ -185,13 +185,24 @@ impl<'c> Transaction<'c> {
         Ok(self.try_execute(sql, binds)?)
     }
 
+    /// Runs a statement like [`execute`](Self::execute), for a caller that does not need to know how many rows it changed.
+    /// With PostgreSQL it costs no round trip: it is sent together with a later statement, which fails if this one does.
+    pub(crate) fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        self.count_statement(binds);
+        self.connection.execute_later(sql, binds)
+    }
+
     /// Like [`execute`](Self::execute), for a statement whose violation of a constraint the caller handles. The job
     /// must fail after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
+        self.count_statement(binds);
+        self.connection.execute(sql, binds)
+    }
+
+    fn count_statement(&self, binds: &[Bind<'_>]) {
         let bytes: u64 = binds.iter().map(Bind::size).sum();
         self.written_bytes.set(self.written_bytes.get().saturating_add(bytes));
         self.statements.set(self.statements.get() + 1);
-        self.connection.execute(sql, binds)
     }
 
     /// The size of all values with which statements have changed something.
@@ -233,19 +244,39 @@ impl<'c> Transaction<'c> {
     /// Inserts a row under a new id, which is `?1`; the other parameters follow. The statement must end with
     /// `ON CONFLICT (id) DO NOTHING`: if the id is taken, the insert is tried again with another id.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
-        Ok(self.try_insert(sql, binds)?)
+        Ok(self.insert_with_new_id(sql, binds, |values| self.change_row(sql, values))?)
+    }
+
+    /// Runs a statement that changes one row. Returns `false` if it changed none: a conflict with another row prevents it,
+    /// which the statement ignores with `ON CONFLICT DO NOTHING`, or its condition is false.
+    ///
+    /// With PostgreSQL this costs no round trip: the statement is sent together with a later one, which fails if this one
+    /// does. If it turns out that no row was changed, the transaction is run again instead of returning `false`. So this is
+    /// for what is rare, and ends otherwise the next time.
+    pub(in crate::store) fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
+        self.count_statement(binds);
+        self.connection.change_row(sql, binds)
     }
 
     /// Like [`insert`](Self::insert), for a row whose violation of a constraint the caller handles. The job must fail
     /// after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>, StatementError> {
+        self.insert_with_new_id(sql, binds, |values| self.try_execute(sql, values).map(|rows| rows == 1))
+    }
+
+    fn insert_with_new_id<K: Kind>(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        insert: impl Fn(&[Bind<'_>]) -> Result<bool, StatementError>,
+    ) -> Result<Id<K>, StatementError> {
         debug_assert!(sql.contains(" ON CONFLICT (id) DO NOTHING"), "a taken id must not fail: {sql}");
         for _ in 0..ID_ATTEMPTS {
             let id = self.new_id();
             let mut values = Vec::with_capacity(binds.len() + 1);
             values.push(id.into());
             values.extend(binds.iter().map(Bind::borrowed));
-            if self.try_execute(sql, &values)? == 1 {
+            if insert(&values)? {
                 return Ok(id);
             }
         }
@@ -261,7 +292,8 @@ impl<'c> Transaction<'c> {
             let recorded = self.recorded.borrow();
             (recorded.events.len(), recorded.notifications.len())
         };
-        let result = match work(self) {
+        let worked = work(self).and_then(|value| self.connection.flush().map(|()| value));
+        let result = match worked {
             Ok(value) => Savepoint::Released(value),
             Err(error) if self.connection.must_run_again(&error) => return Err(error),
             Err(error) => {

@@ -11,7 +11,7 @@ pub(crate) enum Bind<'a> {
     Null,
     Int(i64),
     Text(Cow<'a, str>),
-    Blob(&'a [u8]),
+    Blob(Cow<'a, [u8]>),
 }
 
 impl Bind<'_> {
@@ -31,7 +31,18 @@ impl Bind<'_> {
             Self::Null => Bind::Null,
             Self::Int(value) => Bind::Int(*value),
             Self::Text(text) => Bind::Text(Cow::Borrowed(text)),
-            Self::Blob(bytes) => Bind::Blob(bytes),
+            Self::Blob(bytes) => Bind::Blob(Cow::Borrowed(bytes)),
+        }
+    }
+
+    /// The same value, owned.
+    #[cfg(feature = "postgres")]
+    pub(super) fn owned(&self) -> Bind<'static> {
+        match self {
+            Self::Null => Bind::Null,
+            Self::Int(value) => Bind::Int(*value),
+            Self::Text(text) => Bind::Text(Cow::Owned(text.clone().into_owned())),
+            Self::Blob(bytes) => Bind::Blob(Cow::Owned(bytes.clone().into_owned())),
         }
     }
 }
@@ -74,7 +85,7 @@ impl<'a> From<&'a String> for Bind<'a> {
 
 impl<'a> From<&'a [u8]> for Bind<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        Self::Blob(bytes)
+        Self::Blob(bytes.into())
     }
 }
 

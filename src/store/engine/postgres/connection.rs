@@ -1,16 +1,20 @@
 //! Connections to PostgreSQL, and the statements that run on them.
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::fallible_iterator::FallibleIterator;
-use postgres::{Client, SimpleQueryMessage};
+use postgres::SimpleQueryMessage;
+use postgres::types::ToSql;
+use tokio_postgres::Client;
 
-use super::errors::{Failure, convert, failure, statement_error};
+use super::client::{PipeliningClient, Request};
+use super::errors::{Failure, failure, statement_error};
 use super::locks;
 use super::purpose::Purpose;
-use super::statements::Statements;
+use super::statements::{Prepared, Statements, numbered, types_of};
 use super::write_state::WriteState;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
@@ -21,16 +25,37 @@ use crate::store::engine::values::Bind;
 use crate::store::engine::violation::StatementError;
 
 /// A connection to PostgreSQL.
+///
+/// Statements whose result nobody needs are queued, and sent together with the next one, in one round trip. If one of them
+/// fails, the next one fails with its error.
 pub(super) struct PostgresConnection {
-    client: RefCell<Client>,
+    client: RefCell<PipeliningClient>,
+    queue: RefCell<Vec<Queued>>,
     purpose: Purpose,
     statements: RefCell<Statements>,
     /// What the first failed statement of the transaction means for it.
     failure: Cell<Option<Failure>>,
+    /// Whether that statement was a queued one.
+    queued_failed: Cell<bool>,
     /// The state of the transaction that writes.
     pub(super) write: WriteState,
     /// When the server last answered, by the monotonic clock of the system.
     answered_at: Cell<Duration>,
+}
+
+/// A request that is sent together with the next one.
+struct Queued {
+    kind: QueuedKind,
+    request: Request,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum QueuedKind {
+    Statement,
+    /// A statement that has to change a row.
+    Change,
+    /// The end of a job of a group, and the savepoint of the next one.
+    NextJob,
 }
 
 /// How long a connection may be idle before it is checked: the server may have ended it.
@@ -40,13 +65,18 @@ const FRESH: Duration = Duration::from_secs(1);
 /// more, because PostgreSQL keeps so many in shared memory.
 const MAX_SAVEPOINTS: usize = 50;
 
+/// How many statements are queued at most.
+const MAX_QUEUED: usize = 100;
+
 impl PostgresConnection {
-    pub(super) fn new(client: Client, purpose: Purpose) -> Self {
+    pub(super) fn new(client: PipeliningClient, purpose: Purpose) -> Self {
         Self {
             client: RefCell::new(client),
+            queue: RefCell::default(),
             purpose,
             statements: RefCell::default(),
             failure: Cell::new(None),
+            queued_failed: Cell::new(false),
             write: WriteState::default(),
             answered_at: Cell::new(SystemClock.monotonic()),
         }
@@ -54,12 +84,100 @@ impl PostgresConnection {
 
     /// Runs statements without parameters in one request to the server.
     pub(super) fn batch(&self, sql: &str) -> Result<()> {
-        self.noting_failure(|| self.client.borrow_mut().batch_execute(sql)).map_err(|error| self.convert(error))
+        self.request(|client| async move { client.batch_execute(sql).await }).map_err(Error::from)
     }
 
     /// Runs statements without parameters, and returns their rows as text.
     pub(super) fn simple_query(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>> {
-        self.noting_failure(|| self.client.borrow_mut().simple_query(sql)).map_err(|error| self.convert(error))
+        self.request(|client| async move { client.simple_query(sql).await }).map_err(Error::from)
+    }
+
+    /// Queues statements without parameters.
+    pub(super) fn queue_batch(&self, sql: impl Into<String>) {
+        self.push_batch(QueuedKind::Statement, sql.into());
+    }
+
+    /// Queues the end of a job of a group, and the savepoint of the next one. If an earlier statement fails, the whole group
+    /// has to be undone.
+    pub(super) fn queue_next_job(&self, sql: &str) {
+        self.push_batch(QueuedKind::NextJob, sql.to_owned());
+    }
+
+    fn push_batch(&self, kind: QueuedKind, sql: String) {
+        self.push(kind, |client| async move { client.batch_execute(&sql).await.map(|()| 0) });
+    }
+
+    fn push<F>(&self, kind: QueuedKind, request: impl FnOnce(Arc<Client>) -> F)
+    where
+        F: Future<Output = Result<u64, postgres::Error>> + Send + 'static,
+    {
+        if let Some(client) = self.client.borrow().requests() {
+            self.queue.borrow_mut().push(Queued { kind, request: Box::pin(request(client)) });
+        }
+    }
+
+    /// Forgets what is queued, because it is undone.
+    pub(super) fn clear_queue(&self) {
+        self.queue.borrow_mut().clear();
+    }
+
+    /// Runs the queued statements that have to change a row, which is no error of the server if they do not.
+    pub(super) fn check_changes(&self) -> Result<()> {
+        let has_changes = self.queue.borrow().iter().any(|queued| queued.kind == QueuedKind::Change);
+        if has_changes { self.flush() } else { Ok(()) }
+    }
+
+    /// Sends what is queued, and does not wait for the answers.
+    pub(super) fn send_queue(&self) {
+        let requests = self.queue.take().into_iter().map(|queued| queued.request).collect();
+        self.client.borrow_mut().send(requests);
+    }
+
+    /// Sends what is queued together with this request, and waits for its answer.
+    fn request<T: Send, F>(&self, request: impl FnOnce(Arc<Client>) -> F) -> Result<T, StatementError>
+    where
+        F: Future<Output = Result<T, postgres::Error>> + Send,
+    {
+        let (kinds, requests): (Vec<_>, _) =
+            self.queue.take().into_iter().map(|Queued { kind, request }| (kind, request)).unzip();
+        let mut client = self.client.borrow_mut();
+        let Some(last) = client.requests().map(request) else {
+            return Err(StatementError::Other(Error::Internal("a closed connection is used".to_owned())));
+        };
+        let answered = client.run(requests, last).map_err(StatementError::Other)?;
+        let (answers, last) = answered.map_err(|error| self.failed(error))?;
+        for (position, answer) in answers.into_iter().enumerate() {
+            let error = match answer {
+                Ok(0) if kinds[position] == QueuedKind::Change => {
+                    self.note(Failure::RunAgain);
+                    StatementError::Other(Error::Unavailable("the store is busy"))
+                }
+                Ok(_) => continue,
+                Err(error) => self.failed(error),
+            };
+            self.queued_failed.set(true);
+            // It is a statement of a job that counts as succeeded.
+            if kinds[position..].contains(&QueuedKind::NextJob) && self.failure() != Some(Failure::ConnectionLost) {
+                self.failure.set(Some(Failure::RunAgain));
+            }
+            // The caller of the last statement must not take it for a violation that it handles.
+            return Err(StatementError::Other(error.into()));
+        }
+        self.answered_at.set(SystemClock.monotonic());
+        last.map_err(|error| self.failed(error))
+    }
+
+    /// Notes what the error of a statement means.
+    fn failed(&self, error: postgres::Error) -> StatementError {
+        self.note(failure(&error));
+        statement_error(error, self.purpose)
+    }
+
+    fn note(&self, failure: Failure) {
+        // The first failure aborts the transaction, and the others follow from it.
+        if self.failure.get().is_none() || failure == Failure::ConnectionLost {
+            self.failure.set(Some(failure));
+        }
     }
 
     /// What the first failed statement since [`forget_failure`](Self::forget_failure) means.
@@ -67,9 +185,15 @@ impl PostgresConnection {
         self.failure.get()
     }
 
+    /// Whether the first failed statement was a queued one.
+    pub(super) fn queued_failed(&self) -> bool {
+        self.queued_failed.get()
+    }
+
     /// Forgets the failed statements, because a new transaction begins.
     pub(super) fn forget_failure(&self) {
         self.failure.set(None);
+        self.queued_failed.set(false);
     }
 
     /// Whether the connection cannot be used any more.
@@ -83,37 +207,30 @@ impl PostgresConnection {
     }
 
     /// Fails if the server does not answer.
-    pub(super) fn check(&self) -> Result<(), postgres::Error> {
-        self.noting_failure(|| self.client.borrow_mut().check_connection())
+    pub(super) fn check(&self) -> Result<()> {
+        self.request(|client| async move { client.check_connection().await }).map_err(Error::from)
     }
 
-    /// Runs `call`, and notes what it means if it fails.
-    pub(super) fn noting_failure<T>(
-        &self,
-        call: impl FnOnce() -> Result<T, postgres::Error>,
-    ) -> Result<T, postgres::Error> {
-        call().inspect(|_| self.answered_at.set(SystemClock.monotonic())).inspect_err(|error| {
-            let found = failure(error);
-            // The first failure aborts the transaction, and the others follow from it.
-            if self.failure.get().is_none() || found == Failure::ConnectionLost {
-                self.failure.set(Some(found));
-            }
-        })
+    fn prepare(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Prepared, StatementError> {
+        let known = self.statements.borrow().get(sql, binds);
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let (text, limits) = numbered(sql, binds);
+        let types = types_of(binds);
+        let prepared_types = Arc::clone(&types);
+        let statement = self.request(|client| async move { client.prepare_typed(&text, &prepared_types).await })?;
+        Ok(self.statements.borrow_mut().add(sql, (types, limits), statement))
     }
 
-    pub(super) fn convert(&self, error: postgres::Error) -> Error {
-        convert(error, self.purpose)
-    }
-
-    fn run(&self, sql: &str, binds: &[Bind<'_>]) -> Result<u64, StatementError> {
-        let changed = self.noting_failure(|| {
-            let mut client = self.client.borrow_mut();
-            let prepared = self.statements.borrow_mut().prepare(&mut client, sql, binds)?;
-            let mut rows = client.query_raw(&prepared.statement, binds)?;
-            while rows.next()?.is_some() {}
-            Ok(rows.rows_affected().unwrap_or(0))
-        });
-        changed.map_err(|error| statement_error(error, self.purpose))
+    fn queue_statement(&self, kind: QueuedKind, sql: &str, binds: &[Bind<'_>]) -> Result<(), StatementError> {
+        if self.queue.borrow().len() >= MAX_QUEUED {
+            self.flush().map_err(StatementError::Other)?;
+        }
+        let statement = self.prepare(sql, binds)?.statement;
+        let binds: Vec<_> = binds.iter().map(Bind::owned).collect();
+        self.push(kind, |client| async move { client.execute_raw(&statement, binds).await });
+        Ok(())
     }
 }
 
@@ -128,13 +245,33 @@ pub(super) fn first_column(message: &SimpleQueryMessage) -> Option<&str> {
 impl Connection for PostgresConnection {
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
         self.write.executed(sql);
-        let changed = self.run(sql, binds)?;
+        let undoes = sql.starts_with("ROLLBACK TO ");
+        if undoes {
+            // It was queued after the savepoint, which is not queued.
+            self.clear_queue();
+        }
+        let prepared = self.prepare(sql, binds)?;
+        let changed = self.request(|client| async move { client.execute_raw(&prepared.statement, binds).await })?;
         // A deadlock in a savepoint is resolved by running the whole transaction again.
-        let is_undone = sql.starts_with("ROLLBACK TO ") && self.failure() != Some(Failure::RunAgain);
-        if is_undone && !self.is_lost() {
+        if undoes && self.failure() != Some(Failure::RunAgain) && !self.is_lost() {
             self.forget_failure();
         }
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
+        self.write.executed(sql);
+        self.queue_statement(QueuedKind::Change, sql, binds).map(|()| true)
+    }
+
+    fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        self.write.executed(sql);
+        Ok(self.queue_statement(QueuedKind::Statement, sql, binds)?)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let is_empty = self.queue.borrow().is_empty();
+        if is_empty { Ok(()) } else { Ok(self.request(|_| std::future::ready(Ok(())))?) }
     }
 
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
@@ -145,15 +282,10 @@ impl Connection for PostgresConnection {
         if !sql.starts_with("SELECT ") {
             self.write.executed(sql);
         }
+        let Prepared { statement, columns, .. } = self.prepare(sql, binds)?;
+        let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
         // All rows are received first: `visit` may run other statements.
-        let (rows, columns) = self
-            .noting_failure(|| {
-                let mut client = self.client.borrow_mut();
-                let prepared = self.statements.borrow_mut().prepare(&mut client, sql, binds)?;
-                let rows: Vec<_> = client.query_raw(&prepared.statement, binds)?.collect()?;
-                Ok((rows, prepared.columns))
-            })
-            .map_err(|error| self.convert(error))?;
+        let rows = self.request(|client| async move { client.query(&statement, &binds).await })?;
         for row in &rows {
             if visit(&Row::new(row, &columns))?.is_break() {
                 break;
@@ -182,7 +314,7 @@ impl Connection for PostgresConnection {
             return Ok(());
         }
         let (sql, id) = locks::statement(lock);
-        self.run(sql, id.as_slice()).map(drop).map_err(Error::from)
+        Ok(self.queue_statement(QueuedKind::Statement, sql, id.as_slice())?)
     }
 
     fn try_lock_cleanup(&self) -> Result<bool> {

@@ -37,7 +37,7 @@ pub(in crate::store) fn copy(
     options: &PostgresOptions,
     progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
 ) -> Result<CopyProgress> {
-    let mut client = options.connect().map_err(super::pool::cannot_open)?;
+    let mut client = options.connect().map_err(errors::cannot_open)?;
     // If the copy ends early, the connection is closed, and the server undoes the transaction.
     prepare(&mut client)?;
     let known = known_tables(&mut client)?;
@@ -208,7 +208,7 @@ fn value<'r>(row: &'r Row<'_>, index: usize, table: &str) -> Result<Bind<'r>> {
     match row.value_at(index) {
         Value::Null => Ok(Bind::Null),
         Value::Int(number) => Ok(Bind::Int(number)),
-        Value::Blob(bytes) => Ok(Bind::Blob(bytes)),
+        Value::Blob(bytes) => Ok(bytes.into()),
         Value::Text(bytes) if bytes.contains(&0) => Err(broken("a text contains the character NUL")),
         Value::Text(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| broken("a text is not UTF-8"))?;

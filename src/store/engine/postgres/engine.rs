@@ -80,8 +80,13 @@ impl PostgresEngine {
         let process = random_number();
         let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;
         let pool = (writing.pool(options.writers), options.writers);
-        let writer =
-            PostgresWriter::new(pool, options.clock_of_server, environment.clone(), Arc::clone(&ids), after_commit);
+        let writer = PostgresWriter::new(
+            pool,
+            options.server_clock.clone(),
+            environment.clone(),
+            Arc::clone(&ids),
+            after_commit,
+        );
         tracing::info!(
             target: "ticketing::store",
             database = ?options,

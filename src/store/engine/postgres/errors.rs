@@ -65,6 +65,16 @@ fn ends_connection(error: &postgres::Error) -> bool {
     matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
+/// The error of a connection that cannot be opened.
+pub(super) fn cannot_open(error: postgres::Error) -> Error {
+    let message = match (error.as_db_error(), std::error::Error::source(&error)) {
+        (Some(error), _) => error.message().to_owned(),
+        (None, Some(source)) => source.to_string(),
+        (None, None) => error.to_string(),
+    };
+    StoreError::new(StoreErrorKind::CannotOpen(message), error).into()
+}
+
 /// Maps an error of any call.
 pub(super) fn convert(error: postgres::Error, purpose: Purpose) -> Error {
     statement_error(error, purpose).into()

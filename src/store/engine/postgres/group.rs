@@ -94,7 +94,7 @@ impl PostgresWriter {
                 self.committed(group.len(), start, recorded);
                 GroupEnd::Committed
             }
-            Commit::Undone { .. } => GroupEnd::Undone,
+            Commit::Undone { .. } | Commit::JobFailed(_) => GroupEnd::Undone,
             Commit::Unknown(error) => {
                 self.commit_failed();
                 GroupEnd::Failed(error)
@@ -134,7 +134,7 @@ impl PostgresWriter {
             }
             let Some(next) = lead.next_job() else { break };
             group.push(Member::new(next));
-            connection.next_savepoint()?;
+            connection.next_savepoint();
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The PostgreSQL engine: the only folder that uses the crate `postgres`.
 
 mod announcer;
+mod client;
+mod clock;
 mod connection;
 mod copy;
 mod engine;
@@ -26,6 +28,7 @@ mod write_state;
 mod write_transaction;
 mod writer;
 
+pub(crate) use clock::ServerClock;
 pub(in crate::store) use copy::copy;
 pub(in crate::store) use engine::PostgresEngine;
 pub(crate) use options::PostgresOptions;

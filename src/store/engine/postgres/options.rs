@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use postgres::config::{SslMode, TargetSessionAttrs};
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, NoTls};
 use rustls::crypto::CryptoProvider;
+use tokio_postgres::Config;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::client::PipeliningClient;
+use super::clock::ServerClock;
 use super::tls::{self, Encryption};
 use crate::error::{FieldErrors, Result};
 
@@ -28,8 +31,8 @@ pub(crate) struct PostgresOptions {
     setting: &'static str,
     /// How many connections there are for writes.
     pub(crate) writers: usize,
-    /// Whether transactions take the time from the server.
-    pub(crate) clock_of_server: bool,
+    /// The clock of the server, if it is that of the service.
+    pub(super) server_clock: Option<ServerClock>,
     /// Whether the tables are created in a database that has none.
     pub(crate) create_tables: bool,
     /// Whether an older schema is migrated, or refused.
@@ -97,7 +100,7 @@ impl PostgresOptions {
             tls: None,
             setting,
             writers: 16,
-            clock_of_server: false,
+            server_clock: None,
             create_tables: true,
             migrate: true,
             crypto_provider: None,
@@ -110,9 +113,9 @@ impl PostgresOptions {
         self.config.password(password);
     }
 
-    /// Sets whether transactions take the time from the server.
-    pub(crate) fn with_clock_of_server(self, clock_of_server: bool) -> Self {
-        Self { clock_of_server, ..self }
+    /// Sets the clock of the server, if it is that of the service.
+    pub(crate) fn with_server_clock(self, server_clock: Option<ServerClock>) -> Self {
+        Self { server_clock, ..self }
     }
 
     /// Sets whether an older schema is migrated, or refused.
@@ -140,11 +143,20 @@ impl PostgresOptions {
         Ok(self)
     }
 
+    /// Opens a connection for the statements of transactions.
+    pub(super) fn connect_pipelining(&self) -> Result<PipeliningClient> {
+        match &self.tls {
+            Some(tls) => PipeliningClient::connect(&self.config, tls.clone()),
+            None => PipeliningClient::connect(&self.config, NoTls),
+        }
+    }
+
     /// Opens a connection.
     pub(super) fn connect(&self) -> Result<Client, postgres::Error> {
+        let config = postgres::Config::from(self.config.clone());
         match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()),
-            None => self.config.connect(NoTls),
+            Some(tls) => config.connect(tls.clone()),
+            None => config.connect(NoTls),
         }
     }
 }

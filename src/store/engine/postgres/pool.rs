@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use postgres::Config;
+use tokio_postgres::Config;
 
 use super::connection::PostgresConnection;
 use super::options::PostgresOptions;
 use super::purpose::Purpose;
-use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::error::{Error, Result};
 use crate::store::engine::readers::ReaderPool;
 
 /// How long a thread waits for a connection.
@@ -41,9 +41,8 @@ pub(super) struct Connector {
 
 /// A pool of connections.
 ///
-/// The pool of the crate `r2d2` holds only places for connections, which it makes at once. The thread that borrows a place
-/// opens its connection if there is none. So a thread gets the error of connecting without delay, and all threads connect
-/// as soon as the server is there again.
+/// The pool of the crate `r2d2` holds places for connections. A thread that borrows an empty place opens the connection
+/// itself: it gets an error of connecting at once, and connects as soon as the server is back.
 #[derive(Clone)]
 pub(super) struct Pool {
     places: r2d2::Pool<Places>,
@@ -88,8 +87,7 @@ impl Connector {
 
     /// Opens a connection.
     pub(super) fn open(&self) -> Result<PostgresConnection> {
-        let client = self.options.connect().map_err(cannot_open)?;
-        let connection = PostgresConnection::new(client, self.purpose);
+        let connection = PostgresConnection::new(self.options.connect_pipelining()?, self.purpose);
         connection.batch(NOTICE_LOST_CLIENT)?;
         connection.batch(match self.purpose {
             Purpose::Write => {
@@ -101,7 +99,18 @@ impl Connector {
                 SET default_transaction_read_only = on; SET lock_timeout = '5s'"
             }
         })?;
+        if let Some(clock) = &self.options.server_clock {
+            clock.ask(&connection)?;
+        }
         Ok(connection)
+    }
+
+    /// Asks the server for its time if that is due. Transactions that write ask for it in any case.
+    fn keep_time(&self, connection: &PostgresConnection) -> Result<()> {
+        match (&self.options.server_clock, self.purpose) {
+            (Some(clock), Purpose::Read) if clock.is_old() => clock.ask(connection),
+            _ => Ok(()),
+        }
     }
 
     /// A pool of up to `size` connections, which are opened when they are needed.
@@ -111,16 +120,6 @@ impl Connector {
         let places = builder.test_on_check_out(false).build_unchecked(Places);
         Pool { places, connector: self, reachable: Arc::new(AtomicBool::new(true)), lost: Arc::default() }
     }
-}
-
-/// The error of a connection that cannot be opened.
-pub(super) fn cannot_open(error: postgres::Error) -> Error {
-    let message = match (error.as_db_error(), std::error::Error::source(&error)) {
-        (Some(error), _) => error.message().to_owned(),
-        (None, Some(source)) => source.to_string(),
-        (None, None) => error.to_string(),
-    };
-    StoreError::new(StoreErrorKind::CannotOpen(message), error).into()
 }
 
 /// Makes sure that a server which has vanished is noticed within seconds.
@@ -197,7 +196,8 @@ impl ReaderPool for Pool {
         let is_doubtful = std::mem::replace(&mut place.lost, lost) != lost;
         let known = place.connection.take().filter(|connection| {
             connection.forget_failure();
-            (connection.is_fresh() && !is_doubtful) || connection.check().is_ok()
+            let answers = (connection.is_fresh() && !is_doubtful) || connection.check().is_ok();
+            answers && self.connector.keep_time(connection).is_ok()
         });
         let connection = known.map_or_else(|| self.open(), Ok)?;
         Ok(Borrowed { connection, place })

@@ -10,7 +10,9 @@ use crate::store::engine::readers::ReadConnection;
 
 impl ReadConnection for PostgresConnection {
     fn begin(&self) -> Result<()> {
-        self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        // Sent with the first query.
+        self.queue_batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        Ok(())
     }
 
     fn begin_snapshot(&self) -> Result<()> {
@@ -18,22 +20,17 @@ impl ReadConnection for PostgresConnection {
     }
 
     fn end(&self) {
-        if !self.is_lost()
-            && let Err(error) = self.batch("ROLLBACK")
-        {
-            tracing::warn!(target: "ticketing::store", %error, "a reading transaction could not be ended");
-        }
+        // If it fails, the connection is lost, which the next statement notices.
+        self.queue_batch("ROLLBACK");
+        self.send_queue();
     }
 
     fn set_budget(&self, budget: Duration, _: &Arc<dyn Clock>) -> Result<()> {
-        self.batch(&format!("SET statement_timeout = {}", budget.as_millis().max(1)))
+        self.queue_batch(format!("SET statement_timeout = {}", budget.as_millis().max(1)));
+        Ok(())
     }
 
     fn remove_budget(&self) {
-        if !self.is_lost()
-            && let Err(error) = self.batch("SET statement_timeout = 0")
-        {
-            tracing::debug!(target: "ticketing::store", %error, "the time limit of a read could not be removed");
-        }
+        self.queue_batch("SET statement_timeout = 0");
     }
 }

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::connection::PostgresConnection;
-use super::errors::convert;
 use super::pool::{Borrowed, Connector, Pool};
-use super::purpose::Purpose;
 use super::schema;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
@@ -64,7 +62,7 @@ impl Standby {
         }
         let connected = connect().and_then(|connected| {
             // Costs no round trip: whether the server has closed the connection.
-            connection(&connected).check().map_err(|error| convert(error, Purpose::Read))?;
+            connection(&connected).check()?;
             if state != State::Answers {
                 require_schema(connection(&connected))?;
             }

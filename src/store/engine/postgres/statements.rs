@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use postgres::Statement;
 use postgres::types::Type;
-use postgres::{Client, Statement};
 
 use crate::store::engine::row::ColumnNames;
 use crate::store::engine::values::Bind;
@@ -24,40 +24,52 @@ pub(super) struct Statements {
 #[derive(Clone)]
 pub(super) struct Prepared {
     types: Arc<[Type]>,
+    limits: Arc<[Limit]>,
     pub(super) statement: Statement,
     pub(super) columns: Arc<ColumnNames>,
 }
 
+/// The value of a parameter with which a statement was prepared: the position of the parameter, and the number.
+pub(super) type Limit = (usize, i64);
+
 impl Statements {
-    /// Returns the prepared statement. PostgreSQL infers the types of the parameters that are NULL. It would infer the
-    /// others too, but a parameter next to a small number, as in `at > ?1 - 5`, would have a type that is too small.
-    pub(super) fn prepare(
+    /// The prepared statement for this text and parameters of these types.
+    pub(super) fn get(&self, sql: &str, binds: &[Bind<'_>]) -> Option<Prepared> {
+        self.by_text.get(sql)?.iter().find(|prepared| prepared.fits(binds)).cloned()
+    }
+
+    /// Keeps a statement that was prepared for parameters of these types.
+    pub(super) fn add(
         &mut self,
-        client: &mut Client,
         sql: &str,
-        binds: &[Bind<'_>],
-    ) -> Result<Prepared, postgres::Error> {
-        let known = self.by_text.get(sql).and_then(|all| all.iter().find(|prepared| prepared.fits(binds)));
-        if let Some(known) = known {
-            return Ok(known.clone());
-        }
-        let types: Arc<[Type]> = binds.iter().map(type_of).collect();
-        let statement = client.prepare_typed(&numbered(sql), &types)?;
+        (types, limits): (Arc<[Type]>, Arc<[Limit]>),
+        statement: Statement,
+    ) -> Prepared {
         let columns = Arc::new(ColumnNames::new(statement.columns().iter().map(postgres::Column::name)));
-        let prepared = Prepared { types, statement, columns };
+        let prepared = Prepared { types, limits, statement, columns };
         if self.number >= MAX_STATEMENTS {
             *self = Self::default();
         }
         self.number += 1;
         self.by_text.entry(sql.into()).or_default().push(prepared.clone());
-        Ok(prepared)
+        prepared
     }
 }
 
 impl Prepared {
     fn fits(&self, binds: &[Bind<'_>]) -> bool {
-        self.types.len() == binds.len() && self.types.iter().zip(binds).all(|(known, bind)| *known == type_of(bind))
+        let has_limit =
+            |(index, number): &Limit| matches!(binds.get(*index), Some(Bind::Int(value)) if value == number);
+        self.types.len() == binds.len()
+            && self.types.iter().zip(binds).all(|(known, bind)| *known == type_of(bind))
+            && self.limits.iter().all(has_limit)
     }
+}
+
+/// The types with which a statement is prepared. PostgreSQL infers the types of the parameters that are NULL. It would infer
+/// the others too, but a parameter next to a small number, as in `at > ?1 - 5`, would have a type that is too small.
+pub(super) fn types_of(binds: &[Bind<'_>]) -> Arc<[Type]> {
+    binds.iter().map(type_of).collect()
 }
 
 fn type_of(bind: &Bind<'_>) -> Type {
@@ -70,14 +82,32 @@ fn type_of(bind: &Bind<'_>) -> Type {
 }
 
 /// The text with PostgreSQL's parameters, `$1` for `?1`. No literal of a statement has a question mark before a digit.
-fn numbered(sql: &str) -> String {
+///
+/// The number of a `LIMIT` is written into the text, and returned. If it were a parameter, PostgreSQL would not know how few
+/// rows are read, and plan the statement again each time, which costs more than to read a page.
+pub(super) fn numbered(sql: &str, binds: &[Bind<'_>]) -> (String, Arc<[Limit]>) {
     let mut text = String::with_capacity(sql.len());
-    let mut chars = sql.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_parameter = c == '?' && chars.peek().is_some_and(char::is_ascii_digit);
-        text.push(if is_parameter { '$' } else { c });
+    let mut limits = Vec::new();
+    let mut parts = sql.split('?');
+    text.extend(parts.next());
+    for part in parts {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, rest) = part.split_at(digits);
+        let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        match (index, index.and_then(|index| binds.get(index))) {
+            (Some(index), Some(Bind::Int(limit))) if text.ends_with("LIMIT ") => {
+                text.push_str(&limit.to_string());
+                limits.push((index, *limit));
+            }
+            (Some(_), _) => {
+                text.push('$');
+                text.push_str(number);
+            }
+            (None, _) => text.push('?'),
+        }
+        text.push_str(rest);
     }
-    text
+    (text, limits.into())
 }
 
 #[cfg(test)]
@@ -87,8 +117,16 @@ mod tests {
     #[test]
     fn parameters_are_numbered_as_postgresql_does_it() {
         assert_eq!(
-            numbered("SELECT ?1, a FROM t WHERE b = ?12 AND c = '?'"),
+            numbered("SELECT ?1, a FROM t WHERE b = ?12 AND c = '?'", &[]).0,
             "SELECT $1, a FROM t WHERE b = $12 AND c = '?'"
         );
+    }
+
+    #[test]
+    fn the_number_of_a_limit_is_a_part_of_the_text() {
+        let (text, limits) =
+            numbered("SELECT a FROM t WHERE b = ?1 LIMIT ?2 OFFSET ?1", &[Bind::Int(7), Bind::Int(51)]);
+        assert_eq!(text, "SELECT a FROM t WHERE b = $1 LIMIT 51 OFFSET $1");
+        assert_eq!(*limits, [(1, 51)]);
     }
 }

@@ -15,14 +15,12 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::clock::MILLIS_OF_SERVER;
 use super::connection::{PostgresConnection, first_column};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::transaction::Transaction;
-
-/// The time of the server in milliseconds.
-pub(super) const MILLIS_OF_SERVER: &str = "CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000 AS BIGINT)";
 
 /// How long after the beginning of a transaction its outcome is asked for at most.
 const MAX_AGE: Duration = Duration::from_mins(20);

@@ -15,7 +15,7 @@ impl ToSql for Bind<'_> {
             Self::Null => Ok(IsNull::Yes),
             Self::Int(value) => value.to_sql(ty, out),
             Self::Text(text) => text.to_sql(ty, out),
-            Self::Blob(bytes) => bytes.to_sql(ty, out),
+            Self::Blob(bytes) => (&**bytes).to_sql(ty, out),
         }
     }
 

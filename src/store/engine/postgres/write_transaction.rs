@@ -1,8 +1,9 @@
 //! Transactions that write: how they begin, what they have done, and how they end.
 
-use super::connection::{PostgresConnection, first_column};
-use super::tokens::{self, Token};
-use crate::error::{Error, Result};
+use super::clock::{MILLIS_OF_SERVER, time_in};
+use super::connection::PostgresConnection;
+use super::tokens::Token;
+use crate::error::Result;
 use crate::model::id::EventId;
 use crate::model::timestamp::Timestamp;
 
@@ -12,27 +13,23 @@ impl PostgresConnection {
     pub(super) fn begin_write(&self, event: Option<EventId>) -> Result<Timestamp> {
         self.forget_failure();
         self.write.begin(event.is_some());
-        let time = tokens::MILLIS_OF_SERVER;
         let answer = self.simple_query(&match event {
-            None => format!("BEGIN; SELECT {time}"),
+            None => format!("BEGIN; SELECT {MILLIS_OF_SERVER}"),
             Some(event) => format!(
-                "BEGIN; SELECT id FROM events WHERE id = {} FOR NO KEY UPDATE; SAVEPOINT job; SELECT {time}",
+                "BEGIN; SELECT id FROM events WHERE id = {} FOR NO KEY UPDATE; SAVEPOINT job; SELECT {MILLIS_OF_SERVER}",
                 event.raw()
             ),
         })?;
         self.write.set_event(event);
-        let millis = answer.iter().rev().find_map(first_column).and_then(|millis| millis.parse().ok());
-        let time = millis.and_then(|millis| Timestamp::from_millis(millis).ok());
-        time.ok_or_else(|| Error::Internal("the database server has no time".to_owned()))
+        time_in(&answer)
     }
 
     /// Keeps what the last job has done, and sets a savepoint for the next one.
-    pub(super) fn next_savepoint(&self) -> Result<()> {
+    pub(super) fn next_savepoint(&self) {
         if self.write.take_job_changed() {
-            self.batch("RELEASE SAVEPOINT job; SAVEPOINT job")?;
+            self.queue_next_job("RELEASE SAVEPOINT job; SAVEPOINT job");
             self.write.add_savepoint();
         }
-        Ok(())
     }
 
     /// Undoes what the last job has done.
@@ -46,6 +43,8 @@ impl PostgresConnection {
 
     /// Commits the transaction, and stores its token if it has changed something.
     pub(super) fn commit(&self, token: Token) -> Result<()> {
+        // Otherwise the transaction would be committed without them.
+        self.check_changes()?;
         let sql = if self.write.has_changed() { format!("{}; COMMIT", token.insert()) } else { "COMMIT".to_owned() };
         self.batch(&sql)?;
         self.write.end();
@@ -54,6 +53,7 @@ impl PostgresConnection {
 
     /// Undoes the transaction. If this fails, the connection is not used any more.
     pub(super) fn roll_back(&self) {
+        self.clear_queue();
         if self.is_lost() {
             return;
         }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::clock::ServerClock;
 use super::connection::PostgresConnection;
 use super::errors::Failure;
 use super::lanes::Lanes;
@@ -52,8 +53,8 @@ pub(super) struct PostgresWriter {
     environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
-    /// Whether the time of a transaction is that of the server.
-    clock_of_server: bool,
+    /// The clock of the server, if the time of a transaction is that of the server.
+    server_clock: Option<ServerClock>,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
     /// Whether the last attempt to reach the server, or to commit, failed.
@@ -90,6 +91,8 @@ pub(super) enum Commit {
         error: Error,
         run_again: bool,
     },
+    /// It was not tried: a statement of the transaction, which was sent with it, has failed.
+    JobFailed(Error),
     Unknown(Error),
 }
 
@@ -106,7 +109,7 @@ impl PostgresWriter {
     /// `connections` is the size of the pool.
     pub(super) fn new(
         (pool, connections): (Pool, usize),
-        clock_of_server: bool,
+        server_clock: Option<ServerClock>,
         environment: Environment,
         ids: Arc<IdSource>,
         after_commit: AfterCommit,
@@ -118,7 +121,7 @@ impl PostgresWriter {
             environment,
             ids,
             after_commit,
-            clock_of_server,
+            server_clock,
             callers: AtomicUsize::new(0),
             write_failed: AtomicBool::new(false),
         }
@@ -228,6 +231,7 @@ impl PostgresWriter {
                     Attempt::Ended(Ok(()))
                 }
                 Commit::Undone { error, run_again: true } => Attempt::RunAgain(error),
+                Commit::JobFailed(error) => Attempt::Ended(Err(error)),
                 Commit::Undone { error, run_again: false } | Commit::Unknown(error) => {
                     self.commit_failed();
                     Attempt::Ended(Err(error))
@@ -254,7 +258,12 @@ impl PostgresWriter {
             begun = connection.begin_write(event);
         }
         match begun {
-            Ok(time) => Ok((connection, time)),
+            Ok(time) => {
+                if let Some(clock) = &self.server_clock {
+                    clock.note(time);
+                }
+                Ok((connection, time))
+            }
             Err(error) => {
                 if connection.is_lost() {
                     unreachable(&error);
@@ -275,7 +284,7 @@ impl PostgresWriter {
         memory: &Rc<Memory>,
     ) -> Ran {
         let ran = job.run(&|| {
-            let now = if self.clock_of_server { began_at } else { self.environment.now() };
+            let now = if self.server_clock.is_some() { began_at } else { self.environment.now() };
             let transaction = Transaction::new(connection, now, &self.environment, &self.ids).with_memory(memory);
             transaction.with_subscribers(self.after_commit.has_subscribers())
         });
@@ -315,10 +324,15 @@ impl PostgresWriter {
                 if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
             }
             Err(error) => {
+                let job_failed = connection.queued_failed();
+                // No constraint of the schema is only checked by the commit, so a violation would come again.
+                let run_again = failure == Some(Failure::RunAgain) || (job_failed && connection.must_run_again(&error));
                 connection.roll_back();
                 self.pool.give_back(connection);
-                // No constraint of the schema is only checked by the commit, so a violation would come again.
-                Commit::Undone { error, run_again: failure == Some(Failure::RunAgain) }
+                match job_failed && !run_again {
+                    true => Commit::JobFailed(error),
+                    false => Commit::Undone { error, run_again },
+                }
             }
         }
     }

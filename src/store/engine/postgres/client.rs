@@ -1,0 +1,164 @@
+//! A client whose calls block, and that sends several requests in one round trip.
+//!
+//! The client of the crate `postgres` waits for the answer to each request. This one uses the same connections, those of
+//! `tokio-postgres`, on which requests may be sent before earlier ones are answered. The server runs them in the order in
+//! which they are sent.
+
+use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::{Client, Config, Socket};
+
+use super::errors::cannot_open;
+use crate::error::{Error, Result, StoreError, StoreErrorKind};
+
+/// How long a client waits for the answers to its last requests when it is dropped.
+const MAX_CLOSING_TIME: Duration = Duration::from_secs(1);
+
+/// A request. It is sent when the future is first polled. The result is how many rows a statement changed.
+pub(super) type Request = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>;
+
+/// What is sent and received. Ends when the connection does.
+type Exchange = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
+
+/// The answers to requests that were sent together: those to the first requests, and that to the last one.
+pub(super) type Answers<T> = (Vec<Result<u64, tokio_postgres::Error>>, Result<T, tokio_postgres::Error>);
+
+pub(super) struct PipeliningClient {
+    /// `None` only when it is dropped.
+    client: Option<Arc<Client>>,
+    /// `None` when the connection has ended.
+    exchange: Option<Exchange>,
+    /// `None` only when it is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl PipeliningClient {
+    pub(super) fn connect<T>(config: &Config, tls: T) -> Result<Self>
+    where
+        T: MakeTlsConnect<Socket> + Send + 'static,
+        T::TlsConnect: Send,
+        T::Stream: Send,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| StoreError::new(StoreErrorKind::CannotOpen(error.to_string()), error))?;
+        let (client, connection) = block_on(&runtime, config.connect(tls))?.map_err(cannot_open)?;
+        Ok(Self { client: Some(Arc::new(client)), exchange: Some(Box::pin(connection)), runtime: Some(runtime) })
+    }
+
+    /// The client that makes requests, which this one sends. `None` only when it is dropped.
+    pub(super) fn requests(&self) -> Option<Arc<Client>> {
+        self.client.clone()
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.exchange.is_none() || self.client.as_ref().is_none_or(|client| client.is_closed())
+    }
+
+    /// Sends the requests together, in this order, and waits for all answers. The inner result is an error if the connection is
+    /// lost.
+    pub(super) fn run<T: Send>(
+        &mut self,
+        mut first: Vec<Request>,
+        last: impl Future<Output = Result<T, tokio_postgres::Error>> + Send,
+    ) -> Result<Result<Answers<T>, tokio_postgres::Error>> {
+        let mut last = pin!(last);
+        let mut first_answers: Vec<Option<Result<u64, tokio_postgres::Error>>> = first.iter().map(|_| None).collect();
+        let mut last_answer = None;
+        let exchange = &mut self.exchange;
+        let answers = poll_fn(|context| {
+            poll_exchange(exchange, context)?;
+            for (request, answer) in first.iter_mut().zip(&mut first_answers) {
+                poll_once(answer, request.as_mut(), context);
+            }
+            poll_once(&mut last_answer, last.as_mut(), context);
+            if first_answers.iter().any(Option::is_none) {
+                return Poll::Pending;
+            }
+            match last_answer.take() {
+                Some(last) => Poll::Ready(Ok((first_answers.drain(..).flatten().collect(), last))),
+                None => Poll::Pending,
+            }
+        });
+        match &self.runtime {
+            Some(runtime) => block_on(runtime, answers),
+            None => Err(Error::Internal("a closed connection is used".to_owned())),
+        }
+    }
+
+    /// Sends the requests, and does not wait for the answers.
+    pub(super) fn send(&mut self, mut requests: Vec<Request>) {
+        let exchange = &mut self.exchange;
+        let sending = poll_fn(|context| {
+            for request in &mut requests {
+                let _: Poll<_> = request.as_mut().poll(context);
+            }
+            Poll::Ready(poll_exchange(exchange, context))
+        });
+        let sent = self.runtime.as_ref().map(|runtime| block_on(runtime, sending));
+        if let Some(Ok(Err(error))) = sent {
+            tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
+        }
+    }
+}
+
+/// Waits for the future, also if the caller is asynchronous code of another runtime.
+fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = T> + Send) -> Result<T> {
+    let wait = || runtime.block_on(future);
+    match Handle::try_current().map(|callers| callers.runtime_flavor()) {
+        Err(_) => Ok(wait()),
+        Ok(RuntimeFlavor::MultiThread) => Ok(tokio::task::block_in_place(wait)),
+        // The only thread of that runtime may be this one, on which no other runtime can run.
+        Ok(_) => std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("ticketing-database".to_owned()).spawn_scoped(scope, wait);
+            let ended = thread.map_err(StoreError::no_thread)?.join();
+            Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)))
+        }),
+    }
+}
+
+/// Sends and receives what can be sent and received at once.
+fn poll_exchange(exchange: &mut Option<Exchange>, context: &mut Context<'_>) -> Result<(), tokio_postgres::Error> {
+    match exchange.as_mut().map(|exchange| exchange.as_mut().poll(context)) {
+        Some(Poll::Ready(ended)) => {
+            *exchange = None;
+            ended
+        }
+        Some(Poll::Pending) | None => Ok(()),
+    }
+}
+
+/// Polls a future that has not ended yet.
+fn poll_once<T>(
+    answer: &mut Option<T>,
+    future: Pin<&mut (impl Future<Output = T> + ?Sized)>,
+    context: &mut Context<'_>,
+) {
+    if answer.is_none()
+        && let Poll::Ready(value) = future.poll(context)
+    {
+        *answer = Some(value);
+    }
+}
+
+impl Drop for PipeliningClient {
+    /// Tells the server that the connection ends.
+    fn drop(&mut self) {
+        self.client = None;
+        let Some(runtime) = self.runtime.take() else { return };
+        if let Some(exchange) = self.exchange.take() {
+            let closing = async { tokio::time::timeout(MAX_CLOSING_TIME, exchange).await };
+            drop(block_on(&runtime, closing));
+        }
+        // Nothing runs on it any more. To wait for that is not allowed in asynchronous code.
+        runtime.shutdown_background();
+    }
+}

@@ -1,0 +1,147 @@
+//! Statements that are sent together with the next one, instead of in a round trip of their own.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::ticket::CheckInTicket;
+
+use crate::clusters::start;
+use crate::common::cluster::Cluster;
+use crate::sale::{Sale, assert_clean, assert_not_oversold, open};
+
+/// Creates a trigger before each INSERT into the table.
+fn before_insert(cluster: &Cluster, table: &str, body: &str) {
+    let sql = format!(
+        "CREATE FUNCTION before_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NEW; END $$;
+        CREATE TRIGGER before_insert BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION before_insert()"
+    );
+    cluster.client("postgres").batch_execute(&sql).unwrap();
+}
+
+#[test]
+fn an_order_is_created_again_if_one_of_its_rows_was_not_inserted() {
+    for table in ["orders", "order_items", "tickets"] {
+        let Some(cluster) = start() else { return };
+        let service = open(&cluster.url("postgres"));
+        let sale = Sale::new(&service, "event", 100);
+        cluster.client("postgres").batch_execute("CREATE SEQUENCE rows").unwrap();
+        // As if the id were taken, which is no error of the statement. The sequence is not rolled back.
+        before_insert(&cluster, table, "IF nextval('rows') = 1 THEN RETURN NULL; END IF;");
+
+        let caller = service.act_for(sale.organization).unwrap();
+        let ada = NewCustomer::new("Ada", "ada@example.com");
+        let created = service.create_order(&caller, CreateOrder::new(sale.event, ada, sale.ticket_type, 2)).unwrap();
+        assert_eq!(service.get_order(&caller, created.order.id).unwrap(), created.order, "{table}");
+        assert_not_oversold(&mut cluster.client("postgres"));
+        assert_clean(&service);
+    }
+}
+
+#[test]
+fn a_statement_that_fails_after_its_job_does_not_undo_the_other_orders_of_the_group() {
+    let Some(cluster) = start() else { return };
+    let service = open(&cluster.url("postgres"));
+    let sale = Sale::new(&service, "event", 1000);
+    before_insert(&cluster, "tickets", "IF NEW.customer_name = 'Eve' THEN RAISE EXCEPTION 'not Eve'; END IF;");
+
+    let (created, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for caller in 0..12 {
+            let (service, created, refused) = (&service, &created, &refused);
+            scope.spawn(move || {
+                for number in 0..10 {
+                    let name = if caller % 4 == 0 && number % 3 == 0 { "Eve" } else { "Ada" };
+                    let customer = NewCustomer::new(name, format!("{caller}-{number}@example.com"));
+                    let request = CreateOrder::new(sale.event, customer, sale.ticket_type, 1);
+                    let result = service.create_order(&service.act_for(sale.organization).unwrap(), request);
+                    assert_eq!(result.is_ok(), name == "Ada", "{result:?}");
+                    (if result.is_ok() { created } else { refused }).fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let (created, refused) = (created.into_inner(), refused.into_inner());
+    assert_eq!((created, refused), (108, 12));
+    let mut client = cluster.client("postgres");
+    let stored: i64 = client.query_one("SELECT COUNT(*) FROM tickets", &[]).unwrap().get(0);
+    assert_eq!(stored, 108);
+    assert_not_oversold(&mut client);
+    assert_clean(&service);
+}
+
+/// Returns the URL of the same server behind a proxy, and how often a client sent something after the server's last answer.
+fn count_round_trips(cluster: &Cluster) -> (String, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = cluster
+        .url("postgres")
+        .replace(&format!(":{}/", cluster.port), &format!(":{}/", listener.local_addr().unwrap().port()));
+    let round_trips = Arc::new(AtomicU64::new(0));
+    let (counted, port) = (Arc::clone(&round_trips), cluster.port);
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let answered = Arc::new(AtomicBool::new(true));
+            let (from_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let (counted, has_answered) = (Arc::clone(&counted), Arc::clone(&answered));
+            std::thread::spawn(move || {
+                forward(client, server, || {
+                    if has_answered.swap(false, Ordering::SeqCst) {
+                        counted.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            });
+            std::thread::spawn(move || forward(from_server, to_client, || answered.store(true, Ordering::SeqCst)));
+        }
+    });
+    (format!("{url}?sslmode=disable"), round_trips)
+}
+
+/// Forwards everything, and calls `note` before each part.
+fn forward(mut from: TcpStream, mut to: TcpStream, note: impl Fn()) {
+    to.set_nodelay(true).unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        note();
+        if to.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    drop(to.shutdown(std::net::Shutdown::Both));
+}
+
+#[test]
+fn frequent_operations_cost_few_round_trips() {
+    let Some(cluster) = start() else { return };
+    let (url, round_trips) = count_round_trips(&cluster);
+    let service = open(&url);
+    let sale = Sale::new(&service, "event", 1000);
+    let caller = service.act_for(sale.organization).unwrap();
+    // Connections are opened and statements prepared at first, and a connection that was idle is checked.
+    let fewest = |what: &str, work: &dyn Fn()| {
+        let count = |_| {
+            let before = round_trips.load(Ordering::SeqCst);
+            work();
+            round_trips.load(Ordering::SeqCst) - before
+        };
+        let fewest = (0..20).map(count).min().unwrap();
+        eprintln!("{what}: {fewest} round trips");
+        fewest
+    };
+    let order = || {
+        let ada = NewCustomer::new("Ada", "ada@example.com");
+        let request = CreateOrder::new(sale.event, ada, sale.ticket_type, 2);
+        service.create_order(&caller, request).unwrap().issued_tickets
+    };
+    let tickets = std::cell::RefCell::new((0..20).flat_map(|_| order()).collect::<Vec<_>>());
+    let code = tickets.borrow()[0].code.clone();
+    let check_in = || {
+        let code = tickets.borrow_mut().pop().unwrap().code;
+        service.check_in_ticket(&caller, CheckInTicket::new(code)).unwrap();
+    };
+    assert_eq!(fewest("an order by itself", &|| drop(order())), 10);
+    assert_eq!(fewest("a check-in", &check_in), 6);
+    assert_eq!(fewest("a ticket by its code", &|| drop(service.get_ticket_by_code(&caller, &code).unwrap())), 1);
+}
