@@ -103,7 +103,7 @@ pub(crate) enum RecordedRefusal {
     Owed,
     /// The money has gone back in another way, or a bank has taken it.
     Settled,
-    /// The refund was not due any more.
+    /// The refund was not due any more, or another process attempts it.
     NotDue,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn refused(
             format!("{problem}; {done} {} of the payment has gone back already", refund.currency)
         }
     };
-    if !refunds::mark_refused(tx, attempt.id, &problem)? {
+    if !refunds::mark_refused(tx, attempt.id, attempt.number, &problem)? {
         return Ok(RecordedRefusal::NotDue);
     }
     if refusal == Refusal::NothingLeft {
@@ -149,5 +149,5 @@ pub(crate) fn refused(
 pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     tx.lock_event(attempt.order)?;
     let next = tx.now().saturating_add(delay_after(attempt.number));
-    refunds::postpone(tx, attempt.id, next, problem)
+    refunds::postpone(tx, attempt.id, attempt.number, next, problem)
 }

@@ -57,9 +57,13 @@ macro_rules! due {
 
 pub(super) const DUE: &str = due!("next_attempt_at <= ?1");
 pub(super) const DUE_TOO_LATE: &str = due!("next_attempt_at > ?1");
-const CLOSE: &str = "UPDATE refunds SET status = ?2, last_error = ?3, updated_at = ?4 WHERE id = ?1 AND status = 'DUE'";
-const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?2, last_error = ?3, updated_at = ?4
-    WHERE id = ?1 AND status = 'DUE'";
+const MARK_DONE: &str =
+    "UPDATE refunds SET status = 'DONE', last_error = NULL, updated_at = ?2 WHERE id = ?1 AND status = 'DUE'";
+// The following statements change nothing if another process has claimed the refund since, whose answer is the newer one.
+const MARK_REFUSED: &str = "UPDATE refunds SET status = 'REFUSED', last_error = ?3, updated_at = ?4
+    WHERE id = ?1 AND status = 'DUE' AND attempts = ?2";
+const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?5, last_error = ?3, updated_at = ?4
+    WHERE id = ?1 AND status = 'DUE' AND attempts = ?2";
 const FIND: &str =
     concat!("SELECT ", stored_columns!(), " FROM refunds WHERE id = ?1 AND order_id = ?2 AND organization_id = ?3");
 pub(super) const BY_REFERENCE: &str =
@@ -313,25 +317,27 @@ pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<DueRefund>> {
 
 /// Sets a due refund to DONE. Returns `false` if the refund is not due.
 pub(crate) fn mark_done(tx: &Transaction<'_>, id: RefundId) -> Result<bool> {
-    close(tx, id, RefundStatus::Done, None)
-}
-
-/// Sets a due refund to REFUSED. It is not attempted again. Returns `false` if the refund is not due.
-pub(crate) fn mark_refused(tx: &Transaction<'_>, id: RefundId, problem: &str) -> Result<bool> {
-    close(tx, id, RefundStatus::Refused, Some(problem))
-}
-
-/// Sets the final status of a due refund. Returns `false` if the refund is not due.
-fn close(tx: &Transaction<'_>, id: RefundId, status: RefundStatus, problem: Option<&str>) -> Result<bool> {
     tx.debug_assert_event_locked();
-    let binds = [id.into(), status.as_str().into(), problem.into(), tx.now().into()];
-    Ok(tx.execute(CLOSE, &binds)? == 1)
+    Ok(tx.execute(MARK_DONE, &[id.into(), tx.now().into()])? == 1)
 }
 
-/// Keeps a refund due, and postpones its next attempt until `until`.
-pub(crate) fn postpone(tx: &Transaction<'_>, id: RefundId, until: Timestamp, problem: &str) -> Result<()> {
+/// Sets a due refund to REFUSED after this attempt. It is not attempted again. Returns `false` if the refund is not due, or
+/// another attempt has begun.
+pub(crate) fn mark_refused(tx: &Transaction<'_>, id: RefundId, attempt: i64, problem: &str) -> Result<bool> {
     tx.debug_assert_event_locked();
-    tx.execute(POSTPONE, &[id.into(), until.into(), problem.into(), tx.now().into()])?;
+    Ok(tx.execute(MARK_REFUSED, &[id.into(), attempt.into(), problem.into(), tx.now().into()])? == 1)
+}
+
+/// Keeps a refund due after this attempt, and postpones the next one until `until`, unless it has begun.
+pub(crate) fn postpone(
+    tx: &Transaction<'_>,
+    id: RefundId,
+    attempt: i64,
+    until: Timestamp,
+    problem: &str,
+) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(POSTPONE, &[id.into(), attempt.into(), problem.into(), tx.now().into(), until.into()])?;
     Ok(())
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use ticketing::TicketingService;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::id::OrderId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
@@ -15,6 +15,7 @@ use ticketing::payment::{
     RefundStatus,
 };
 use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::{Builder, TicketingService};
 
 use crate::common::*;
 
@@ -383,4 +384,46 @@ fn a_refund_just_requested_by_another_service_is_not_repeated() {
     // Both are due in this run. While it requests the first refund, the other service requests the second.
     assert_eq!(service.run_maintenance().expect("a run").answered_refunds, 1);
     assert_eq!(*gateway.requests.lock().expect("no panic"), orders);
+}
+
+/// A gateway whose refunds are answered by the test, which receives a sender for each answer.
+#[derive(Clone)]
+struct AnsweredGateway(Sender<Sender<Result<(), GatewayError>>>);
+
+impl PaymentGateway for AnsweredGateway {
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+        let (answer, answered) = channel();
+        self.0.send(answer).expect("the test waits");
+        answered.recv().expect("the test answers")
+    }
+}
+
+#[test]
+fn a_refusal_that_is_recorded_after_another_process_has_claimed_the_refund_does_not_count() {
+    let (calls, called) = channel();
+    let with_gateway = |builder: Builder| {
+        builder.payment_gateway(AnsweredGateway(calls.clone())).gateway_timeout(Duration::from_secs(600))
+    };
+    let fixture = Fixture::with(with_gateway);
+    let other = fixture.second_service_with(with_gateway);
+    let (_, order) = paid(&fixture);
+    std::thread::scope(|scope| {
+        let cancelled = scope.spawn(|| fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled"));
+        let first: Sender<_> = called.recv().expect("the first attempt");
+        // As if the process had been stopped for longer than its claim lasts.
+        fixture.clock.advance(Duration::from_mins(2));
+        let run = scope.spawn(|| other.run_maintenance().expect("a run"));
+        let second = called.recv().expect("the second attempt");
+        first.send(Err(GatewayError::Refused("the card is blocked".to_owned()))).expect("the first attempt waits");
+        cancelled.join().expect("no panic");
+        second.send(Ok(())).expect("the second attempt waits");
+        assert_eq!(run.join().expect("no panic").answered_refunds, 1);
+    });
+    let refunds = refunds(&fixture, None);
+    assert_eq!((refunds[0].status, refunds[0].attempts), (RefundStatus::Done, 2));
+    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
 }
