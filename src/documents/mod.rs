@@ -8,8 +8,8 @@
 //! location, ticket type, holder, validity, access areas, the text of the ticket type and its logo, the order, and the
 //! code, as letters and as a QR code of 40 mm. Nothing but the code is in the QR code. The language is that of the order,
 //! else that of the customer's locale: English, German, French, Spanish, Italian or Dutch, and otherwise English.
-//! Tickets without an order, which [`issue_tickets`](crate::TicketingService::issue_tickets) issues, are always in English:
-//! the locale of their holder is not stored.
+//! Tickets without an order, which [`issue_tickets`](crate::TicketingService::issue_tickets) issues, have that of their
+//! holder's locale.
 //!
 //! The same ticket gives the same bytes until something that it says is changed. The file is tagged for screen readers.
 //!

@@ -19,6 +19,7 @@ pub struct LinkedTicket {
     /// The order that it was bought with. Not set if the organizer issued it without an order.
     pub order_id: Option<OrderId>,
     /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    /// For a ticket that the organizer issued without an order, the locale of its holder.
     pub language: Option<String>,
 }
 

@@ -128,8 +128,8 @@ form! {
         email: String [MaxLength(EMAIL_LENGTH), Email],
         /// The name: 1 to 255 characters.
         name: String [MinLength(1), MaxLength(LINE_LENGTH)],
-        /// The language and country of the customer: at most 255 characters. It is not stored: the
-        /// documents and pages of tickets without an order are in English.
+        /// The language and country of the holder, such as `de-AT`: at most 255 characters. The documents and pages of
+        /// these tickets are in this language, if they have it.
         locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
         /// earlier orders and tickets have attached. Without it, that is kept.

@@ -21,15 +21,15 @@ pub(crate) fn find_ticket(tx: &Transaction<'_>, token: &str) -> Result<(Organiza
 
 /// Returns the ticket that the token is of.
 pub(crate) fn ticket(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedTicket> {
-    let TicketOfLink { organization, id, event, ticket_type, order, .. } = check_ticket(tx, token)?;
+    let TicketOfLink { organization, id, event, ticket_type, order, locale, .. } = check_ticket(tx, token)?;
     Ok(LinkedTicket {
         ticket: tickets::get(tx, organization, id)?,
         ticket_type: get_ticket_type(tx, organization, ticket_type)?,
         event: events::get(tx, organization, event)?,
         order_id: order,
         language: match order {
-            Some(order) => language(tx, organization, order)?,
-            None => None,
+            Some(order) => order_details::language(tx, organization, order)?,
+            None => locale,
         },
     })
 }
@@ -93,10 +93,4 @@ fn completed_order(
 pub(crate) fn renew(tx: &Transaction<'_>, organization: OrganizationId, ticket: TicketId) -> Result<IssuedTicket> {
     document_links::renew(tx, organization, ticket)?;
     tickets::get(tx, organization, ticket)
-}
-
-/// The language tag of an order's buyer.
-fn language(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<Option<String>> {
-    let details = order_details::get(tx, organization, order)?;
-    Ok(details.language.or(details.locale))
 }

@@ -255,6 +255,7 @@ fn holder(order: &Order) -> TicketHolder<'_> {
         event: order.event_id,
         customer: order.customer_id,
         customer_name: &order.customer.name,
+        locale: None,
     }
 }
 

@@ -192,6 +192,7 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
         event: state.event,
         customer: state.customer,
         customer_name: &state.customer_name,
+        locale: None,
     };
     let mut notifications = vec![NotificationData::OrderCompleted(OrderCompleted {
         order_id: state.id,

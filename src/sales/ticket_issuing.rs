@@ -32,8 +32,13 @@ pub(crate) fn issue(
     let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
     inventory::sell(tx, seats, budget)?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
-    let holder =
-        TicketHolder { organization, event: seats.event, customer: customer.id, customer_name: &customer.name };
+    let holder = TicketHolder {
+        organization,
+        event: seats.event,
+        customer: customer.id,
+        customer_name: &customer.name,
+        locale: request.customer.locale.as_deref(),
+    };
     let issued_tickets = insert(tx, &holder, seats)?;
     let message = match issued_tickets.len() {
         1 => format!("1 ticket of {} was issued", ticket_type.name),

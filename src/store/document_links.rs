@@ -8,7 +8,7 @@ use crate::model::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId}
 const SECRET: &str = "SELECT secret FROM link_secret WHERE id = 1";
 const INSERT_SECRET: &str = "INSERT INTO link_secret (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING";
 const TICKET: &str =
-    "SELECT id, organization_id, event_id, ticket_type_id, order_id, link_version FROM tickets WHERE id = ?1";
+    "SELECT id, organization_id, event_id, ticket_type_id, order_id, link_version, locale FROM tickets WHERE id = ?1";
 const ORDER: &str = "SELECT id, organization_id FROM orders WHERE id = ?1";
 const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2";
@@ -43,6 +43,8 @@ pub(crate) struct TicketOfLink {
     pub(crate) order: Option<OrderId>,
     /// How often the link was renewed.
     pub(crate) version: i64,
+    /// The locale of the holder, if there is no order.
+    pub(crate) locale: Option<String>,
 }
 
 /// Looks up the ticket of a token, of any organization.
@@ -55,6 +57,7 @@ pub(crate) fn find_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Opti
             ticket_type: row.get("ticket_type_id")?,
             order: row.get("order_id")?,
             version: row.get("link_version")?,
+            locale: row.get("locale")?,
         })
     })
 }

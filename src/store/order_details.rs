@@ -54,6 +54,13 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: 
     found.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
+/// The language tag of an order's buyer: the language of the order, else the locale of the customer.
+#[cfg(feature = "documents")]
+pub(crate) fn language(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<Option<String>> {
+    let details = get(tx, organization, order)?;
+    Ok(details.language.or(details.locale))
+}
+
 fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<OrderDetails> {
     let stored = if row.is_null("details")? { None } else { Some(row.json::<StoredDetails>("details")?) };
     let stored = stored.unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::model::order::OrderStatus;
 use crate::model::ticket::{IssuedTicket, TicketStatus};
 use crate::model::ticket_type::TicketType;
 
-const ORDER: &str = "SELECT order_id FROM tickets WHERE id = ?1";
+const ORDER_AND_LOCALE: &str = "SELECT order_id, locale FROM tickets WHERE id = ?1";
 
 /// A ticket, with the resources that say what is printed on it.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct PrintedTicket {
     pub(crate) ticket_type: Arc<TicketType>,
     pub(crate) ticket: IssuedTicket,
     pub(crate) order: Option<OrderId>,
-    /// The language of the order, else the locale of the customer.
+    /// The language of the order, else the locale of the holder.
     pub(crate) language: Option<String>,
 }
 
@@ -33,8 +33,12 @@ pub(crate) fn of_ticket(tx: &Transaction<'_>, organization: OrganizationId, id: 
     }
     require_to_take_place(&event)?;
     let ticket_type = ticket_types::get(tx, organization, ticket.ticket_type_id)?;
-    let order = tx.query_opt(ORDER, &[id.into()], |row| row.get::<Option<OrderId>>("order_id"))?.flatten();
-    let language = order.map(|order| language(tx, organization, order)).transpose()?.flatten();
+    let found = tx.query_opt(ORDER_AND_LOCALE, &[id.into()], |row| Ok((row.get("order_id")?, row.get("locale")?)))?;
+    let (order, locale) = found.unwrap_or_default();
+    let language = match order {
+        Some(order) => order_details::language(tx, organization, order)?,
+        None => locale,
+    };
     Ok(PrintedTicket { event: Arc::new(event), ticket_type: Arc::new(ticket_type), ticket, order, language })
 }
 
@@ -50,7 +54,7 @@ pub(crate) fn of_order(tx: &Transaction<'_>, organization: OrganizationId, id: O
     }
     let event = Arc::new(events::get(tx, organization, order.event_id)?);
     require_to_take_place(&event)?;
-    let language = language(tx, organization, id)?;
+    let language = order_details::language(tx, organization, id)?;
     let mut types = HashMap::new();
     let mut printed = Vec::new();
     for issued in order.tickets().filter(|ticket| ticket.status != TicketStatus::Cancelled) {
@@ -71,11 +75,6 @@ pub(crate) fn of_order(tx: &Transaction<'_>, organization: OrganizationId, id: O
         });
     }
     if printed.is_empty() { Err(Error::Gone(ResourceKind::Order)) } else { Ok(printed) }
-}
-
-fn language(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<Option<String>> {
-    let details = order_details::get(tx, organization, order)?;
-    Ok(details.language.or(details.locale))
 }
 
 fn require_to_take_place(event: &Event) -> Result<()> {

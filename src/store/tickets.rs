@@ -37,8 +37,8 @@ macro_rules! select {
 
 pub(super) const INSERT: &str =
     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
-        customer_name, code, status, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'NOT_CHECKED_IN', ?10, ?10) ON CONFLICT DO NOTHING";
+        customer_name, locale, code, status, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'NOT_CHECKED_IN', ?11, ?11) ON CONFLICT DO NOTHING";
 /// All tickets.
 pub(super) const ALL: &str = select!("t.organization_id = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3");
 /// The tickets of a page.
@@ -103,6 +103,8 @@ pub(crate) struct TicketHolder<'a> {
     pub(crate) event: EventId,
     pub(crate) customer: CustomerId,
     pub(crate) customer_name: &'a str,
+    /// Only of tickets without an order: the others have the language of their order.
+    pub(crate) locale: Option<&'a str>,
 }
 
 /// Issues one ticket under a new id and a new random code. If either is taken, others are drawn. The seat of the ticket
@@ -126,10 +128,11 @@ pub(crate) fn issue(
             item.map(|item| item.id).into(),
             holder.customer.into(),
             holder.customer_name.into(),
+            holder.locale.into(),
             (&code).into(),
             tx.now().into(),
         ];
-        if tx.execute(INSERT, &binds)? == 1 {
+        if tx.change_row(INSERT, &binds)? {
             return Ok(NewTicket { id, code });
         }
     }

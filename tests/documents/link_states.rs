@@ -13,16 +13,6 @@ use crate::tools::*;
 
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// The token in the URL of a ticket's document, which is `…/tickets/{token}/ticket.pdf`.
-fn ticket_token(url: Option<&str>) -> String {
-    url.expect("a link").split('/').nth_back(1).expect("a token").to_owned()
-}
-
-/// The token in the URL of an order's page, which is `…/orders/{token}`.
-fn order_token(url: Option<&str>) -> String {
-    url.expect("a link").rsplit_once('/').expect("a token").1.to_owned()
-}
-
 #[test]
 fn the_link_of_an_order_that_is_not_paid_is_a_conflict() {
     // Two stores with the same clock and entropy have the same ids and the same secret: the link of the order that is paid

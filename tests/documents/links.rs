@@ -16,16 +16,6 @@ use crate::tools::*;
 const UNKNOWN_TICKET: Error = Error::NotFound(ResourceKind::Ticket);
 const UNKNOWN_ORDER: Error = Error::NotFound(ResourceKind::Order);
 
-fn ticket_token(url: Option<&str>) -> String {
-    let url = url.expect("a link");
-    let rest = url.strip_prefix("http://127.0.0.1:8080/tickets/").expect("the local URL");
-    rest.strip_suffix("/ticket.pdf").expect("the document").to_owned()
-}
-
-fn order_token(url: Option<&str>) -> String {
-    url.expect("a link").strip_prefix("http://127.0.0.1:8080/orders/").expect("the local URL").to_owned()
-}
-
 fn is_token(token: &str) -> bool {
     token.len() == 39 && token.bytes().all(|digit| b"0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains(&digit))
 }

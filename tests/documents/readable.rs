@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use ticketing::documents::{Paper, TicketDocuments};
+use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::UpdateTicketType;
 
 use crate::common::*;
@@ -183,6 +184,28 @@ fn each_language_has_its_words_and_others_are_english() {
         let file = File::new(fixture.service.order_document(&fixture.caller, order.id).expect("a document"));
         let Some(text) = file.text() else { return };
         assert!(text.contains(expected), "{language:?} {locale:?}: {text}");
+    }
+}
+
+#[test]
+fn a_ticket_without_an_order_has_the_language_of_its_holder() {
+    let Printed { fixture, ticket_type, .. } = concert();
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    for (locale, expected) in [
+        (Some("de-AT"), "Samstag, 12. Juni 2027, 19:30 – 23:00 Uhr"),
+        (Some("fr"), "samedi 12 juin 2027, 19:30 – 23:00"),
+        (Some("pl"), "Saturday, 12 June 2027, 19:30 – 23:00"),
+        (None, "Saturday, 12 June 2027, 19:30 – 23:00"),
+    ] {
+        let mut holder = new_customer();
+        holder.locale = locale.map(str::to_owned);
+        let issued = service.issue_tickets(caller, IssueTickets::new(ticket_type.id, holder, 1)).expect("a ticket");
+        let ticket = service.get_ticket(caller, issued.issued_tickets[0].id).expect("the ticket");
+        let token = ticket_token(ticket.download_ticket_url.as_deref());
+        assert_eq!(service.ticket_by_link(&token).expect("the ticket").language.as_deref(), locale);
+        let file = File::new(service.ticket_document(caller, ticket.id).expect("a document"));
+        let Some(text) = file.text() else { return };
+        assert!(text.contains(expected), "{locale:?}: {text}");
     }
 }
 

@@ -25,6 +25,18 @@ pub fn issue_to(fixture: &Fixture, ticket_type: &TicketType, name: &str) -> NewT
     fixture.service.issue_tickets(&fixture.caller, request).expect("a ticket").issued_tickets.remove(0)
 }
 
+/// The token in the link of a ticket's document.
+pub fn ticket_token(url: Option<&str>) -> String {
+    let url = url.expect("a link");
+    let rest = url.strip_prefix("http://127.0.0.1:8080/tickets/").expect("the local URL");
+    rest.strip_suffix("/ticket.pdf").expect("the document").to_owned()
+}
+
+/// The token in the link of an order's page.
+pub fn order_token(url: Option<&str>) -> String {
+    url.expect("a link").strip_prefix("http://127.0.0.1:8080/orders/").expect("the local URL").to_owned()
+}
+
 /// A ticket of an event and a ticket type of its own, and its document.
 pub struct Printed {
     pub fixture: Fixture,

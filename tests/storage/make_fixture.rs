@@ -14,6 +14,7 @@ use ticketing::id::{EventId, TicketTypeId};
 use ticketing::order::CreateOrder;
 use ticketing::organization::{CreateApiKey, CreateOrganization};
 use ticketing::payment::CheckoutState;
+use ticketing::ticket::IssueTickets;
 use ticketing::webhook::CreateWebhook;
 
 use crate::common::*;
@@ -117,6 +118,10 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     let endpoint = service.create_webhook(caller, endpoint).expect("an endpoint").endpoint;
     fixture.issue(&ticket_type, 1);
     service.delete_webhook(caller, endpoint.id).expect("deleted");
+    // A ticket whose holder has a locale.
+    let mut holder = new_customer();
+    holder.locale = Some("de-AT".to_owned());
+    service.issue_tickets(caller, IssueTickets::new(ticket_type.id, holder, 1)).expect("a ticket");
     // What was done since then, as if it were not: the removal of its notifications, and a run of the maintenance.
     let removal = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)";
     database.execute(removal, [database::stored_id(endpoint.id)]);

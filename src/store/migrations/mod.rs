@@ -48,4 +48,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0029_payment_references.sql"),
     include_str!("sqlite/0030_document_links.sql"),
     include_str!("sqlite/0031_plain_checks.sql"),
+    include_str!("sqlite/0032_ticket_locale.sql"),
 ];

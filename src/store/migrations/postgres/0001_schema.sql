@@ -218,6 +218,8 @@ CREATE TABLE tickets (
     was_checked_in BIGINT,
     -- How often the link of the ticket was renewed. The link of an earlier version is dead.
     link_version BIGINT NOT NULL DEFAULT 0,
+    -- The locale of the holder, where the organizer issued the ticket. Tickets of an order have the language of the order.
+    locale TEXT COLLATE "C",
     CHECK ((order_id IS NULL) = (order_item_id IS NULL)),
     CHECK (status <> 'CHECKED_IN' OR check_in_at IS NOT NULL)
 );
