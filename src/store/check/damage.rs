@@ -8,8 +8,8 @@ pub(super) fn report_damage(checked: Result<()>, report: impl FnOnce(String)) ->
     match error.kind() {
         StoreErrorKind::Damaged(_) | StoreErrorKind::CorruptRow { .. } => report(error.to_string()),
         // A sum exceeds 64 bits. SQLite reports this with its general error code, SQLITE_ERROR, and no extended code,
-        // so only the message tells.
-        StoreErrorKind::Failed(text) if text.contains("integer overflow") => {
+        // so only the message tells. PostgreSQL has a code for it.
+        StoreErrorKind::Failed(text) if text.contains("integer overflow") || text.ends_with("(SQLSTATE 22003)") => {
             report("the sum of the values exceeds 64 bits".to_owned());
         }
         _ => return checked,

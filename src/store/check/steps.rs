@@ -6,9 +6,9 @@ use super::values::{self, RowRule};
 use super::{checkouts, orders, payments, sales, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
-use crate::store::Transaction;
 use crate::store::engine::snapshots::Snapshots;
 use crate::store::engine::sqlite::tables;
+use crate::store::{Savepoint, Transaction};
 
 pub(super) const INVARIANTS: &[&[Invariant]] =
     &[sales::INVARIANTS, summary::INVARIANTS, payments::INVARIANTS, checkouts::INVARIANTS, webhooks::INVARIANTS];
@@ -107,7 +107,7 @@ fn check_references(tx: &Transaction<'_>, table: &str, report: &mut CheckReport)
 /// Checks rules about the rows of one table.
 fn check_rows(tx: &Transaction<'_>, invariants: &RowInvariants, report: &mut CheckReport) -> Result<()> {
     // Mostly, no row breaks any rule. If one does, or cannot be read, each rule is checked by itself.
-    if tx.exists(&invariants.any_violation(), &[]) == Ok(false) {
+    if let Savepoint::Released(false) = tx.savepoint(|tx| tx.exists(&invariants.any_violation(), &[]))? {
         return Ok(());
     }
     for rule in invariants.all_rules() {
@@ -120,7 +120,8 @@ fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut Che
     check_query(tx, invariant.name, invariant.table, invariant.sentence, invariant.violations, report)
 }
 
-/// Reports each row that a query returns.
+/// Reports each row that a query returns. It runs in a savepoint: on PostgreSQL, a query that fails, because of a sum that is
+/// too large for example, would keep the transaction from further ones.
 fn check_query(
     tx: &Transaction<'_>,
     name: &str,
@@ -130,10 +131,16 @@ fn check_query(
     report: &mut CheckReport,
 ) -> Result<()> {
     let finding = |row, sentence| Finding { invariant: name.into(), table: table.to_owned(), row, sentence };
-    let checked = tx.query_each(violations, &[], |row| {
-        let key = row.get("id").ok().map(|key: i64| key.to_string());
-        report.add(finding(key, sentence.to_owned()));
-        Ok(())
+    let queried = tx.savepoint(|tx| {
+        tx.query_each(violations, &[], |row| {
+            let key = row.get("id").ok().map(|key: i64| key.to_string());
+            report.add(finding(key, sentence.to_owned()));
+            Ok(())
+        })
     });
+    let checked = match queried? {
+        Savepoint::Released(()) => Ok(()),
+        Savepoint::RolledBack(error) => Err(error),
+    };
     report_damage(checked, |problem| report.add(finding(None, problem)))
 }
