@@ -128,7 +128,7 @@ impl Orders {
 }
 
 /// 20 characters of Crockford base32.
-fn random_code() -> String {
+pub fn random_code() -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let mut bytes = [0_u8; 20];
     rand::fill(&mut bytes);

@@ -8,6 +8,9 @@
 //! `cargo bench -- growth` prints instead what lists, look-ups, summaries and hot paths cost at 100,000 and at a million
 //! tickets, and how much more that is; with `GROWTH_TICKETS=10000000` also at ten million, for which it needs 10 GB.
 //!
+//! The benchmarks of PostgreSQL, `cargo bench --all-features -- postgres`, need Debian's package postgresql, and are skipped
+//! without it.
+//!
 //! `cargo bench --all-features` runs everything else, `… -- --ratios` only the ratios, and `… -- NAME` the benchmarks whose
 //! name contains NAME.
 
@@ -24,6 +27,8 @@ mod http;
 mod large_store;
 mod notifications;
 mod orders;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod ratio;
 mod reads;
 mod retries;
@@ -53,5 +58,7 @@ fn main() {
     webhooks::bench(&mut bench);
     #[cfg(feature = "http")]
     http::bench(&mut bench);
+    #[cfg(feature = "postgres")]
+    postgres::bench(&mut bench);
     bench.finish();
 }

@@ -72,14 +72,14 @@ pub fn bench(bench: &mut Bench) {
 /// The columns of a ticket as owned values, which a response needs.
 #[derive(Debug)]
 #[expect(dead_code, reason = "built, but not read")]
-struct Ticket {
-    ids: [Option<i64>; 4],
-    code: String,
-    status: String,
-    instants: [Option<i64>; 8],
-    scans: i64,
-    event: i64,
-    texts: [String; 3],
+pub struct Ticket {
+    pub ids: [Option<i64>; 4],
+    pub code: String,
+    pub status: String,
+    pub instants: [Option<i64>; 8],
+    pub scans: i64,
+    pub event: i64,
+    pub texts: [String; 3],
 }
 
 fn ticket(connection: &Connection, organization: i64, code: &str) -> rusqlite::Result<()> {
