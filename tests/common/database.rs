@@ -28,6 +28,32 @@ pub fn builder(file: impl AsRef<Path>) -> ticketing::Builder {
     ticketing::TicketingService::builder(file)
 }
 
+/// Creates the PostgreSQL database of this path without tables. A file is created when it is opened.
+pub fn create_empty(path: &Path) {
+    #[cfg(feature = "postgres")]
+    postgres_server::create_empty(path);
+    #[cfg(not(feature = "postgres"))]
+    let _ = path;
+}
+
+/// Copies a database that no service has open.
+pub fn copy(path: &Path, copy: &Path) {
+    #[cfg(feature = "postgres")]
+    if postgres_server::copy_of(path, copy) {
+        return;
+    }
+    std::fs::copy(path, copy).expect("the file is checkpointed");
+}
+
+/// Deletes a database that no service has open.
+pub fn delete(path: &Path) {
+    #[cfg(feature = "postgres")]
+    if postgres_server::delete(path) {
+        return;
+    }
+    std::fs::remove_file(path).expect("removed");
+}
+
 /// Whether the databases of the tests are files.
 pub fn is_file() -> bool {
     #[cfg(feature = "postgres")]
@@ -247,7 +273,8 @@ impl Database {
     /// Lets a write fail with the error of a full disk whenever `condition` holds for a row that is written, until
     /// [`end_trigger`](Self::end_trigger) of the same name. `when` is for example `BEFORE UPDATE ON orders`.
     ///
-    /// SQLite reports a full disk also for a table that has no row number left. The transaction goes on.
+    /// SQLite reports a full disk also for a table that has no row number left. The transaction goes on. With PostgreSQL,
+    /// the sequence `{name}_uses` counts the failures: their transactions are undone, but a sequence is not.
     pub fn refuse_as_if_full(&self, name: &str, when: &str, condition: &str) {
         match &self.0 {
             Engine::File(_) => {
@@ -258,7 +285,23 @@ impl Database {
                 self.trigger(name, when, condition, "INSERT INTO no_room VALUES (NULL)");
             }
             #[cfg(feature = "postgres")]
-            Engine::Postgres(_) => self.trigger(name, when, condition, "RAISE EXCEPTION USING ERRCODE = 'disk_full'"),
+            Engine::Postgres(_) => {
+                self.run(&format!("CREATE SEQUENCE {name}_uses"));
+                let action = format!("PERFORM nextval('{name}_uses'); RAISE EXCEPTION USING ERRCODE = 'disk_full'");
+                self.trigger(name, when, condition, &action);
+            }
+        }
+    }
+
+    /// Gives all rows of a table a value of this column with which they cannot be read: a text that is not UTF-8, or NULL
+    /// on PostgreSQL, whose texts are always valid.
+    pub fn make_unreadable(&self, table: &str, column: &str) {
+        match &self.0 {
+            Engine::File(_) => self.run(&format!("UPDATE {table} SET {column} = CAST(x'ff' AS TEXT)")),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => self.run(&format!(
+                "ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL; UPDATE {table} SET {column} = NULL"
+            )),
         }
     }
 

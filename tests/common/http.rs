@@ -98,6 +98,11 @@ impl Server {
         self.fixture.database()
     }
 
+    /// Opens a connection for statements that violate constraints.
+    pub fn database_without_constraints(&self) -> Database {
+        Database::open_without_constraints(&self.file())
+    }
+
     /// Skips the check at the end, for a test that changes the database.
     pub fn skip_final_check(&self) {
         self.fixture.skip_final_check();

@@ -17,6 +17,8 @@
 //! | `TICKETING_SERVER_KILLS` | `postgres lost_connections`: servers are killed | kills | 50 |
 //! | `TICKETING_FAILOVERS` | `postgres failover`: a standby is promoted under load | failovers | 1 |
 //!
+//! With `TICKETING_TEST_POSTGRES`, the defaults are a quarter of these.
+//!
 //! Each run has a seed, which a failure names. `TICKETING_TEST_SEED` sets the first seed, to repeat a failure or to try
 //! other cases: `TICKETING_TEST_SEED=$RANDOM TICKETING_POWER_FAILURES=100000 cargo test --release --all-features --test
 //! storage power_failures`.
@@ -26,7 +28,18 @@ use std::str::FromStr;
 
 /// How often a test repeats what is random in it: the value of this environment variable, or the default.
 pub fn repetitions(variable: &str, default: u64) -> u64 {
-    from_environment(variable).unwrap_or(default)
+    from_environment(variable).unwrap_or_else(|| default_repetitions(default))
+}
+
+/// The default on this engine. On PostgreSQL it is a quarter: each statement takes longer, and the rules under test are those
+/// of the crate, not of the engine.
+pub fn default_repetitions(default: u64) -> u64 {
+    if super::database::is_file() { default } else { default.div_ceil(4) }
+}
+
+/// The same for the cases of a property.
+pub fn default_cases(default: u32) -> u32 {
+    u32::try_from(default_repetitions(default.into())).unwrap_or(default)
 }
 
 /// The first seed of a random test: `TICKETING_TEST_SEED`, or 1. Further seeds follow it.

@@ -2,10 +2,10 @@
 //! Each path of a database file has a database of its own on it, until the folder of the path is deleted.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator as _;
@@ -13,57 +13,139 @@ use postgres::types::Type;
 use postgres::{Client, NoTls, SimpleQueryMessage};
 use rusqlite::types::Value;
 
-/// The databases of this process, by their paths.
-static DATABASES: LazyLock<Mutex<HashMap<PathBuf, String>>> = LazyLock::new(Mutex::default);
+/// The databases that this process uses, by their paths.
+static DATABASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// The server.
+struct Server {
+    /// Its URL without a database.
+    url: String,
+}
 
 /// Whether the tests use databases of a server.
 pub fn is_used() -> bool {
-    std::env::var_os("TICKETING_TEST_POSTGRES").is_some()
+    server().is_some()
+}
+
+fn server() -> Option<Server> {
+    let url = std::env::var("TICKETING_TEST_POSTGRES").ok()?;
+    let (url, _) = url.rsplit_once('/').expect("a URL with a database");
+    Some(Server { url: url.to_owned() })
+}
+
+fn databases() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
+    DATABASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The URL of the database for this path, which is created if it does not exist. `None` if the tests use database files.
-///
-/// Before one is created, those are dropped whose folder does not exist any more: their tests have ended.
 pub fn database_of(path: &Path) -> Option<String> {
-    let server = std::env::var("TICKETING_TEST_POSTGRES").ok()?;
-    let (host, _) = server.rsplit_once('/').expect("a URL with a database");
-    let mut databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(name) = databases.get(path) {
-        return Some(format!("{host}/{name}"));
+    let server = server()?;
+    if let Some(name) = databases().get(path) {
+        return Some(server.database(name));
     }
-    let mut client = Client::connect(&server, NoTls).expect("the server");
-    databases.retain(|path, name| {
-        let exists = path.parent().is_some_and(Path::exists);
-        if !exists {
-            client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).expect("dropped");
-        }
-        exists
-    });
-    let name = create(&mut client, host, path);
-    let url = format!("{host}/{name}");
-    databases.insert(path.to_owned(), name);
-    Some(url)
+    let mut client = server.client();
+    drop_unused(&mut client);
+    let name = name_of(path);
+    if !exists(&mut client, &name) {
+        copy(&mut client, &server.template(), &name);
+    }
+    databases().insert(path.to_owned(), name.clone());
+    Some(server.database(&name))
 }
 
-/// Creates the database for a path, unless another process has done so. It is a copy of one with the schema: this is faster
-/// than to create the schema in each.
-fn create(client: &mut Client, host: &str, path: &Path) -> String {
-    static TEMPLATE: OnceLock<String> = OnceLock::new();
-    let template = TEMPLATE.get_or_init(|| {
-        let name = format!("template_of_{}", std::process::id());
-        client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
-        let opened = ticketing::TicketingService::postgres(&format!("{host}/{name}")).expect("a URL").open();
-        drop(opened.expect("the template"));
-        name
-    });
-    let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    let name = format!("test_{:016x}", hasher.finish());
-    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}")) {
+/// Creates the database for this path without tables. Does nothing if the tests use database files.
+pub fn create_empty(path: &Path) {
+    if let Some(server) = server() {
+        let name = name_of(path);
+        server.client().batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
+        databases().insert(path.to_owned(), name);
+    }
+}
+
+/// Creates the database of the path `copy` like that of `path`, to which nobody is connected. Returns false, and does
+/// nothing, if the tests use database files.
+pub fn copy_of(path: &Path, copied: &Path) -> bool {
+    let Some(server) = server() else { return false };
+    copy(&mut server.client(), &name_of(path), &name_of(copied));
+    databases().insert(copied.to_owned(), name_of(copied));
+    true
+}
+
+/// Drops the database of a path. Returns false, and does nothing, if the tests use database files.
+pub fn delete(path: &Path) -> bool {
+    let Some(server) = server() else { return false };
+    databases().remove(path);
+    drop_database(&mut server.client(), &name_of(path));
+    true
+}
+
+fn drop_database(client: &mut Client, name: &str) {
+    client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).expect("dropped");
+}
+
+/// Drops the databases whose folder does not exist any more: their tests have ended.
+fn drop_unused(client: &mut Client) {
+    let unused: Vec<_> = databases().extract_if(.., |path, _| !path.parent().is_some_and(Path::exists)).collect();
+    for (_, name) in unused {
+        drop_database(client, &name);
+    }
+}
+
+/// Creates the database `name` like another one to which nobody is connected, unless another process does so.
+fn copy(client: &mut Client, original: &str, name: &str) {
+    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {original}")) {
         let exists = [SqlState::DUPLICATE_DATABASE, SqlState::UNIQUE_VIOLATION];
         assert!(exists.contains(error.code().expect("a code")), "{error:?}");
     }
-    name
+}
+
+fn exists(client: &mut Client, name: &str) -> bool {
+    let sql = "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)";
+    client.query_one(sql, &[&name]).expect(sql).get(0)
+}
+
+/// The name of the database for a path, which is the same in each process.
+fn name_of(path: &Path) -> String {
+    format!("test_{:016x}", hash(path))
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Server {
+    /// The URL of a database.
+    fn database(&self, name: &str) -> String {
+        format!("{}/{name}", self.url)
+    }
+
+    /// A connection to the database that every server has.
+    fn client(&self) -> Client {
+        Client::connect(&self.database("postgres"), NoTls).expect("the server")
+    }
+
+    /// The name of a database with the schema of this program, which is created first unless another process has done so.
+    /// To copy it is faster than to create the schema again.
+    fn template(&self) -> String {
+        static NAME: OnceLock<String> = OnceLock::new();
+        let create = || {
+            let program = std::env::current_exe().expect("the program");
+            let built = program.metadata().and_then(|metadata| metadata.modified()).expect("its time");
+            let name = format!("template_{:016x}", hash((program, built)));
+            let mut client = self.client();
+            // Until the connection is closed.
+            client.batch_execute("SELECT pg_advisory_lock(0)").expect("locked");
+            if !exists(&mut client, &name) {
+                client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
+                let opened = ticketing::TicketingService::postgres(&self.database(&name)).expect("a URL").open();
+                drop(opened.expect("the template"));
+            }
+            name
+        };
+        NAME.get_or_init(create).clone()
+    }
 }
 
 /// A connection to a database. Its methods panic if a statement fails.

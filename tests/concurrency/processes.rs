@@ -1,4 +1,4 @@
-//! Several processes on one database file. The child processes are this test binary with a role.
+//! Several processes on one database. The child processes are this test binary with a role.
 
 use std::path::PathBuf;
 
@@ -80,10 +80,11 @@ fn several_processes_sell_each_of_the_last_seats_once() {
 }
 
 #[test]
-fn processes_that_open_a_new_file_at_the_same_time_all_succeed() {
+fn processes_that_open_a_new_database_at_the_same_time_all_succeed() {
     for _ in 0..3 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ticketing.db");
+        database::create_empty(&path);
         let children = (0..8).map(|_| {
             let mut command = child_process(CHILD, "open");
             command.env("TICKETING_TEST_FILE", &path);

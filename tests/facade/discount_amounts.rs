@@ -11,6 +11,7 @@ use ticketing::order::{CreateOrder, NewOrderItem, Order};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Amount, Result};
 
+use crate::common::long_runs::default_cases;
 use crate::common::*;
 
 /// Creates an event in this currency, with ticket types at these prices in minor units.
@@ -244,7 +245,7 @@ impl DiscountCase {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: default_cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn item_discounts_are_those_of_a_second_implementation(

@@ -57,20 +57,21 @@ fn lower(fixture: &Fixture, ticket_type: &TicketType, quantity: i64) -> Result<T
 }
 
 #[test]
-fn an_order_after_100_000_expired_holds_writes_only_those_whose_seats_it_takes() {
+fn an_order_after_very_many_expired_holds_writes_only_those_whose_seats_it_takes() {
     let fixture = Fixture::without_gateway();
-    let ticket_type = fixture.new_ticket_type(1250, 100_001);
+    let expired = if database::is_file() { 100_000 } else { 10_000 };
+    let ticket_type = fixture.new_ticket_type(1250, expired + 1);
     let first = fixture.order(&ticket_type, 1);
-    copy_order(&fixture, &first, 100_000);
+    copy_order(&fixture, &first, expired);
     let refused = message(fixture.try_order(&ticket_type, 1));
     assert!(refused.contains("is sold out"), "{refused}");
     fixture.expire_holds();
     fixture.order(&ticket_type, 3);
     assert_eq!(stored_expired(&fixture), 3);
-    assert_eq!(fixture.stored("SELECT sold + held FROM ticket_types"), 100_001);
+    assert_eq!(fixture.stored("SELECT sold + held FROM ticket_types"), expired + 1);
     fixture.issue(&ticket_type, 10);
     assert_eq!(stored_expired(&fixture), 13);
-    assert_eq!(fixture.stored("SELECT sold + held FROM ticket_types"), 100_001);
+    assert_eq!(fixture.stored("SELECT sold + held FROM ticket_types"), expired + 1);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, Order
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType, UpdateTicketType};
 
+use crate::common::long_runs::default_cases;
 use crate::common::*;
 
 /// One step of a history. An index chooses among the existing rows, modulo their number.
@@ -305,7 +306,7 @@ impl History {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: default_cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_history_keeps_the_invariants_and_the_summary_agrees(steps in proptest::collection::vec(step(), 1..50)) {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::common::database;
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
 use crate::walkthrough::Document;
 use serde_json::json;
@@ -278,12 +279,14 @@ fn metrics_of_orders_scans_and_commits_count_each_operation() {
     ] {
         assert_eq!(after.integer(series), value, "{series}");
     }
-    // Three orders and their checkout URLs, a payment, a cancellation, two rejected orders, five scans.
-    assert_eq!(after.integer("ticketing_commits_total"), 4 + 3 + 3 + 1 + 1 + 2 + 5);
+    // Three orders and their checkout URLs, a payment, a cancellation, two rejected orders, five scans. On PostgreSQL,
+    // the scan of an unknown code commits nothing.
+    let scans = if database::is_file() { 5 } else { 4 };
+    assert_eq!(after.integer("ticketing_commits_total"), 4 + 3 + 3 + 1 + 1 + 2 + scans);
     assert_eq!(after.integer("ticketing_commit_jobs_sum"), after.integer("ticketing_commits_total"));
     assert_eq!(after.integer("ticketing_commit_duration_seconds_count"), after.integer("ticketing_commits_total"));
     assert!(after.value("ticketing_commit_duration_seconds_sum") > 0.0);
-    assert!(after.integer("ticketing_wal_size_bytes") > 0);
+    assert_eq!(after.integer("ticketing_wal_size_bytes") > 0, database::is_file());
 }
 
 #[test]
@@ -482,12 +485,12 @@ fn the_store_is_down_after_a_write_that_fails_and_up_after_one_that_succeeds() {
         "title": "Summer Night", "slug": "summer-night", "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL",
     });
     let database = server.database();
-    database.run(
-        "CREATE TRIGGER ends_it BEFORE INSERT ON events BEGIN SELECT RAISE(ROLLBACK, 'the trigger has ended it'); END",
-    );
+    // The deferred foreign key makes the commit fail.
+    database.run("CREATE TABLE violations (id BIGINT REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED)");
+    database.trigger("violates", "AFTER INSERT ON events", "1 = 1", "INSERT INTO violations VALUES (1)");
     client.post("/v1/events", &event).expect(500);
     assert_eq!(scrape(&mut client).integer("ticketing_store_up"), 0);
-    database.run("DROP TRIGGER ends_it");
+    database.end_trigger("violates");
     client.post("/v1/events", &event).expect(201);
     assert_eq!(scrape(&mut client).integer("ticketing_store_up"), 1);
 }

@@ -65,14 +65,12 @@ fn a_fan_out_that_cannot_be_continued_delays_no_other_notifications() {
     fixture.issue(fixture.default_ticket_type(), 10);
     fixture.issue(fixture.default_ticket_type(), 5);
     // The rows of the first one violate a constraint.
-    fixture.database().run(
-        "CREATE TRIGGER damage BEFORE INSERT ON webhook_outbox WHEN new.event_id = (SELECT MIN(event_id) FROM webhook_outbox)
-            BEGIN SELECT RAISE(ABORT, 'no'); END",
-    );
+    let is_of_first = "new.event_id = (SELECT MIN(event_id) FROM webhook_outbox)";
+    fixture.database().refuse("damage", "BEFORE INSERT ON webhook_outbox", is_of_first);
     let _sender = fixture.start_sender(SenderOptions::default());
     fixture.wait_for_outbox(10 + 60 * 5, "DELIVERED");
     assert_eq!(fan_outs(&fixture), 1);
-    fixture.database().run("DROP TRIGGER damage");
+    fixture.database().end_trigger("damage");
     fixture.clock.advance(Duration::from_mins(1));
     fixture.wait_for_outbox(60 * 15, "DELIVERED");
     assert_eq!((sent(&transport).len(), transport.sent().len()), (60 * 15, 60 * 15));
@@ -139,9 +137,8 @@ fn with_repeated_kills_of_two_processes_every_row_is_inserted_once() {
     };
     queue(200);
     // Their rows are inserted all the same, and nothing is sent.
-    let set_enabled =
-        |enabled: bool| fixture.database().run(&format!("UPDATE webhook_endpoints SET enabled = {enabled}"));
-    set_enabled(false);
+    let set_enabled = |enabled: i64| fixture.database().execute("UPDATE webhook_endpoints SET enabled = ?1", [enabled]);
+    set_enabled(0);
     let rows = || fixture.outbox_count("WAITING");
     let mut unfinished = 0;
     // On a fast machine, more than one process may insert everything before it is killed.
@@ -165,14 +162,14 @@ fn with_repeated_kills_of_two_processes_every_row_is_inserted_once() {
         if unfinished == 4 {
             break;
         }
-        set_enabled(true);
+        set_enabled(1);
         queue(100);
-        set_enabled(false);
+        set_enabled(0);
     }
     assert!(unfinished >= 2, "all rows were inserted before nearly every kill");
     let expected = queue(0);
     let _sender = fixture.start_sender(SenderOptions::default());
     wait_until("all rows are inserted", || fan_outs(&fixture) == 0);
-    let different = "SELECT COUNT(*) FROM (SELECT DISTINCT endpoint_id, event_id FROM webhook_outbox)";
+    let different = "SELECT COUNT(*) FROM (SELECT DISTINCT endpoint_id, event_id FROM webhook_outbox) rows";
     assert_eq!((rows(), fixture.stored(different)), (expected, expected));
 }
