@@ -176,16 +176,16 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE refunds SET checks = -1 WHERE status = 'DONE'", &["refund-settled"]),
     ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-done"]),
     (
-        "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,
-                created_at, updated_at)
-            SELECT id, organization_id, event_id, 'LATE_PAYMENT', total, currency, 'DUE', 0, 0, 0 FROM orders
+        "INSERT INTO refunds (id, order_id, organization_id, event_id, source, amount, currency, status,
+                next_attempt_at, created_at, updated_at)
+            SELECT (SELECT MAX(id) + 1 FROM refunds), id, organization_id, event_id, 'LATE_PAYMENT', total, currency, 'DUE', 0, 0, 0 FROM orders
             WHERE customer_name = 'paid'",
         &["refund-of-paid"],
     ),
     (
-        "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,
-                created_at, updated_at)
-            SELECT id, organization_id, event_id, 'ORDER', 1, currency, 'DUE', 0, 0, 0 FROM orders
+        "INSERT INTO refunds (id, order_id, organization_id, event_id, source, amount, currency, status,
+                next_attempt_at, created_at, updated_at)
+            SELECT (SELECT MAX(id) + 1 FROM refunds), id, organization_id, event_id, 'ORDER', 1, currency, 'DUE', 0, 0, 0 FROM orders
             WHERE customer_name = 'paid'",
         &["order-refunded"],
     ),
@@ -201,9 +201,9 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET manual_refund_due = 1, refunded = 1 WHERE customer_name = 'paid'", &["summary-amounts"]),
     ("UPDATE orders SET cancelled_at = 1 WHERE customer_name = 'paid'", &["order-cancelled-at"]),
     (
-        "INSERT INTO refunds (order_id, organization_id, event_id, source, amount, currency, status, next_attempt_at,
-                created_at, updated_at)
-            SELECT id, organization_id, event_id, 'OUTSIDE', 1, currency, 'DONE', 0, 0, 0 FROM orders
+        "INSERT INTO refunds (id, order_id, organization_id, event_id, source, amount, currency, status,
+                next_attempt_at, created_at, updated_at)
+            SELECT (SELECT MAX(id) + 1 FROM refunds), id, organization_id, event_id, 'OUTSIDE', 1, currency, 'DONE', 0, 0, 0 FROM orders
             WHERE customer_name = 'paid'",
         &["summary-amounts"],
     ),
