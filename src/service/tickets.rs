@@ -16,7 +16,7 @@ use crate::sales::check_in::{self, Scan};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::ticket_issuing;
 use crate::scope::Scope;
-use crate::store::{ticket_lists, tickets};
+use crate::store::{Transaction, ticket_lists, tickets};
 
 /// # Tickets and check-in
 impl TicketingService {
@@ -51,7 +51,12 @@ impl TicketingService {
         // The tickets of one order are few.
         let (order_id, page) = (request.order_id, request.page.clone());
         let has_filters = *request != ListTickets { order_id, page, ..ListTickets::default() };
-        self.store().list(caller.organization, has_filters, |tx| ticket_lists::list(tx, caller.organization, &request))
+        let list = |tx: &Transaction<'_>| ticket_lists::list(tx, caller.organization, &request);
+        match has_filters || order_id.is_some() || request.page.cursor.is_some() {
+            true => self.store().list(caller.organization, has_filters, list),
+            // The first page of all tickets is one statement.
+            false => self.store().read_one(list),
+        }
     }
 
     /// Issues tickets for available seats without an order, for example to guests. The ticket type may have any status.
