@@ -29,7 +29,10 @@ pub(crate) fn check_in(
     request: &Checked<CheckInTicket>,
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
-    if let PriorOutcome::Result(ticket) = operation.lock_prior_outcome(tx)? {
+    operation.lock(tx)?;
+    outbox::read_ahead(tx, organization)?;
+    scans::read_ahead(tx, organization, request)?;
+    if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
     let scanned = scans::find(tx, organization, request)?;

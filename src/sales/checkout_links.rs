@@ -83,6 +83,7 @@ pub(crate) fn create_or_resume(
     budget: &ReleaseBudget,
 ) -> Result<OrderProgress> {
     tx.lock_event(request.event_id)?;
+    order_creation::read_ahead(tx, organization, request)?;
     let order = match operation.prior_outcome(tx)? {
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));

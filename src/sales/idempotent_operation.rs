@@ -99,13 +99,12 @@ impl IdempotentOperation {
         self.0.as_ref()
     }
 
-    /// Like [`prior_outcome`](Self::prior_outcome), and lets other transactions wait that execute the same request. Code
-    /// that locks the event first need not lock the key.
-    pub(crate) fn lock_prior_outcome<T: OperationResult>(&self, tx: &Transaction<'_>) -> Result<PriorOutcome<T>> {
-        if let Some(request) = &self.0 {
-            idempotency_records::lock(tx, request)?;
+    /// Lets other transactions wait that execute the same request. Code that locks the event first need not lock the key.
+    pub(crate) fn lock(&self, tx: &Transaction<'_>) -> Result<()> {
+        match &self.0 {
+            Some(request) => idempotency_records::lock(tx, request),
+            None => Ok(()),
         }
-        self.prior_outcome(tx)
     }
 
     /// Looks up what the same request led to before, in this process or another.
@@ -126,7 +125,8 @@ impl IdempotentOperation {
         tx: &Transaction<'_>,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<Replayable<T>> {
-        if let PriorOutcome::Result(result) = self.lock_prior_outcome(tx)? {
+        self.lock(tx)?;
+        if let PriorOutcome::Result(result) = self.prior_outcome(tx)? {
             return Ok(Replayable::replayed(result));
         }
         let result = work()?;

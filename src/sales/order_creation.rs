@@ -1,6 +1,6 @@
 //! Order creation: everything that happens in the one transaction that creates an order.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::discount_use::{self, OrderPricing, Priced};
 use super::hold_releases::ReleaseBudget;
@@ -22,7 +22,7 @@ use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{
-    CommitEvent, Transaction, customer_limit, customers, events, handler_queue, order_items, orders, outbox,
+    CommitEvent, Transaction, customer_limit, customers, discounts, events, handler_queue, order_items, orders, outbox,
     ticket_types, tickets,
 };
 
@@ -88,6 +88,24 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, request: &CreateOrde
     let entries = load_entries(tx, request)?;
     check_offers(tx, &entries)?;
     Ok((sale, entries))
+}
+
+/// Tells what the transaction that creates an order will read. The event is locked first.
+pub(super) fn read_ahead(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+) -> Result<()> {
+    events::read_sale_ahead(tx, organization, request.event_id)?;
+    if !has_many_items(request) {
+        let types: BTreeSet<_> = request.items.iter().map(|item| item.ticket_type_id).collect();
+        types.into_iter().try_for_each(|id| ticket_types::read_offer_ahead(tx, request.event_id, id))?;
+    }
+    if request.discount_code.is_none() {
+        discounts::read_automatic_ahead(tx, request.event_id)?;
+    }
+    customers::read_ahead(tx, organization, &request.customer.email)?;
+    outbox::read_ahead(tx, organization)
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves

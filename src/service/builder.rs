@@ -187,8 +187,11 @@ impl Builder {
             Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
             #[cfg(feature = "postgres")]
             Database::Postgres(options) => {
-                let options = options.with_server_clock(server_clock).with_migrate(migration.migrate);
-                EngineOptions::Postgres(Box::new(options.prepare()?))
+                let options = match server_clock {
+                    Some(clock) => options.with_server_clock(clock),
+                    None => *options,
+                };
+                EngineOptions::Postgres(Box::new(options.with_migrate(migration.migrate).prepare()?))
             }
         };
         let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);

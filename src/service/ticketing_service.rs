@@ -233,11 +233,14 @@ impl TicketingService {
     ) -> impl Fn(&Transaction<'_>) -> Result<(T, u64)> + Send + 'static {
         let ignores_suspension = self.ignores_suspension;
         move |tx| {
+            // With PostgreSQL, the first statement of the work brings the answer.
+            organizations::read_activity_ahead(tx, organization)?;
+            let worked = work(tx);
             match organizations::require_active(tx, organization) {
                 Err(Error::OrganizationSuspended) if ignores_suspension => {}
                 result => result?,
             }
-            Ok((work(tx)?, tx.written_bytes()))
+            Ok((worked?, tx.written_bytes()))
         }
     }
 

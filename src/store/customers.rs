@@ -36,6 +36,11 @@ pub(crate) fn find_or_insert(
     Err(Error::Unavailable("no free id was found"))
 }
 
+/// Tells that the transaction will look for the customer with this e-mail address.
+pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<()> {
+    tx.read_ahead(BY_EMAIL, &[organization.into(), fold(email).into()])
+}
+
 fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
     let key = fold(&new.email);
     let found = tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| {

@@ -248,6 +248,11 @@ pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Disc
     tx.query_all(AUTOMATIC, &[event.into()], decode_terms)
 }
 
+/// Tells that the transaction will read the [automatic](automatic) discounts of an event.
+pub(crate) fn read_automatic_ahead(tx: &Transaction<'_>, event: EventId) -> Result<()> {
+    tx.read_ahead(AUTOMATIC, &[event.into()])
+}
+
 /// Whether an event has at least this number of automatic discounts that are enabled.
 pub(crate) fn has_at_least_automatic(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
     has_at_least(tx, NTH_AUTOMATIC, event.into(), number)

@@ -236,6 +236,11 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
     })
 }
 
+/// Tells that the transaction will read the [sale](sale) of an event.
+pub(crate) fn read_sale_ahead(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
+    tx.read_ahead(SALE, &[id.into(), organization.into()])
+}
+
 /// Returns the number of decimals of an event's currency; `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Decimals>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], read_decimals)

@@ -78,6 +78,11 @@ impl Handler {
     }
 }
 
+/// Tells that the transaction will [report](report) something.
+pub(super) fn read_ahead(tx: &Transaction<'_>) -> Result<()> {
+    if tx.remembers::<Vec<Handler>>(ANY_ORGANIZATION) { Ok(()) } else { tx.read_ahead(HANDLERS, &[]) }
+}
+
 /// Queues a notification of each change for every handler of its topic, and records one for the subscribers.
 pub(crate) fn report(
     tx: &Transaction<'_>,

@@ -147,9 +147,16 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
 /// Whether an organization is active; `None` if it does not exist.
 struct Activity(Option<bool>);
 
-/// Fails if an organization is suspended or was deleted. The transaction of every change that a caller makes begins
-/// with it, so that none is committed after the suspension. A transaction reads it once, because its lock lets
-/// [`suspend`] wait.
+/// Tells that the transaction will [require](require_active) the organization to be active.
+pub(crate) fn read_activity_ahead(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
+    match tx.remembers::<Activity>(id) {
+        true => Ok(()),
+        false => tx.read_ahead_locking(RowLock::Keep, SUSPENDED, &[id.into()]),
+    }
+}
+
+/// Fails if an organization is suspended or was deleted. Every change that a caller makes requires it in its transaction, so
+/// that none is committed after the suspension. A transaction reads it once, because its lock lets [`suspend`] wait.
 pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
     let activity = tx.remember(id, || {
         tx.query_opt_locking(RowLock::Keep, SUSPENDED, &[id.into()], |row| row.is_null("suspended_at")).map(Activity)

@@ -73,6 +73,11 @@ pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &Ch
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
+/// Tells that the transaction will [find](find) the ticket.
+pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<()> {
+    tx.read_ahead_locking(RowLock::Change("t"), BY_CODE, &[(&scan.code).into(), organization.into()])
+}
+
 /// Counts a scan that was refused.
 pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId) -> Result<()> {
     tx.execute(REFUSED, &[ticket.into(), tx.now().into()]).map(drop)

@@ -43,6 +43,14 @@ pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Res
     tx.remember(organization, || read_enabled(tx, organization))
 }
 
+/// Tells that the transaction will read the [enabled](enabled) endpoints.
+pub(super) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
+    match tx.remembers::<Vec<EnabledEndpoint>>(organization) {
+        true => Ok(()),
+        false => tx.read_ahead_locking(RowLock::Keep, ENABLED, &[organization.into()]),
+    }
+}
+
 fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
     let mut endpoints = Vec::new();
     // Their rows are kept: the notifications refer to them.

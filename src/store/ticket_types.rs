@@ -214,6 +214,11 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
     })
 }
 
+/// Tells that the transaction will read the [offer](offer) of a ticket type.
+pub(crate) fn read_offer_ahead(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<()> {
+    tx.read_ahead(OFFER, &[id.into(), event.into()])
+}
+
 /// The ids of the ticket types of an event of the organization, each with the event.
 pub(super) fn ids_of_event(
     tx: &Transaction<'_>,

@@ -45,12 +45,13 @@ fn an_hour_between_the_clocks_of_the_server_and_of_the_machine_does_not_matter()
     let with_own_clock = builder().clock(SystemClock).open().unwrap();
     assert_eq!(with_own_clock.get_order(&caller, order).unwrap().status, OrderStatus::Expired);
 
-    // When the clock of the server changes, reads know it after the next transaction that writes.
+    // When the clock of the server changes, reads know it after the next sale.
     let key = CreateApiKey::new("door").expires_at(SystemClock.now());
     let key = service.create_api_key(organization, key).unwrap().key;
     assert!(service.authenticate(key.expose()).is_ok());
     set_clock(&cluster, "1 hour");
-    service.record_page_view(&caller, event).unwrap();
+    let grace = NewCustomer::new("Grace", "grace@example.com");
+    service.create_order(&caller, CreateOrder::new(event, grace, seat, 1)).unwrap();
     assert_eq!(service.authenticate(key.expose()), Err(Error::Unauthenticated));
     assert_eq!(service.get_order(&caller, order).unwrap().status, OrderStatus::Expired);
 }

@@ -15,7 +15,8 @@ use crate::sale::{Attempts, Sale, assert_clean, open};
 const CHILD: &str = concat!(module_path!(), "::a_child_process_holds_the_lock_of_an_event");
 
 /// A transaction that has locked an event and waits for its server.
-const HOLDS_LOCK: &str = "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%FROM events%FOR NO KEY UPDATE%'";
+const HOLDS_LOCK: &str =
+    "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%EXECUTE lock_event%'";
 
 /// A clock that stands still when a transaction reads it that has locked an event.
 #[derive(Debug, Default)]

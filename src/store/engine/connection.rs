@@ -23,6 +23,12 @@ pub(super) trait Connection {
     /// only one write transaction at a time.
     fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
 
+    /// Tells that the transaction will run this query, see [`query`](Self::query) and
+    /// [`query_locking`](Self::query_locking). An engine may send it together with the next statement.
+    fn read_ahead(&self, _lock: Option<RowLock>, _sql: &str, _binds: &[Bind<'_>]) -> Result<()> {
+        Ok(())
+    }
+
     /// Runs a statement that changes one row. Returns whether it did.
     ///
     /// An engine may send the statement together with a later one and return `true`. If it turns out then that no row was

@@ -17,6 +17,9 @@ use crate::error::Result;
 use crate::model::id::OrganizationId;
 use crate::model::timestamp::Timestamp;
 
+/// The answer to a scan that takes longer than it may.
+pub(super) const TOO_LONG: &str = "the search takes too long; ask for less, for example for one event";
+
 /// A connection that only reads.
 pub(super) trait ReadConnection: Connection {
     /// Begins a transaction, whose snapshot is that of the first statement that reads.

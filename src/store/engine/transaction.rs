@@ -230,6 +230,11 @@ impl<'c> Transaction<'c> {
         Ok(value)
     }
 
+    /// Whether the transaction has read such a value about an organization.
+    pub(in crate::store) fn remembers<T: 'static>(&self, organization: OrganizationId) -> bool {
+        self.memory.get::<T>(organization).is_some()
+    }
+
     /// Forgets what the transaction [remembers](Self::remember): the next use reads it again.
     pub(in crate::store) fn forget(&self) {
         self.memory.clear();
@@ -366,6 +371,17 @@ impl<'c> Transaction<'c> {
             visit(row)?;
             Ok(ControlFlow::Continue(()))
         })
+    }
+
+    /// Tells that the transaction will run this query. With PostgreSQL, it is sent with the next statement, so that it costs
+    /// no round trip. It runs then: what must be locked before it is locked first.
+    pub(in crate::store) fn read_ahead(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        self.connection.read_ahead(None, sql, binds)
+    }
+
+    /// Like [`read_ahead`](Self::read_ahead), for a query that locks its rows.
+    pub(in crate::store) fn read_ahead_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        self.connection.read_ahead(Some(lock), sql, binds)
     }
 
     /// Returns every row.

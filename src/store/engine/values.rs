@@ -6,7 +6,7 @@ use crate::model::id::{Id, Kind};
 use crate::model::timestamp::Timestamp;
 
 /// The value of a parameter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Bind<'a> {
     Null,
     Int(i64),

@@ -15,11 +15,18 @@ use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, Socket};
 
+use super::budget::Budget;
 use super::errors::cannot_open;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 
 /// How long a client waits for the answers to its last requests when it is dropped.
 const MAX_CLOSING_TIME: Duration = Duration::from_secs(1);
+
+/// How often a client that waits for a scan looks whether the scan has to stop.
+const BUDGET_CHECK: Duration = Duration::from_millis(20);
+
+/// How long the server may take to accept that a statement is cancelled.
+const MAX_CANCELLING_TIME: Duration = Duration::from_secs(1);
 
 /// A request. It is sent when the future is first polled. The result is how many rows a statement changed.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>;
@@ -30,9 +37,13 @@ type Exchange = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> +
 /// The answers to requests that were sent together: those to the first requests, and that to the last one.
 pub(super) type Answers<T> = (Vec<Result<u64, tokio_postgres::Error>>, Result<T, tokio_postgres::Error>);
 
+/// Cancels the statement that runs, over a connection of its own.
+type Cancel = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
 pub(super) struct PipeliningClient {
     /// `None` only when it is dropped.
     client: Option<Arc<Client>>,
+    cancel: Cancel,
     /// `None` when the connection has ended.
     exchange: Option<Exchange>,
     /// `None` only when it is dropped.
@@ -42,15 +53,29 @@ pub(super) struct PipeliningClient {
 impl PipeliningClient {
     pub(super) fn connect<T>(config: &Config, tls: T) -> Result<Self>
     where
-        T: MakeTlsConnect<Socket> + Send + 'static,
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
         T::TlsConnect: Send,
         T::Stream: Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::new(StoreErrorKind::CannotOpen(error.to_string()), error))?;
-        let (client, connection) = block_on(&runtime, config.connect(tls))?.map_err(cannot_open)?;
-        Ok(Self { client: Some(Arc::new(client)), exchange: Some(Box::pin(connection)), runtime: Some(runtime) })
+        let (client, connection) = block_on(&runtime, config.connect(tls.clone()))?.map_err(cannot_open)?;
+        let statement = client.cancel_token();
+        let cancel: Cancel = Box::new(move || {
+            let (statement, tls) = (statement.clone(), tls.clone());
+            Box::pin(async move {
+                // If it fails, the server ends the statement when its time is over.
+                let cancelling = tokio::time::timeout(MAX_CANCELLING_TIME, statement.cancel_query(tls));
+                drop(cancelling.await);
+            })
+        });
+        Ok(Self {
+            client: Some(Arc::new(client)),
+            cancel,
+            exchange: Some(Box::pin(connection)),
+            runtime: Some(runtime),
+        })
     }
 
     /// The client that makes requests, which this one sends. `None` only when it is dropped.
@@ -63,12 +88,13 @@ impl PipeliningClient {
         self.exchange.is_none() || self.client.as_ref().is_none_or(|client| client.is_closed())
     }
 
-    /// Sends the requests together, in this order, and waits for all answers. The inner result is an error if the connection is
-    /// lost.
+    /// Sends the requests together, in this order, and waits for all answers. When the budget is over, cancels what runs. The
+    /// inner result is an error if the connection is lost.
     pub(super) fn run<T: Send>(
         &mut self,
         mut first: Vec<Request>,
         last: impl Future<Output = Result<T, tokio_postgres::Error>> + Send,
+        budget: Option<&Budget>,
     ) -> Result<Result<Answers<T>, tokio_postgres::Error>> {
         let mut last = pin!(last);
         let mut first_answers: Vec<Option<Result<u64, tokio_postgres::Error>>> = first.iter().map(|_| None).collect();
@@ -88,9 +114,10 @@ impl PipeliningClient {
                 None => Poll::Pending,
             }
         });
-        match &self.runtime {
-            Some(runtime) => block_on(runtime, answers),
-            None => Err(Error::Internal("a closed connection is used".to_owned())),
+        match (&self.runtime, budget) {
+            (Some(runtime), None) => block_on(runtime, answers),
+            (Some(runtime), Some(budget)) => block_on(runtime, within(budget, &self.cancel, answers)),
+            (None, _) => Err(Error::Internal("a closed connection is used".to_owned())),
         }
     }
 
@@ -123,6 +150,19 @@ fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = T> + Send) 
             Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)))
         }),
     }
+}
+
+/// Waits for the answers, and cancels the statement when its budget is over.
+async fn within<T>(budget: &Budget, cancel: &Cancel, answers: impl Future<Output = T> + Send) -> T {
+    let mut answers = pin!(answers);
+    while !budget.is_over() {
+        if let Ok(answers) = tokio::time::timeout(BUDGET_CHECK, answers.as_mut()).await {
+            return answers;
+        }
+    }
+    // The connection is used again when the cancellation can no longer be meant for a later statement.
+    cancel().await;
+    answers.await
 }
 
 /// Sends and receives what can be sent and received at once.

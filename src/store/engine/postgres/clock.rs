@@ -18,8 +18,8 @@ pub(super) const MILLIS_OF_SERVER: &str = "CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTA
 const MAX_AGE: Duration = Duration::from_secs(10);
 
 /// The clock of the database server: that of the system, corrected by how much it differed when the server last told its
-/// time. The server is asked when a connection is opened, at the beginning of each transaction that writes, and every few
-/// seconds by transactions that read. Clones share what they know.
+/// time. The server is asked when a connection is opened, by each transaction that locks an event, and otherwise every few
+/// seconds. Clones share what they know.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerClock(Arc<Difference>);
 

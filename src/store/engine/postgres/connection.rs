@@ -1,25 +1,29 @@
 //! Connections to PostgreSQL, and the statements that run on them.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use postgres::SimpleQueryMessage;
 use postgres::types::ToSql;
 use tokio_postgres::Client;
 
+use super::budget::Budget;
 use super::client::{PipeliningClient, Request};
 use super::errors::{Failure, failure, statement_error};
 use super::locks;
 use super::purpose::Purpose;
+use super::read_ahead::ReadAhead;
 use super::statements::{Prepared, Statements, numbered, types_of};
 use super::write_state::WriteState;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
 use crate::store::engine::connection::{Connection, Visit};
 use crate::store::engine::lock::{Lock, RowLock};
+use crate::store::engine::readers::TOO_LONG;
 use crate::store::engine::row::Row;
 use crate::store::engine::values::Bind;
 use crate::store::engine::violation::StatementError;
@@ -32,7 +36,10 @@ pub(super) struct PostgresConnection {
     client: RefCell<PipeliningClient>,
     queue: RefCell<Vec<Queued>>,
     purpose: Purpose,
+    /// The time that is left to the scan which runs.
+    budget: RefCell<Option<Budget>>,
     statements: RefCell<Statements>,
+    ahead: RefCell<ReadAhead>,
     /// What the first failed statement of the transaction means for it.
     failure: Cell<Option<Failure>>,
     /// Whether that statement was a queued one.
@@ -74,7 +81,9 @@ impl PostgresConnection {
             client: RefCell::new(client),
             queue: RefCell::default(),
             purpose,
+            budget: RefCell::default(),
             statements: RefCell::default(),
+            ahead: RefCell::default(),
             failure: Cell::new(None),
             queued_failed: Cell::new(false),
             write: WriteState::default(),
@@ -119,12 +128,22 @@ impl PostgresConnection {
     /// Forgets what is queued, because it is undone.
     pub(super) fn clear_queue(&self) {
         self.queue.borrow_mut().clear();
+        self.clear_ahead();
     }
 
-    /// Runs the queued statements that have to change a row, which is no error of the server if they do not.
+    /// Forgets the queries whose rows are not used yet.
+    pub(super) fn clear_ahead(&self) {
+        self.ahead.borrow_mut().clear();
+    }
+
+    /// Runs the queued statements up to the last one that has to change a row, which is no error of the server if it does not.
     pub(super) fn check_changes(&self) -> Result<()> {
-        let has_changes = self.queue.borrow().iter().any(|queued| queued.kind == QueuedKind::Change);
-        if has_changes { self.flush() } else { Ok(()) }
+        let changes = self.queue.borrow().iter().rposition(|queued| queued.kind == QueuedKind::Change);
+        let Some(last_change) = changes else { return Ok(()) };
+        let later = self.queue.borrow_mut().split_off(last_change + 1);
+        self.flush()?;
+        *self.queue.borrow_mut() = later;
+        Ok(())
     }
 
     /// Sends what is queued, and does not wait for the answers.
@@ -138,13 +157,17 @@ impl PostgresConnection {
     where
         F: Future<Output = Result<T, postgres::Error>> + Send,
     {
+        let budget = self.budget.borrow();
+        if budget.as_ref().is_some_and(Budget::is_over) {
+            return Err(StatementError::Other(Error::Unavailable(TOO_LONG)));
+        }
         let (kinds, requests): (Vec<_>, _) =
             self.queue.take().into_iter().map(|Queued { kind, request }| (kind, request)).unzip();
         let mut client = self.client.borrow_mut();
         let Some(last) = client.requests().map(request) else {
             return Err(StatementError::Other(Error::Internal("a closed connection is used".to_owned())));
         };
-        let answered = client.run(requests, last).map_err(StatementError::Other)?;
+        let answered = client.run(requests, last, budget.as_ref()).map_err(StatementError::Other)?;
         let (answers, last) = answered.map_err(|error| self.failed(error))?;
         for (position, answer) in answers.into_iter().enumerate() {
             let error = match answer {
@@ -165,6 +188,11 @@ impl PostgresConnection {
         }
         self.answered_at.set(SystemClock.monotonic());
         last.map_err(|error| self.failed(error))
+    }
+
+    /// Sets the time that the next statements may take together; `None` for as long as they need.
+    pub(super) fn limit(&self, budget: Option<Budget>) {
+        *self.budget.borrow_mut() = budget;
     }
 
     /// Notes what the error of a statement means.
@@ -234,6 +262,11 @@ impl PostgresConnection {
     }
 }
 
+/// The text of a query that locks its rows.
+fn with_lock(sql: &str, lock: RowLock) -> String {
+    format!("{sql} {}", locks::clause(lock))
+}
+
 /// The first column of a row.
 pub(super) fn first_column(message: &SimpleQueryMessage) -> Option<&str> {
     match message {
@@ -257,6 +290,20 @@ impl Connection for PostgresConnection {
             self.forget_failure();
         }
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    fn read_ahead(&self, lock: Option<RowLock>, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        let sql = lock.map_or(Cow::Borrowed(sql), |lock| with_lock(sql, lock).into());
+        let statement = self.prepare(&sql, binds)?.statement;
+        let rows = self.ahead.borrow_mut().add(&sql, binds);
+        let binds: Vec<_> = binds.iter().map(Bind::owned).collect();
+        self.push(QueuedKind::Statement, |client| async move {
+            let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+            let received = client.query(&statement, &binds).await?;
+            drop(rows.set(received));
+            Ok(0)
+        });
+        Ok(())
     }
 
     fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
@@ -283,9 +330,18 @@ impl Connection for PostgresConnection {
             self.write.executed(sql);
         }
         let Prepared { statement, columns, .. } = self.prepare(sql, binds)?;
-        let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+        let ahead = self.ahead.borrow_mut().take(sql, binds);
+        if ahead.as_ref().is_some_and(|rows| rows.get().is_none()) {
+            self.flush()?;
+        }
         // All rows are received first: `visit` may run other statements.
-        let rows = self.request(|client| async move { client.query(&statement, &binds).await })?;
+        let rows = match ahead.and_then(Arc::into_inner).and_then(OnceLock::into_inner) {
+            Some(rows) => rows,
+            None => {
+                let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+                self.request(|client| async move { client.query(&statement, &binds).await })?
+            }
+        };
         for row in &rows {
             if visit(&Row::new(row, &columns))?.is_break() {
                 break;
@@ -295,7 +351,7 @@ impl Connection for PostgresConnection {
     }
 
     fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        self.query(&format!("{sql} {}", locks::clause(lock)), binds, visit)
+        self.query(&with_lock(sql, lock), binds, visit)
     }
 
     fn must_run_again(&self, error: &Error) -> bool {

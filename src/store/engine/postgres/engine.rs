@@ -79,10 +79,9 @@ impl PostgresEngine {
         let commit_notifier = Arc::clone(&after_commit.commit_notifier);
         let process = random_number();
         let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;
-        let pool = (writing.pool(options.writers), options.writers);
         let writer = PostgresWriter::new(
-            pool,
-            options.server_clock.clone(),
+            (writing.pool(options.writers), options.writers),
+            (options.server_clock.clone(), options.uses_server_clock),
             environment.clone(),
             Arc::clone(&ids),
             after_commit,

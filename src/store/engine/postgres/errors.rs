@@ -7,6 +7,7 @@ use postgres::error::{Severity, SqlState};
 
 use super::purpose::Purpose;
 use crate::error::{Error, StoreError, StoreErrorKind};
+use crate::store::engine::readers::TOO_LONG;
 use crate::store::engine::violation::{Constraint, StatementError, Violation};
 
 /// The unique indexes of the schema that have a name in the store.
@@ -117,7 +118,7 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
             return Error::Unavailable("the store is busy");
         }
         Some(&SqlState::QUERY_CANCELED) => {
-            return Error::Unavailable("the search takes too long; ask for less, for example for one event");
+            return Error::Unavailable(TOO_LONG);
         }
         Some(&SqlState::TOO_MANY_CONNECTIONS) => return Error::Unavailable("the database has no free connection"),
         Some(&SqlState::DISK_FULL) => StoreErrorKind::Full,

@@ -1,6 +1,7 @@
 //! The PostgreSQL engine: the only folder that uses the crate `postgres`.
 
 mod announcer;
+mod budget;
 mod client;
 mod clock;
 mod connection;
@@ -14,6 +15,7 @@ mod locks;
 mod options;
 mod pool;
 mod purpose;
+mod read_ahead;
 mod read_connection;
 mod schema;
 mod snapshots;

@@ -31,8 +31,9 @@ pub(crate) struct PostgresOptions {
     setting: &'static str,
     /// How many connections there are for writes.
     pub(crate) writers: usize,
-    /// The clock of the server, if it is that of the service.
-    pub(super) server_clock: Option<ServerClock>,
+    pub(super) server_clock: ServerClock,
+    /// Whether the clock of the server is that of the service.
+    pub(super) uses_server_clock: bool,
     /// Whether the tables are created in a database that has none.
     pub(crate) create_tables: bool,
     /// Whether an older schema is migrated, or refused.
@@ -100,7 +101,8 @@ impl PostgresOptions {
             tls: None,
             setting,
             writers: 16,
-            server_clock: None,
+            server_clock: ServerClock::default(),
+            uses_server_clock: false,
             create_tables: true,
             migrate: true,
             crypto_provider: None,
@@ -113,9 +115,9 @@ impl PostgresOptions {
         self.config.password(password);
     }
 
-    /// Sets the clock of the server, if it is that of the service.
-    pub(crate) fn with_server_clock(self, server_clock: Option<ServerClock>) -> Self {
-        Self { server_clock, ..self }
+    /// Makes the clock of the server that of the service.
+    pub(crate) fn with_server_clock(self, server_clock: ServerClock) -> Self {
+        Self { server_clock, uses_server_clock: true, ..self }
     }
 
     /// Sets whether an older schema is migrated, or refused.

@@ -99,18 +99,14 @@ impl Connector {
                 SET default_transaction_read_only = on; SET lock_timeout = '5s'"
             }
         })?;
-        if let Some(clock) = &self.options.server_clock {
-            clock.ask(&connection)?;
-        }
+        self.options.server_clock.ask(&connection)?;
         Ok(connection)
     }
 
-    /// Asks the server for its time if that is due. Transactions that write ask for it in any case.
+    /// Asks the server for its time if that is due.
     fn keep_time(&self, connection: &PostgresConnection) -> Result<()> {
-        match (&self.options.server_clock, self.purpose) {
-            (Some(clock), Purpose::Read) if clock.is_old() => clock.ask(connection),
-            _ => Ok(()),
-        }
+        let clock = &self.options.server_clock;
+        if clock.is_old() { clock.ask(connection) } else { Ok(()) }
     }
 
     /// A pool of up to `size` connections, which are opened when they are needed.

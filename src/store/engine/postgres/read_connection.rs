@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::budget::Budget;
 use super::connection::PostgresConnection;
 use crate::environment::Clock;
 use crate::error::Result;
@@ -25,12 +26,15 @@ impl ReadConnection for PostgresConnection {
         self.send_queue();
     }
 
-    fn set_budget(&self, budget: Duration, _: &Arc<dyn Clock>) -> Result<()> {
+    fn set_budget(&self, budget: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
+        self.limit(Some(Budget::new(budget, clock)));
+        // If this process is stopped, the server ends the scan.
         self.queue_batch(format!("SET statement_timeout = {}", budget.as_millis().max(1)));
         Ok(())
     }
 
     fn remove_budget(&self) {
+        self.limit(None);
         self.queue_batch("SET statement_timeout = 0");
     }
 }

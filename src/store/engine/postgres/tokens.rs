@@ -56,10 +56,10 @@ impl Token {
         Self { began_at: began_at.millis(), random: i64::from_le_bytes(bytes) }
     }
 
-    /// The statement by which the transaction inserts its token. It has no parameters, so that it is sent with the commit.
+    /// The statement by which the transaction inserts its token, which is sent as text with the commit.
     pub(super) fn insert(self) -> String {
         let Self { began_at, random } = self;
-        format!("INSERT INTO transaction_tokens (began_at, token, undone) VALUES ({began_at}, {random}, FALSE)")
+        format!("EXECUTE insert_token({began_at}, {random})")
     }
 
     /// Finds out how the transaction ended. If it did not end yet, waits for it, or keeps it from being committed.

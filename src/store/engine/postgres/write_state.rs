@@ -16,6 +16,8 @@ const MAX_RACES: u32 = 3;
 /// The state of the transaction that a connection is in.
 #[derive(Default)]
 pub(super) struct WriteState {
+    /// Whether the statements by which transactions begin and end are prepared.
+    is_prepared: Cell<bool>,
     is_open: Cell<bool>,
     /// Whether a statement since the last savepoint may have changed something, and any statement.
     job_changed: Cell<bool>,
@@ -30,6 +32,16 @@ pub(super) struct WriteState {
 }
 
 impl WriteState {
+    /// Whether the statements by which transactions begin and end are prepared.
+    pub(super) fn is_prepared(&self) -> bool {
+        self.is_prepared.get()
+    }
+
+    /// Notes that the statements by which transactions begin and end are prepared.
+    pub(super) fn set_prepared(&self) {
+        self.is_prepared.set(true);
+    }
+
     /// Notes that a transaction begins, which has a savepoint if it locks an event.
     pub(super) fn begin(&self, has_savepoint: bool) {
         self.is_open.set(true);
@@ -52,8 +64,8 @@ impl WriteState {
     }
 
     /// Notes that the event is locked.
-    pub(super) fn set_event(&self, event: Option<EventId>) {
-        self.event.set(event);
+    pub(super) fn set_event(&self, event: EventId) {
+        self.event.set(Some(event));
     }
 
     /// Whether a statement of the transaction may have changed something.

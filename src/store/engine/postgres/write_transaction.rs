@@ -1,27 +1,53 @@
 //! Transactions that write: how they begin, what they have done, and how they end.
 
-use super::clock::{MILLIS_OF_SERVER, time_in};
+use super::clock::{MILLIS_OF_SERVER, ServerClock, time_in};
 use super::connection::PostgresConnection;
 use super::tokens::Token;
+use crate::environment::Clock as _;
 use crate::error::Result;
 use crate::model::id::EventId;
 use crate::model::timestamp::Timestamp;
 
+/// Prepares the statements that are sent together with others as text, so that they are planned once for each connection.
+fn preparation() -> String {
+    format!(
+        "PREPARE lock_event (BIGINT) AS SELECT id FROM events WHERE id = $1 FOR NO KEY UPDATE;
+        PREPARE insert_token (BIGINT, BIGINT) AS
+            INSERT INTO transaction_tokens (began_at, token, undone) VALUES ($1, $2, FALSE);
+        PREPARE server_time AS SELECT {MILLIS_OF_SERVER}"
+    )
+}
+
 impl PostgresConnection {
-    /// Begins a transaction. Locks the event, if there is one, and sets a savepoint for its first job. Returns the time of
-    /// the server, which is read when the event is locked.
-    pub(super) fn begin_write(&self, event: Option<EventId>) -> Result<Timestamp> {
-        self.forget_failure();
-        self.write.begin(event.is_some());
-        let answer = self.simple_query(&match event {
-            None => format!("BEGIN; SELECT {MILLIS_OF_SERVER}"),
-            Some(event) => format!(
-                "BEGIN; SELECT id FROM events WHERE id = {} FOR NO KEY UPDATE; SAVEPOINT job; SELECT {MILLIS_OF_SERVER}",
-                event.raw()
-            ),
-        })?;
+    /// Begins a transaction with its first statement. Returns the time by the clock of the server.
+    pub(super) fn begin_write(&self, clock: &ServerClock) -> Result<Timestamp> {
+        self.begin(false)?;
+        self.queue_batch("BEGIN");
+        Ok(clock.now())
+    }
+
+    /// Begins a transaction, locks the event, and sets a savepoint for the first job. Returns the time of the server, which
+    /// is read when the event is locked.
+    pub(super) fn begin_group(&self, event: EventId, clock: &ServerClock) -> Result<Timestamp> {
+        self.begin(true)?;
+        let event_id = event.raw();
+        let answer =
+            self.simple_query(&format!("BEGIN; EXECUTE lock_event({event_id}); SAVEPOINT job; EXECUTE server_time"))?;
         self.write.set_event(event);
-        time_in(&answer)
+        let time = time_in(&answer)?;
+        clock.note(time);
+        Ok(time)
+    }
+
+    fn begin(&self, has_savepoint: bool) -> Result<()> {
+        self.forget_failure();
+        self.clear_ahead();
+        if !self.write.is_prepared() {
+            self.batch(&preparation())?;
+            self.write.set_prepared();
+        }
+        self.write.begin(has_savepoint);
+        Ok(())
     }
 
     /// Keeps what the last job has done, and sets a savepoint for the next one.
@@ -34,6 +60,7 @@ impl PostgresConnection {
 
     /// Undoes what the last job has done.
     pub(super) fn undo_job(&self) -> Result<()> {
+        self.clear_ahead();
         if self.write.take_job_changed() || self.failure().is_some() {
             self.batch("ROLLBACK TO SAVEPOINT job")?;
         }

@@ -53,8 +53,9 @@ pub(super) struct PostgresWriter {
     environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
-    /// The clock of the server, if the time of a transaction is that of the server.
-    server_clock: Option<ServerClock>,
+    server_clock: ServerClock,
+    /// Whether the clock of the server is that of the service.
+    uses_server_clock: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
     /// Whether the last attempt to reach the server, or to commit, failed.
@@ -109,7 +110,7 @@ impl PostgresWriter {
     /// `connections` is the size of the pool.
     pub(super) fn new(
         (pool, connections): (Pool, usize),
-        server_clock: Option<ServerClock>,
+        (server_clock, uses_server_clock): (ServerClock, bool),
         environment: Environment,
         ids: Arc<IdSource>,
         after_commit: AfterCommit,
@@ -122,6 +123,7 @@ impl PostgresWriter {
             ids,
             after_commit,
             server_clock,
+            uses_server_clock,
             callers: AtomicUsize::new(0),
             write_failed: AtomicBool::new(false),
         }
@@ -247,23 +249,22 @@ impl PostgresWriter {
         }
     }
 
-    /// Begins a transaction, which locks the event. Returns the time of the server.
+    /// Begins a transaction, which locks the event. Returns the time by the clock of the server.
     pub(super) fn begin(&self, event: Option<EventId>) -> Result<(Borrowed, Timestamp)> {
         let unreachable = |_: &Error| self.write_failed.store(true, Ordering::Relaxed);
+        let open_on = |connection: &PostgresConnection| match event {
+            Some(event) => connection.begin_group(event, &self.server_clock),
+            None => connection.begin_write(&self.server_clock),
+        };
         let mut connection = self.pool.take().inspect_err(unreachable)?;
-        let mut begun = connection.begin_write(event);
+        let mut begun = open_on(&connection);
         if connection.is_lost() {
             // The server has ended this connection a moment ago.
             connection = self.pool.reopen(connection).inspect_err(unreachable)?;
-            begun = connection.begin_write(event);
+            begun = open_on(&connection);
         }
         match begun {
-            Ok(time) => {
-                if let Some(clock) = &self.server_clock {
-                    clock.note(time);
-                }
-                Ok((connection, time))
-            }
+            Ok(time) => Ok((connection, time)),
             Err(error) => {
                 if connection.is_lost() {
                     unreachable(&error);
@@ -284,7 +285,7 @@ impl PostgresWriter {
         memory: &Rc<Memory>,
     ) -> Ran {
         let ran = job.run(&|| {
-            let now = if self.server_clock.is_some() { began_at } else { self.environment.now() };
+            let now = if self.uses_server_clock { began_at } else { self.environment.now() };
             let transaction = Transaction::new(connection, now, &self.environment, &self.ids).with_memory(memory);
             transaction.with_subscribers(self.after_commit.has_subscribers())
         });

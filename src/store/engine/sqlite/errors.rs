@@ -3,6 +3,7 @@
 use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, StoreError, StoreErrorKind};
+use crate::store::engine::readers::TOO_LONG;
 use crate::store::engine::violation::{Constraint, StatementError, Violation};
 
 /// The columns of each unique index, as SQLite's message lists them.
@@ -58,7 +59,7 @@ fn other_error(sqlite_error: ffi::Error, message: String, error: rusqlite::Error
             return Error::Unavailable("the store is busy");
         }
         ErrorCode::OperationInterrupted => {
-            return Error::Unavailable("the search takes too long; ask for less, for example for one event");
+            return Error::Unavailable(TOO_LONG);
         }
         ErrorCode::DiskFull => StoreErrorKind::Full,
         ErrorCode::ReadOnly => StoreErrorKind::ReadOnly(message),

@@ -1,0 +1,27 @@
+//! The time that the statements of a scan may take together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::environment::Clock;
+use crate::model::cancellation::CancellationToken;
+
+/// The time that is left to a scan, which ends when nobody waits for its result any more.
+pub(super) struct Budget {
+    stop_at: Duration,
+    clock: Arc<dyn Clock>,
+    token: Option<CancellationToken>,
+}
+
+impl Budget {
+    /// The budget of a scan that begins now, with the token of this thread.
+    pub(super) fn new(budget: Duration, clock: &Arc<dyn Clock>) -> Self {
+        let stop_at = clock.monotonic().saturating_add(budget);
+        Self { stop_at, clock: Arc::clone(clock), token: CancellationToken::current() }
+    }
+
+    /// Whether the scan has to stop.
+    pub(super) fn is_over(&self) -> bool {
+        self.clock.monotonic() >= self.stop_at || self.token.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
+}
