@@ -31,7 +31,10 @@ pub(crate) fn check_in(
 ) -> Result<Scan> {
     operation.lock(tx)?;
     outbox::read_ahead(tx, organization)?;
-    scans::read_ahead(tx, organization, request)?;
+    // With a key, it is locked after the outcome is known.
+    if !operation.has_key() {
+        scans::read_ahead(tx, organization, request)?;
+    }
     if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
