@@ -52,6 +52,8 @@ impl PostgresConnection {
 
     /// Keeps what the last job has done, and sets a savepoint for the next one.
     pub(super) fn next_savepoint(&self) {
+        // The next job must see what this one has changed.
+        self.clear_ahead();
         if self.write.take_job_changed() {
             self.queue_next_job("RELEASE SAVEPOINT job; SAVEPOINT job");
             self.write.add_savepoint();
