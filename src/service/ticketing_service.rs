@@ -238,7 +238,10 @@ impl TicketingService {
             let worked = work(tx);
             match organizations::require_active(tx, organization) {
                 Err(Error::OrganizationSuspended) if ignores_suspension => {}
-                result => result?,
+                Err(error @ (Error::OrganizationSuspended | Error::NotFound(_))) => return Err(error),
+                // A transaction in which a statement of the work has failed may answer no further one.
+                Err(error) => return Err(worked.err().unwrap_or(error)),
+                Ok(()) => {}
             }
             Ok((worked?, tx.written_bytes()))
         }
