@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use ticketing::discount::CreateDiscount;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::ticket::{CheckInTicket, ListTickets};
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::{Amount, TicketingService};
 
 use crate::clusters::start;
 use crate::common::cluster::Cluster;
@@ -175,5 +178,61 @@ fn what_is_read_with_the_lock_of_an_event_is_what_was_committed_before_the_lock(
         changing.commit().unwrap();
         let error = created.join().unwrap().unwrap_err();
         assert_eq!(error.reason(), Some(Reason::TicketTypeNotOnSale), "{error:?}");
+    });
+}
+
+#[test]
+fn an_order_does_not_get_what_an_earlier_order_of_its_group_asked_for_and_did_not_use() {
+    let Some(cluster) = start() else { return };
+    let (first_server, service) = (open(&cluster.url("postgres")), open(&cluster.url("postgres")));
+    let sale = Sale::new(&service, "event", 100);
+    let caller = service.act_for(sale.organization).unwrap();
+    let seat = CreateTicketType::new("Reserved seat", Amount::whole(20), 100);
+    let seat = service.create_ticket_type(&caller, sale.event, seat).unwrap().id;
+    let order = |service: &TicketingService, email: &str, key: Option<&str>| {
+        let request = CreateOrder::new(sale.event, NewCustomer::new("Ada", email), seat, 1);
+        let created = match key {
+            Some(key) => service.create_order(&caller.with_idempotency_key(key), request).unwrap().value,
+            None => service.create_order(&caller, request).unwrap(),
+        };
+        (created.order.id, created.order.total.minor_units())
+    };
+    // A group takes jobs for some milliseconds only, so its statements must be prepared.
+    for server in [&first_server, &service] {
+        order(server, "before@example.com", Some("before"));
+        order(server, "before@example.com", None);
+    }
+    let (from, to) = ("2000-01-01T00:00:00Z".parse().unwrap(), "2100-01-01T00:00:00Z".parse().unwrap());
+    let discount = CreateDiscount::fixed_amount("EARLY", Amount::whole(20)).event(sale.event);
+    let discount = discount.valid_from(from).valid_to(to).auto_apply(true).usage_limit(2);
+    service.create_discount(&caller, discount).unwrap();
+
+    let mut other = cluster.client("postgres");
+    let mut locking = other.transaction().unwrap();
+    locking.batch_execute("SELECT id FROM events FOR NO KEY UPDATE").unwrap();
+    let wait_for = |service: &TicketingService, jobs| {
+        while service.statistics().commits.jobs_waiting < jobs {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    std::thread::scope(|scope| {
+        let order = &order;
+        let first = scope.spawn(|| order(&first_server, "first@example.com", Some("key")));
+        wait_for(&first_server, 1);
+        // When this server gets the lock, it finds the order, and does not use what it has looked up for a new one.
+        let repeated = scope.spawn(|| order(&service, "first@example.com", Some("key")));
+        wait_for(&service, 1);
+        let others = ["second@example.com", "third@example.com"].map(|email| {
+            let service = &service;
+            scope.spawn(move || order(service, email, None).1)
+        });
+        wait_for(&service, 3);
+        locking.commit().unwrap();
+        let first = first.join().unwrap();
+        assert_eq!(first.1, 0);
+        assert_eq!(repeated.join().unwrap(), first);
+        let mut totals = others.map(|other| other.join().unwrap());
+        totals.sort_unstable();
+        assert_eq!(totals, [0, 2000], "the discount has one use left");
     });
 }

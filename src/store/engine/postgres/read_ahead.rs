@@ -31,7 +31,7 @@ impl ReadAhead {
     /// The rows of the query with this text and these parameters, which are used once.
     pub(super) fn take(&mut self, sql: &str, binds: &[Bind<'_>]) -> Option<Rows> {
         let index = self.0.iter().position(|query| *query.sql == *sql && query.binds == binds)?;
-        Some(self.0.swap_remove(index).rows)
+        Some(self.0.remove(index).rows)
     }
 
     /// Forgets all queries.
