@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -15,6 +16,9 @@ use rusqlite::types::Value;
 
 /// The databases that this process uses, by their paths.
 static DATABASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// Connections to the database that every server has, which nobody uses.
+static CLIENTS: Mutex<Vec<Client>> = Mutex::new(Vec::new());
 
 /// The server.
 struct Server {
@@ -122,8 +126,10 @@ impl Server {
     }
 
     /// A connection to the database that every server has.
-    fn client(&self) -> Client {
-        Client::connect(&self.database("postgres"), NoTls).expect("the server")
+    fn client(&self) -> LentClient {
+        let unused = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connect = || Client::connect(&self.database("postgres"), NoTls).expect("the server");
+        LentClient(Some(unused.unwrap_or_else(connect)))
     }
 
     /// The name of a database with the schema of this program, which is created first unless another process has done so.
@@ -135,16 +141,40 @@ impl Server {
             let built = program.metadata().and_then(|metadata| metadata.modified()).expect("its time");
             let name = format!("template_{:016x}", hash((program, built)));
             let mut client = self.client();
-            // Until the connection is closed.
             client.batch_execute("SELECT pg_advisory_lock(0)").expect("locked");
             if !exists(&mut client, &name) {
                 client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
                 let opened = ticketing::TicketingService::postgres(&self.database(&name)).expect("a URL").open();
                 drop(opened.expect("the template"));
             }
+            client.batch_execute("SELECT pg_advisory_unlock(0)").expect("unlocked");
             name
         };
         NAME.get_or_init(create).clone()
+    }
+}
+
+/// A connection of [`CLIENTS`].
+struct LentClient(Option<Client>);
+
+impl Deref for LentClient {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        self.0.as_ref().expect("it is lent")
+    }
+}
+
+impl DerefMut for LentClient {
+    fn deref_mut(&mut self) -> &mut Client {
+        self.0.as_mut().expect("it is lent")
+    }
+}
+
+impl Drop for LentClient {
+    fn drop(&mut self) {
+        let client = self.0.take().filter(|client| !client.is_closed());
+        CLIENTS.lock().unwrap_or_else(PoisonError::into_inner).extend(client);
     }
 }
 

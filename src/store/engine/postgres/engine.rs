@@ -61,26 +61,31 @@ impl PostgresEngine {
     ) -> Result<Self> {
         let known = i64::try_from(migrations::POSTGRES.len()).unwrap_or(i64::MAX);
         let writing = Connector::new(options, Purpose::Write);
-        let migrated_from = migrate(&writing.open()?, options, migrations::POSTGRES)?;
+        let first_writing = writing.open()?;
+        let migrated_from = migrate(&first_writing, options, migrations::POSTGRES)?;
         let connector = Connector::new(options, Purpose::Read);
-        warn_if_asynchronous(&connector.open()?)?;
+        let first_reading = PostgresSnapshots::new(connector.clone(), None, environment.clone()).open_reader()?;
+        warn_if_asynchronous(first_reading.connection())?;
         let ids = Arc::new(IdSource::default());
-        let snapshots = PostgresSnapshots::new(connector.clone(), None, environment.clone());
         // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = snapshots.open_reader()?.read(newest_id::newest_id) {
+        if let Ok(Some(newest)) = first_reading.read(newest_id::newest_id) {
             ids.continue_after(newest, environment.now());
         }
         let scan_connections = (readers.connections / 2).max(1);
         let standby = options.read_from.as_ref().map(|options| Connector::new(options, Purpose::Read));
         let standby = standby.map(|connector| Arc::new(Standby::new(connector, scan_connections)));
-        let look_ups = ReadPool::new(connector.clone().pool(readers.connections), None);
+        let look_ups = connector.clone().pool(readers.connections);
+        look_ups.keep(first_reading.into_connection());
+        let look_ups = ReadPool::new(look_ups, None);
         let scans = ReadPool::new(connector.clone().pool(scan_connections), standby.clone());
         let readers = Readers::new(look_ups, scans, scan_connections, readers.scan_budget, environment.clone());
         let commit_notifier = Arc::clone(&after_commit.commit_notifier);
         let process = random_number();
         let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;
+        let writers = writing.pool(options.writers);
+        writers.keep(first_writing);
         let writer = PostgresWriter::new(
-            (writing.pool(options.writers), options.writers),
+            (writers, options.writers),
             (options.server_clock.clone(), options.uses_server_clock),
             environment.clone(),
             Arc::clone(&ids),

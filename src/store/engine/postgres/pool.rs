@@ -88,8 +88,8 @@ impl Connector {
     /// Opens a connection.
     pub(super) fn open(&self) -> Result<PostgresConnection> {
         let connection = PostgresConnection::new(self.options.connect_pipelining()?, self.purpose);
-        connection.batch(NOTICE_LOST_CLIENT)?;
-        connection.batch(match self.purpose {
+        connection.queue_batch(NOTICE_LOST_CLIENT);
+        connection.queue_batch(match self.purpose {
             Purpose::Write => {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
                 SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '5s'"
@@ -98,7 +98,7 @@ impl Connector {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
                 SET default_transaction_read_only = on; SET lock_timeout = '5s'"
             }
-        })?;
+        });
         self.options.server_clock.ask(&connection)?;
         Ok(connection)
     }
@@ -152,6 +152,13 @@ impl r2d2::ManageConnection for Places {
 }
 
 impl Pool {
+    /// Keeps an open connection for the first who borrows one.
+    pub(super) fn keep(&self, connection: PostgresConnection) {
+        if let Ok(mut place) = self.places.get() {
+            place.connection = Some(connection);
+        }
+    }
+
     /// Opens a connection that does not belong to the pool, in a place that was borrowed from it.
     fn open(&self) -> Result<PostgresConnection> {
         let opened = self.connector.open();

@@ -53,6 +53,14 @@ impl Snapshots for PostgresSnapshots {
 }
 
 impl PostgresSnapshotReader {
+    pub(super) fn connection(&self) -> &PostgresConnection {
+        &self.connection
+    }
+
+    pub(super) fn into_connection(self) -> PostgresConnection {
+        self.connection
+    }
+
     /// Runs `work` on one snapshot of the database.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.connection.begin_snapshot()?;
