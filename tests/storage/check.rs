@@ -37,6 +37,27 @@ fn found_after(path: &Path, damage: impl FnOnce(&Database)) -> CheckReport {
     report
 }
 
+/// Like [`found_after`], without a copy, which takes longer with PostgreSQL. The rows of the damaged table are put back.
+fn found_and_undone(
+    service: &TicketingService,
+    database: &Database,
+    table: &str,
+    damage: impl FnOnce(&Database),
+) -> CheckReport {
+    database.run(&format!("CREATE TEMPORARY TABLE kept AS SELECT * FROM {table}"));
+    damage(database);
+    let report = service.check().expect("a report");
+    database.run(&format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM kept; DROP TABLE kept"));
+    report
+}
+
+/// The table that a statement changes.
+fn table_of(sql: &str) -> &str {
+    let mut words =
+        sql.split_whitespace().filter(|word| !["UPDATE", "DELETE", "INSERT", "FROM", "INTO"].contains(word));
+    words.next().expect("a table")
+}
+
 fn names(report: &CheckReport) -> Vec<&str> {
     report.counts.keys().map(String::as_str).collect()
 }
@@ -338,16 +359,19 @@ fn a_database_is_clean_when_it_is_empty_and_after_a_mixed_history() {
 #[test]
 fn each_violation_is_found_by_its_name_and_nothing_else_is() {
     let (_folder, path) = history();
-    // The copies have none either.
-    drop(Database::open_without_constraints(&path));
+    let opened = (!database::is_file()).then(|| (open(&path), Database::open_without_constraints(&path)));
     for (sql, expected) in DAMAGE {
         // A check does not repeat what PostgreSQL checks.
         let is_checked = |name: &&str| database::is_file() || !["integrity", "foreign-keys"].contains(name);
         let expected: Vec<_> = expected.iter().copied().filter(is_checked).collect();
-        let report = found_after(&path, |file| {
-            let changed = file.execute(sql, []);
+        let damage = |database: &Database| {
+            let changed = database.execute(sql, []);
             assert!(changed == 1, "{changed} rows were changed: {sql}");
-        });
+        };
+        let report = match &opened {
+            Some((service, database)) => found_and_undone(service, database, table_of(sql), damage),
+            None => found_after(&path, damage),
+        };
         assert_eq!(names(&report), expected, "{sql}: {:#?}", report.findings);
         let json = serde_json::to_string(&report).expect("JSON").to_lowercase();
         assert!(!json.contains("secret") && !json.contains("@example"), "{json}");
