@@ -14,7 +14,7 @@ use crate::common::processes::{
     ChildProcess, child_process, child_role, child_variable, send_to_parent, wait_for_parent,
 };
 use crate::common::webhooks::wait_until;
-use crate::common::{NOW, at, new_order};
+use crate::common::{NOW, at, database, new_order};
 use crate::shop::Shop;
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_sells");
@@ -26,7 +26,7 @@ pub const BASKET: &str = "basket-4711";
 fn service() -> (TicketingService, Caller) {
     let gateway = StripeGateway::builder(child_variable("KEY")).webhook_secret(WEBHOOK_SECRET);
     let gateway = gateway.api_base(child_variable("API")).requests_per_second(1_000_000).build().unwrap();
-    let builder = TicketingService::builder(child_variable("FILE")).clock(ManualClock::new(at(NOW)));
+    let builder = database::builder(child_variable("FILE")).clock(ManualClock::new(at(NOW)));
     let service = builder.payment_gateway(gateway).open().unwrap();
     let caller = service.act_for(child_variable("ORGANIZATION").parse().unwrap()).unwrap();
     (service, caller)
