@@ -1,10 +1,11 @@
 //! Connections that threads borrow, and that are opened again when they are lost.
 
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use scheduled_thread_pool::ScheduledThreadPool;
 use tokio_postgres::Config;
 
 use super::connection::PostgresConnection;
@@ -31,6 +32,12 @@ const SYSTEM_PROBE_AFTER: Duration = Duration::from_hours(2);
 const NOTICE_LOST_CLIENT: &str =
     "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
     SELECT set_config(name, '2s', FALSE) FROM pg_settings WHERE name = 'client_connection_check_interval'";
+
+/// The threads that add places to pools, and close connections that were idle for long. Otherwise each pool would have three
+/// of its own.
+static THREADS: LazyLock<Arc<ScheduledThreadPool>> = LazyLock::new(|| {
+    Arc::new(ScheduledThreadPool::builder().num_threads(3).thread_name_pattern("ticketing-pool-{}").build())
+});
 
 /// Opens connections.
 #[derive(Debug, Clone)]
@@ -113,7 +120,8 @@ impl Connector {
     pub(super) fn pool(self, size: usize) -> Pool {
         let size = u32::try_from(size).unwrap_or(u32::MAX).max(1);
         let builder = r2d2::Pool::builder().max_size(size).min_idle(Some(0)).connection_timeout(MAX_WAIT);
-        let places = builder.test_on_check_out(false).build_unchecked(Places);
+        let builder = builder.thread_pool(Arc::clone(&THREADS)).test_on_check_out(false);
+        let places = builder.build_unchecked(Places);
         Pool { places, connector: self, reachable: Arc::new(AtomicBool::new(true)), lost: Arc::default() }
     }
 }
