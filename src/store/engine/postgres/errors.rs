@@ -27,8 +27,8 @@ const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
 /// What a failed statement means for its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The same transaction may succeed when it is run again: it was chosen to end a deadlock, or would have seen changes
-    /// in the wrong order.
+    /// The same transaction may succeed when it is run again: it was chosen to end a deadlock, would have seen changes in the
+    /// wrong order, or did not change a row that another one has changed meanwhile.
     RunAgain,
     /// The connection is lost, and with it the transaction.
     ConnectionLost,
@@ -47,7 +47,10 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
     };
     match *code {
         SqlState::UNIQUE_VIOLATION | SqlState::FOREIGN_KEY_VIOLATION => Failure::Violation,
-        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => Failure::RunAgain,
+        // An UPDATE divides by the number of changed rows, if it has to change one.
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED | SqlState::DIVISION_BY_ZERO => {
+            Failure::RunAgain
+        }
         // The third is that of a server that has become a standby.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
