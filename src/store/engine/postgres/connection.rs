@@ -268,7 +268,7 @@ fn with_lock(sql: &str, lock: RowLock) -> String {
 }
 
 /// An UPDATE that fails if it changes no row: it divides by the number of rows. So it can be sent together with the commit.
-/// An INSERT would cost noticeably more in this form, and several orders are inserted by one transaction.
+/// INSERTs are not written like this: their numbers of rows are checked once for all orders of a transaction.
 fn failing_without_change(update: &str) -> String {
     format!("WITH changed AS ({update} RETURNING 1) SELECT 1 / COUNT(*) FROM changed")
 }
