@@ -78,7 +78,10 @@ impl BlockingService {
         &self,
         work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = acquire(&self.permits).await?;
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => Box::pin(wait_for(&self.permits)).await?,
+        };
         let service = self.service.clone();
         let run = move || {
             let _permit = permit;
@@ -114,10 +117,8 @@ pub(super) async fn spawn_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 
-async fn acquire(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
-    if let Ok(permit) = Arc::clone(permits).try_acquire_owned() {
-        return Ok(permit);
-    }
+/// Waits for a permit.
+async fn wait_for(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
     match tokio::time::timeout(MAX_WAIT, Arc::clone(permits).acquire_owned()).await {
         Ok(Ok(permit)) => Ok(permit),
         _ => Err(Problem::unavailable("too many requests are in progress; try again later")),

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use axum::body::Body;
-#[cfg(feature = "documents")]
-use axum::http::HeaderMap;
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_TYPE, ETAG};
+use axum::http::request::Parts;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::base_path::base_path;
 use super::problem::Problem;
 use crate::form::object::Form;
 use crate::form::request::Request;
@@ -31,12 +31,11 @@ pub(super) struct Call<'a> {
     pub(super) conditional: &'a ConditionalCaller,
     /// The values of the path parameters, in the order of the path.
     pub(super) parameters: &'a [String],
-    #[cfg(feature = "documents")]
-    pub(super) headers: &'a HeaderMap,
+    pub(super) head: &'a Parts,
     pub(super) query: &'a [(String, String)],
     pub(super) body: &'a [u8],
-    /// The path under which clients reach the routes, without a trailing slash.
-    pub(super) base_path: &'a str,
+    /// The path of the service's public URL.
+    pub(super) public_path: &'a str,
 }
 
 impl Call<'_> {
@@ -52,6 +51,11 @@ impl Call<'_> {
 
     fn id_at<K: Kind>(&self, index: usize) -> Id<K> {
         self.parameters.get(index).and_then(|text| text.parse().ok()).unwrap_or(Id::UNKNOWN)
+    }
+
+    /// The path under which clients reach the routes, without a trailing slash.
+    pub(super) fn base_path(&self) -> &str {
+        base_path(&self.head.uri, &self.head.extensions, self.public_path)
     }
 
     /// Reads the request from the query string.
@@ -82,8 +86,8 @@ pub(super) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, Problem> {
 
 /// A response with this body as JSON.
 pub(super) fn json(body: &impl Serialize) -> Result<Response, Problem> {
-    // Large enough for most responses.
-    let mut bytes = Vec::with_capacity(1024);
+    // Large enough for most responses, and small enough for what glibc allocates without tidying up first.
+    let mut bytes = Vec::with_capacity(1000);
     serde_json::to_writer(&mut bytes, body).map_err(Problem::internal)?;
     let mut response = Response::new(Body::from(bytes));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

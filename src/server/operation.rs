@@ -183,7 +183,7 @@ impl Operation {
     ) -> Self {
         let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
         let operation = Self::new(name, path, scope, Method::GET, Input::None, success, move |call| {
-            Ok(Content::document(run(call)?).send(call.headers))
+            Ok(Content::document(run(call)?).send(&call.head.headers))
         });
         Self { waits_for: WaitsFor::Document, ..operation }
     }
@@ -201,7 +201,7 @@ impl Operation {
             let created = run(call, call.json()?)?;
             let mut response = replayable_json(&created)?;
             let location = location(&created.value);
-            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{location}", call.base_path)) {
+            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{location}", call.base_path())) {
                 response.headers_mut().insert(LOCATION, location);
             }
             Ok(response)

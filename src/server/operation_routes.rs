@@ -57,12 +57,12 @@ fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
         let operation = Arc::new(operation);
         router = router.on(
             method,
-            async move |State(state): State<AppState>, parameters: Result<RawPathParams, _>, request: Request| {
+            move |State(state): State<AppState>, parameters: Result<RawPathParams, _>, request: Request| {
                 let values = parameters.iter().flatten().map(|(_, value)| value.to_owned());
                 // The prefix under which the routes are nested may have parameters too. They come first.
                 let mut parameters: Vec<_> = values.collect();
                 parameters.drain(..parameters.len().saturating_sub(own_parameters));
-                request::handle(state, operation, parameters, request).await
+                request::handle(state, Arc::clone(&operation), parameters, request)
             },
         );
     }

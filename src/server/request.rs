@@ -11,7 +11,6 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
-use super::base_path::base_path;
 use super::blocking::BlockingService;
 use super::body::{self, RequestBody};
 use super::call::Call;
@@ -29,17 +28,20 @@ use crate::scope::Scope;
 use crate::service::TicketingService;
 
 /// Handles a request for an operation. `parameters` are the values of its path parameters.
-pub(super) async fn handle(
+pub(super) fn handle(
     state: AppState,
     operation: Arc<Operation>,
     parameters: Vec<String>,
     request: Request,
-) -> Response {
+) -> impl Future<Output = Response> + Send {
+    // Before the future, which axum allocates for each request, so that it is small.
     let (head, body) = request.into_parts();
     let request = IncomingRequest::new(&state, head);
     let target = Target { operation, parameters };
-    let result = authorize_and_execute(&state.service, &request, target, body).await;
-    request.finish(result)
+    async move {
+        let result = authorize_and_execute(&state.service, &request, target, body).await;
+        request.finish(result)
+    }
 }
 
 /// Handles a request that matches no operation: returns `problem` to clients with a valid API key. Others get 401, so
@@ -69,21 +71,14 @@ async fn authorize_and_execute(
     target: Target,
     body: Body,
 ) -> Result<Response, Problem> {
-    let headers = &request.head.headers;
     let Operation { waits_for, scope, .. } = *target.operation;
-    let mut body = RequestBody::new(body);
-    let mut caller = None;
-    let body = if target.operation.reads_body() {
-        if !body.has_arrived(headers).await {
-            let request = Arc::clone(request);
-            let authorize = move |service: &TicketingService| request.authorize(service, scope);
-            caller = Some(service.call(authorize).await?);
-        }
-        body.read(headers).await
+    // What not every request needs is boxed, because the future is allocated for each request.
+    let (caller, body) = if target.operation.reads_body() {
+        Box::pin(read_body(service, request, scope, body)).await?
     } else {
-        body::check_length(headers).map(|()| Vec::new())
+        (None, body::check_length(&request.head.headers).map(|()| Vec::new()))
     };
-    let execution = Execution { request: Arc::clone(request), target, body };
+    let execution = Box::new(Execution { request: Arc::clone(request), target, body });
     let needs_permit = service.additional_permits(waits_for).cloned();
     let first = move |service: &TicketingService| execution.authorize_and_run(service, caller, needs_permit.as_ref());
     match service.call(first).await? {
@@ -91,9 +86,27 @@ async fn authorize_and_execute(
         Progress::NeedsPermit(caller, execution) => {
             let holder = Some(caller.organization);
             let permits = service.additional_permits(waits_for).unwrap_or(&service.gateway);
-            service.call_with(permits, holder, move |service| execution.run(service, &caller)).await
+            Box::pin(service.call_with(permits, holder, move |service| execution.run(service, &caller))).await
         }
     }
+}
+
+/// Reads the body. Returns the caller too if the body had not arrived yet.
+async fn read_body(
+    service: &BlockingService,
+    request: &Arc<IncomingRequest>,
+    scope: Scope,
+    body: Body,
+) -> Result<(Option<Caller>, Result<Vec<u8>, Problem>), Problem> {
+    let headers = &request.head.headers;
+    let mut body = RequestBody::new(body);
+    let mut caller = None;
+    if !body.has_arrived(headers).await {
+        let request = Arc::clone(request);
+        let authorize = move |service: &TicketingService| request.authorize(service, scope);
+        caller = Some(service.call(authorize).await?);
+    }
+    Ok((caller, body.read(headers).await))
 }
 
 /// A request that was read, and is to be executed.
@@ -106,13 +119,13 @@ struct Execution {
 enum Progress {
     Finished(Response),
     /// The organization has so many requests in progress that this one has to wait.
-    NeedsPermit(Caller, Execution),
+    NeedsPermit(Caller, Box<Execution>),
 }
 
 impl Execution {
     /// Executes the operation with a permit, if it needs one and need not wait for it.
     fn authorize_and_run(
-        self,
+        self: Box<Self>,
         service: &TicketingService,
         caller: Option<Caller>,
         permits: Option<&FairQueue>,
@@ -214,7 +227,6 @@ impl IncomingRequest {
         // The query string must be well-formed even if the operation does not read it.
         let query = query::pairs(self.head.uri.query().unwrap_or_default())
             .ok_or_else(|| Problem::malformed("the query string has an invalid escape sequence, or is not UTF-8"))?;
-        let base_path = base_path(&self.head.uri, &self.head.extensions, &self.state.public_path);
         let revisions = conditions::expected_revisions(headers);
         let call = Call {
             service,
@@ -222,11 +234,10 @@ impl IncomingRequest {
             keyed: &KeyedCaller { caller: caller.clone(), key: key.map(Ok) },
             conditional: &ConditionalCaller { caller: caller.clone(), revisions },
             parameters: &target.parameters,
-            #[cfg(feature = "documents")]
-            headers,
+            head: &self.head,
             query: &query,
             body: &body,
-            base_path,
+            public_path: &self.state.public_path,
         };
         operation.run(&call)
     }
@@ -241,5 +252,23 @@ impl IncomingRequest {
             status.add_headers(headers);
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::ServerOptions;
+    use crate::server::operations;
+    use crate::server::state::ServerState;
+
+    #[test]
+    fn the_future_of_a_request_is_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+        let state = Arc::new(ServerState::new(service, &ServerOptions::default()));
+        let operation = Arc::new(operations::all().remove(0));
+        let future = handle(state, operation, Vec::new(), Request::default());
+        assert!(size_of_val(&future) <= 1000, "{} bytes", size_of_val(&future));
     }
 }

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 
+use super::middleware::Observe;
 use super::options::ServerOptions;
 use super::problem::Problem;
 use super::state::{AppState, ServerState};
-use super::{
-    checkout_return, checkout_routes, middleware, monitoring, notice_routes, openapi, operation_routes, operations,
-};
+use super::{checkout_return, checkout_routes, monitoring, notice_routes, openapi, operation_routes, operations};
 use crate::service::TicketingService;
 
 /// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
@@ -77,8 +75,7 @@ impl Routes {
             .merge(documents())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
-        let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
-        with_problems(routes).layer(middleware).with_state(Arc::clone(&self.state))
+        with_problems(routes).layer(self.middleware()).with_state(Arc::clone(&self.state))
     }
 
     /// The operations, under `/v1`. Unknown paths under `/v1` require an API key too, and are then answered with 404.
@@ -127,13 +124,16 @@ impl Routes {
     /// the log, metrics, and the members `instance` and `requestId` in the responses of an [`Error`](crate::Error). The
     /// routes must not contain those of the server, whose requests would be counted twice.
     pub fn observe<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
-        routes.layer(from_fn_with_state(Arc::clone(&self.state), middleware::handle))
+        routes.layer(self.middleware())
+    }
+
+    fn middleware(&self) -> Observe {
+        Observe(Arc::clone(&self.state))
     }
 
     /// Only requests that a route matches pass the middleware: the fallback belongs to the application.
     fn part<S: Clone + Send + Sync + 'static>(&self, routes: Router<AppState>) -> Router<S> {
-        let middleware = from_fn_with_state(Arc::clone(&self.state), middleware::handle);
-        with_problems(routes).route_layer(middleware).with_state(Arc::clone(&self.state))
+        with_problems(routes).route_layer(self.middleware()).with_state(Arc::clone(&self.state))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The TCP stream of a connection, shared by hyper and by the requests that watch whether their client is still there.
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// How often a request looks whether its client is still there.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -17,7 +18,15 @@ const HALF_CLOSED_TIME: Duration = Duration::from_secs(1);
 
 /// A TCP stream. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct SharedStream(Arc<Mutex<TcpStream>>);
+pub(super) struct SharedStream(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    stream: Mutex<TcpStream>,
+    /// When to look next whether the client is still there. It is set again when it has passed, and not for each request:
+    /// most requests are over before.
+    next_check: Mutex<Pin<Box<Sleep>>>,
+}
 
 /// What is known of the client at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +39,12 @@ enum Client {
 
 impl SharedStream {
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self(Arc::new(Mutex::new(stream)))
+        let next_check = Mutex::new(Box::pin(sleep(CHECK_INTERVAL)));
+        Self(Arc::new(Shared { stream: Mutex::new(stream), next_check }))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, TcpStream> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Completes when the client has reset the connection, or has closed its side for a second.
@@ -44,7 +54,7 @@ impl SharedStream {
     pub(super) async fn client_left(&self) {
         let mut half_closed_since: Option<Instant> = None;
         loop {
-            sleep(CHECK_INTERVAL).await;
+            poll_fn(|cx| self.poll_next_check(cx)).await;
             match self.client().await {
                 Client::Present => {}
                 Client::HalfClosed => {
@@ -56,6 +66,14 @@ impl SharedStream {
                 Client::Gone => return,
             }
         }
+    }
+
+    /// Waits until it is time to look for the client.
+    fn poll_next_check(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut next_check = self.0.next_check.lock().unwrap_or_else(PoisonError::into_inner);
+        ready!(next_check.as_mut().poll(cx));
+        next_check.as_mut().reset(Instant::now() + CHECK_INTERVAL);
+        Poll::Ready(())
     }
 
     /// Looks at the next byte without taking it, and does not wait for one.
