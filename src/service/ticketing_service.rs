@@ -22,7 +22,7 @@ use crate::model::timestamp::Timestamp;
 use crate::payment::{GatewayCalls, SandboxGateway};
 use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
-use crate::store::{EventKey, Store, Transaction, organizations};
+use crate::store::{EventKey, Store, Transaction, change_context};
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///
@@ -234,9 +234,9 @@ impl TicketingService {
         let ignores_suspension = self.ignores_suspension;
         move |tx| {
             // With PostgreSQL, the first statement of the work brings the answer.
-            organizations::read_activity_ahead(tx, organization)?;
+            change_context::read_ahead(tx, organization)?;
             let worked = work(tx);
-            match organizations::require_active(tx, organization) {
+            match change_context::require_active(tx, organization) {
                 Err(Error::OrganizationSuspended) if ignores_suspension => {}
                 Err(error @ (Error::OrganizationSuspended | Error::NotFound(_))) => return Err(error),
                 // A transaction in which a statement of the work has failed may answer no further one.

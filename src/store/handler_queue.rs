@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::change_context::{self, Handler};
 use super::engine::ids::first_of;
 use super::{Bind, CommitEvent, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
@@ -29,7 +30,6 @@ const BATCH: i64 = 1000;
 
 const REGISTER: &str = "INSERT INTO notification_handlers (name, topics, seen_at) VALUES (?1, ?2, ?3)
     ON CONFLICT (name) DO UPDATE SET topics = ?2, seen_at = ?3";
-const HANDLERS: &str = "SELECT name, topics FROM notification_handlers ORDER BY name";
 const INSERT: &str = "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (id) DO NOTHING";
 pub(super) const DUE: &str = "SELECT id, organization_id, body, attempts, created_at FROM handler_queue
@@ -62,36 +62,13 @@ pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationT
     Ok(())
 }
 
-/// The handlers are those of all organizations.
-const ANY_ORGANIZATION: OrganizationId = OrganizationId::UNKNOWN;
-
-struct Handler {
-    name: String,
-    /// The texts of the topics: those of a newer version may be unknown here. `None` if they cannot be read: then every
-    /// notification is queued, so that none is lost, and no sale fails.
-    topics: Option<Vec<String>>,
-}
-
-impl Handler {
-    fn wants(&self, topic: &str) -> bool {
-        self.topics.as_ref().is_none_or(|topics| topics.iter().any(|known| known == topic))
-    }
-}
-
-/// Tells that the transaction will [report](report) something.
-pub(super) fn read_ahead(tx: &Transaction<'_>) -> Result<()> {
-    if tx.remembers::<Vec<Handler>>(ANY_ORGANIZATION) { Ok(()) } else { tx.read_ahead(HANDLERS, &[]) }
-}
-
 /// Queues a notification of each change for every handler of its topic, and records one for the subscribers.
 pub(crate) fn report(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationDetails>,
 ) -> Result<()> {
-    let handlers = tx.remember(ANY_ORGANIZATION, || {
-        tx.query_all(HANDLERS, &[], |row| Ok(Handler { name: row.get("name")?, topics: row.json("topics").ok() }))
-    })?;
+    let handlers = change_context::handlers(tx, organization)?;
     if handlers.is_empty() && !tx.has_subscribers() {
         return Ok(());
     }

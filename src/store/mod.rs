@@ -20,6 +20,7 @@
 pub(crate) mod api_keys;
 pub(crate) mod attempt_results;
 pub(crate) mod attempts;
+pub(crate) mod change_context;
 pub(crate) mod check;
 pub(crate) mod checkout_attempts;
 pub(crate) mod checkout_parameters;

@@ -130,7 +130,7 @@ pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>>
 }
 
 /// Suspends an organization. One that is suspended already stays as it is. Waits for the transactions that
-/// [require](require_active) it to be active.
+/// [require](super::change_context::require_active) it to be active.
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
     tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
@@ -142,30 +142,6 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
     tx.execute(RESUME, &[id.into()])?;
     tx.forget();
     get(tx, id)
-}
-
-/// Whether an organization is active; `None` if it does not exist.
-struct Activity(Option<bool>);
-
-/// Tells that the transaction will [require](require_active) the organization to be active.
-pub(crate) fn read_activity_ahead(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
-    match tx.remembers::<Activity>(id) {
-        true => Ok(()),
-        false => tx.read_ahead_locking(RowLock::Keep, SUSPENDED, &[id.into()]),
-    }
-}
-
-/// Fails if an organization is suspended or was deleted. Every change that a caller makes requires it in its transaction, so
-/// that none is committed after the suspension. A transaction reads it once, because its lock lets [`suspend`] wait.
-pub(crate) fn require_active(tx: &Transaction<'_>, id: OrganizationId) -> Result<()> {
-    let activity = tx.remember(id, || {
-        tx.query_opt_locking(RowLock::Keep, SUSPENDED, &[id.into()], |row| row.is_null("suspended_at")).map(Activity)
-    })?;
-    match activity.0 {
-        Some(true) => Ok(()),
-        Some(false) => Err(Error::OrganizationSuspended),
-        None => Err(Error::NotFound(ResourceKind::Organization)),
-    }
 }
 
 /// Deletes an organization with its API keys, or a batch of its revoked keys and idempotency keys if it has many. Returns

@@ -21,7 +21,6 @@ const MAX_DIRECT_ROWS: usize = 256;
 
 /// Tells that the transaction will [report](report) something.
 pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
-    handler_queue::read_ahead(tx)?;
     subscribed_endpoints::read_ahead(tx, organization)
 }
 

@@ -14,6 +14,8 @@ use crate::model::webhook::EventType;
 
 pub(super) const ENABLED: &str = "SELECT id, events, generations FROM webhook_endpoints
     WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
+/// The endpoints are kept until the transaction ends: the notifications refer to them.
+const LOCK: RowLock = RowLock::Keep("webhook_endpoints");
 pub(super) const OF_ORGANIZATION: &str =
     "SELECT id, enabled, generations FROM webhook_endpoints WHERE organization_id = ?1";
 const GENERATIONS: &str = "SELECT generations FROM webhook_endpoints WHERE id = ?1";
@@ -47,14 +49,13 @@ pub(super) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Res
 pub(super) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
     match tx.remembers::<Vec<EnabledEndpoint>>(organization) {
         true => Ok(()),
-        false => tx.read_ahead_locking(RowLock::Keep, ENABLED, &[organization.into()]),
+        false => tx.read_ahead_locking(LOCK, ENABLED, &[organization.into()]),
     }
 }
 
 fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
     let mut endpoints = Vec::new();
-    // Their rows are kept: the notifications refer to them.
-    tx.query_each_locking(RowLock::Keep, ENABLED, &[organization.into()], |row| {
+    tx.query_each_locking(LOCK, ENABLED, &[organization.into()], |row| {
         match decode_enabled(row) {
             Ok(endpoint) => endpoints.push(endpoint),
             Err(error) if error.concerns_all_rows() => return Err(error),

@@ -9,10 +9,12 @@ use std::sync::Arc;
 pub type Edit = (&'static str, &'static str);
 
 /// Takes the locks of events, organizations and tickets out of the statements.
-pub const WITHOUT_ROW_LOCKS: [Edit; 6] = [
+pub const WITHOUT_ROW_LOCKS: [Edit; 8] = [
     (" FOR NO KEY UPDATE OF e", ""),
     (" FOR NO KEY UPDATE OF t", ""),
     (" FOR NO KEY UPDATE", ""),
+    (" FOR KEY SHARE OF o", ""),
+    (" FOR KEY SHARE OF webhook_endpoints", ""),
     (" FOR KEY SHARE", ""),
     (" FOR UPDATE SKIP LOCKED", ""),
     (" FOR UPDATE", ""),

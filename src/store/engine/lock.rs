@@ -6,8 +6,9 @@ use crate::model::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, T
 /// before this one ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum RowLock {
-    /// The rows are kept: other transactions can neither delete them nor lock them for [`Update`](Self::Update).
-    Keep,
+    /// The rows of this table are kept: other transactions can neither delete them nor lock them for
+    /// [`Update`](Self::Update).
+    Keep(&'static str),
     /// Other transactions wait that lock the rows, keep them, or change them.
     Update,
     /// Other transactions wait that lock the row of this table, or change it. Those that only keep it do not.

@@ -45,7 +45,7 @@ fn hash(organization: OrganizationId, key: &str) -> i64 {
 /// The clause at the end of a query that locks its rows.
 pub(super) fn clause(lock: RowLock) -> Cow<'static, str> {
     match lock {
-        RowLock::Keep => "FOR KEY SHARE".into(),
+        RowLock::Keep(table) => format!("FOR KEY SHARE OF {table}").into(),
         RowLock::Update => "FOR UPDATE".into(),
         RowLock::Change(table) => format!("FOR NO KEY UPDATE OF {table}").into(),
         RowLock::UpdateUnlocked => "FOR UPDATE SKIP LOCKED".into(),
