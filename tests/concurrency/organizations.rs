@@ -2,6 +2,7 @@
 //! first and writes later: what the check has found then no longer holds.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ticketing::Error;
 use ticketing::error::{Reason, ResourceKind};
@@ -52,11 +53,13 @@ fn no_order_is_created_after_a_suspension_has_returned() {
     let seller = fixture.second_service();
     for _ in 0..ROUNDS {
         let caller = seller.act_for(id).unwrap();
+        let has_failed = AtomicBool::new(false);
         let sell = || {
             let mut sold = 0;
             loop {
                 match seller.create_order(&caller, new_order(ticket_type.event_id, ticket_type.id, 1)) {
-                    Ok(_) => sold += 1,
+                    Ok(_) if !has_failed.load(Ordering::Relaxed) => sold += 1,
+                    Ok(_) => panic!("the suspension has failed"),
                     Err(Error::OrganizationSuspended) => return sold,
                     Err(error) => panic!("after {sold}: {error}"),
                 }
@@ -64,7 +67,9 @@ fn no_order_is_created_after_a_suspension_has_returned() {
         };
         let before = fixture.sold(&ticket_type);
         let sold_when_suspended = || {
-            fixture.service.suspend_organization(id).unwrap();
+            let suspended = fixture.service.suspend_organization(id);
+            has_failed.store(suspended.is_err(), Ordering::Relaxed);
+            suspended.unwrap();
             fixture.stored("SELECT sold FROM ticket_types")
         };
         let (sold, at_suspension) = run_both(sell, sold_when_suspended);
