@@ -30,6 +30,9 @@ const CHILD: &str = concat!(module_path!(), "::a_child_process_sells");
 const SELLERS: usize = 4;
 const ORDERS_PER_BURST: usize = 8;
 
+/// How many rounds the control has to damage a database at least once.
+const MAX_CONTROL_ROUNDS: u64 = 20;
+
 /// How many power failures are looked at in each record.
 const IMAGES: usize = 40;
 
@@ -392,7 +395,11 @@ fn a_removed_file_is_noticed_without_a_write() {
 #[test]
 fn control_the_same_sync_failure_in_a_program_that_goes_on_damages_the_database() {
     let (mut images, mut damaged) = (0, 0);
-    for round in 1..=rounds() {
+    for round in 1..=MAX_CONTROL_ROUNDS.max(rounds()) {
+        // The pages that are lost may all be written again by a later checkpoint: that depends on the time.
+        if round > rounds() && damaged > 0 {
+            break;
+        }
         let shop = Shop::new();
         let Some(shim) = SyncShim::for_database(&shop.path) else { return };
         let mut seller = shop.child("sell carelessly", 12);
