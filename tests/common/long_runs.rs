@@ -9,6 +9,7 @@
 //! | `TICKETING_WEBHOOK_KILLS` | `webhooks kills`: a process that sells and sends webhooks is killed | kills | 12 |
 //! | `TICKETING_STOPS` | `webhooks stopped_process`: one of two processes on a file is stopped for a while | stops | 10 |
 //! | `TICKETING_CLOCK_JUMPS` | `facade random_clock_jumps`: the clock jumps between the steps of a sale | sequences of 60 steps | 12 |
+//! | `TICKETING_TRANSACTION_ROWS` | `facade transaction_costs`: each operation with its largest request | rows of each kind | 2100 |
 //! | `TICKETING_FUZZ_INPUTS` | `hostile_clients fuzzing`, `webhooks fuzzed_answers`: changed requests and answers | inputs of each kind | 1000 or 1500 |
 //! | `TICKETING_STRIPE_CASES` | `stripe model`: random sales with lost, doubled and reordered notices, crashes and faults | cases | 200 |
 //! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans and small orders beside expensive requests | seconds, with a limit for the latencies | 200 requests |

@@ -12,14 +12,20 @@ use std::fmt::Write as _;
 use operations::{OPERATIONS, READS};
 use store::Store;
 
+use crate::common::long_runs::repetitions;
 use crate::common::transactions::{Cost, measured};
 use crate::common::{Fixture, database, skipped};
 
 /// The bounds of one transaction.
 const MOST: Cost = Cost { statements: 3_000, rows: 3_000, steps: 1_000_000, time: std::time::Duration::MAX };
 
-/// Two sizes of the store. The smaller one has more rows than a batch of any background work.
-const SIZES: [i64; 2] = [1_050, 2_100];
+/// Rows of each kind in the smaller store: more than a batch of any background work.
+const FEW: i64 = 1_050;
+
+/// Rows of each kind in the larger store.
+fn many() -> i64 {
+    i64::try_from(repetitions("TICKETING_TRANSACTION_ROWS", 2_100)).expect("a number of rows")
+}
 
 /// The cost of an operation: its longest transaction by each number.
 struct Row {
@@ -77,9 +83,11 @@ fn the_longest_transaction_of_every_operation_is_bounded_in_a_store_of_any_size(
     if !database::is_file() {
         return skipped("transactions are measured by instructions of SQLite");
     }
-    let [few, many] = SIZES.map(costs);
-    println!("{} rows of each kind\n{}", SIZES[0], table(&few));
-    println!("{} rows of each kind\n{}", SIZES[1], table(&many));
+    let [few, many] = [FEW, many()].map(|size| {
+        let rows = costs(size);
+        println!("{size} rows of each kind\n{}", table(&rows));
+        rows
+    });
     assert_eq!(excesses(&few, &many), [""; 0]);
 }
 

@@ -14,7 +14,7 @@ use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
 use ticketing::{Caller, TicketingService};
 
-use super::store::{Store, copies, copy_order};
+use super::store::{RESERVED_SEATS, Store, copies, copy_order};
 use crate::common::database::stored_id;
 use crate::common::*;
 
@@ -176,7 +176,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     ("update_ticket_type: to what is not reserved", |store| {
         let (service, caller) = api(store);
         let holds = store.expired_holds();
-        let changes = UpdateTicketType::default().quantity(100_000 - holds.orders);
+        let changes = UpdateTicketType::default().quantity(RESERVED_SEATS - holds.orders);
         Box::new(move || drop(service.update_ticket_type(caller, holds.types[0].id, changes).expect("changed")))
     }),
     ("delete_ticket_type", |store| {

@@ -23,6 +23,9 @@ const MAX_ENDPOINTS: usize = 100;
 const MAX_ITEMS: usize = 100;
 const PER_ITEM: i64 = 5;
 
+/// Reserved seats of a ticket type: more than the copied orders reserve, so that its counters stay positive.
+pub const RESERVED_SEATS: i64 = 5_000_000;
+
 /// Orders with the most entries that one step of the maintenance finds at once.
 const LARGE_ORDERS: i64 = 60;
 
@@ -136,8 +139,8 @@ impl Store {
         let small = create(new_order(event.id, types[0].id, 1));
         let database = self.database();
         database.execute(
-            "UPDATE ticket_types SET held = held + 100000, pending_orders = pending_orders + 100000 WHERE event_id = ?1",
-            [stored_id(event.id)],
+            "UPDATE ticket_types SET held = held + ?2, pending_orders = pending_orders + ?2 WHERE event_id = ?1",
+            [stored_id(event.id), RESERVED_SEATS],
         );
         copy_order(&database, large.id, LARGE_ORDERS);
         copy_order(&database, small.id, self.size);
@@ -167,9 +170,9 @@ impl Store {
         database.execute("UPDATE orders SET status = 'EXPIRED' WHERE id = ?1", [stored_id(late.id)]);
         // Of the reserved seats, some are those of holds that have not expired.
         database.execute(
-            "UPDATE ticket_types SET sold = 0, held = 100000, quantity = 100000, pending_orders = 100000,
-                expired_orders = 100000 WHERE event_id = ?1",
-            [stored_id(event.id)],
+            "UPDATE ticket_types SET sold = 0, held = ?2, quantity = ?2, pending_orders = ?2, expired_orders = ?2
+            WHERE event_id = ?1",
+            [stored_id(event.id), RESERVED_SEATS],
         );
         database.execute("UPDATE discounts SET used_count = ?2 WHERE id = ?1", [stored_id(discount.id), orders]);
         self.next_second();
