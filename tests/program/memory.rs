@@ -26,8 +26,9 @@ fn start(folder: &Path) -> ExampleServer {
             None => limited.env_remove(name),
         };
     }
-    // The allocator would reserve 64 MiB for each of many threads, which counts although it is not used.
-    limited.env("MALLOC_ARENA_MAX", "2").current_dir(folder).stdin(Stdio::null());
+    // What is reserved counts although it is not used: the allocator would reserve 64 MiB for each of many threads, and
+    // 256 requests at a time, each on a thread with a stack of 2 MiB, would take the whole address space.
+    limited.env("MALLOC_ARENA_MAX", "2").env("RUST_MIN_STACK", "524288").current_dir(folder).stdin(Stdio::null());
     ExampleServer::start_program(&mut limited)
 }
 
