@@ -215,6 +215,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(debug_assertions)]
     #[should_panic(expected = "two columns that are called a")]
     fn two_columns_with_one_name_are_noticed_in_debug_builds() {
         ColumnNames::new(["a", "b", "a"]);
