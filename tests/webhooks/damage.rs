@@ -37,15 +37,16 @@ fn a_row_that_cannot_be_read_delays_no_other_and_is_tried_again_after_a_minute()
 
 #[test]
 fn while_the_disk_is_full_nothing_is_skipped_and_no_result_is_lost() {
-    // Inserting the rows of a notification for many endpoints, claiming attempts, and recording their results.
-    for (statement, condition) in [
-        ("INSERT", "1 = 1"),
-        ("UPDATE", "old.claim IS NULL AND new.claim IS NOT NULL"),
-        ("UPDATE", "new.state = 'DELIVERED'"),
+    // Inserting the rows of a notification for many endpoints, claiming attempts, and recording their results. Without new
+    // rows, those of the first endpoint can be delivered, which it got with the notifications.
+    for (statement, condition, deliverable) in [
+        ("INSERT", "1 = 1", 10),
+        ("UPDATE", "old.claim IS NULL AND new.claim IS NOT NULL", 0),
+        ("UPDATE", "new.state = 'DELIVERED'", 0),
     ] {
         let transport = FakeTransport::succeeding();
         let fixture = Fixture::with_transport(&transport);
-        // More than get their rows with the notification.
+        // With ten notifications, more than get their rows with them.
         fixture.insert_ticket_webhooks(60, "https://example.com/");
         fixture.queue_notifications(10);
         fixture.database().refuse_as_if_full("full_disk", &format!("BEFORE {statement} ON webhook_outbox"), condition);
@@ -57,7 +58,8 @@ fn while_the_disk_is_full_nothing_is_skipped_and_no_result_is_lost() {
         let before = tries();
         let _sender = fixture.start_sender(SenderOptions::default());
         wait_until(&format!("{statement} if {condition} was tried several times"), || tries() >= before + 4);
-        assert_eq!(fixture.outbox_count("DELIVERED"), 0);
+        let delivered = fixture.outbox_count("DELIVERED");
+        assert!(delivered <= deliverable, "{delivered} delivered: {statement} if {condition}");
         fixture.database().end_trigger("full_disk");
         // At once: a row that is skipped would wait for a minute, and an attempt whose result is lost for its lease.
         fixture.wait_for_outbox(600, "DELIVERED");
