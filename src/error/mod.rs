@@ -51,9 +51,14 @@ pub enum Error {
     /// The idempotency key was used for a different request before.
     #[error("the idempotency key was used for another request; a new request needs a new key")]
     IdempotencyKeyReused,
-    /// A request with the same idempotency key is in progress.
+    /// A request with the same idempotency key is in progress, in this process or another.
     #[error("a request with the same idempotency key is in progress")]
-    IdempotencyInProgress,
+    #[non_exhaustive]
+    IdempotencyInProgress {
+        /// When the request should be sent again. If the process that executes the first one is killed, it has been
+        /// noticed by then, and the key can be used again.
+        retry_after: Duration,
+    },
     /// The organization of an API key has used up its [quota](crate::Builder::write_quota) of bytes.
     #[error("the organization has written {bytes_per_minute} bytes within a minute, which is its quota")]
     #[non_exhaustive]
@@ -146,7 +151,7 @@ impl Error {
             Self::OrganizationSuspended => "organization-suspended",
             Self::RevisionMismatch(_) => "precondition-failed",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
-            Self::IdempotencyInProgress => "idempotency-in-progress",
+            Self::IdempotencyInProgress { .. } => "idempotency-in-progress",
             Self::WriteQuotaExceeded { .. } => "rate-limited",
             Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => "payment-gateway-failed",
             Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => "malformed-request",
@@ -164,7 +169,7 @@ impl Error {
             Self::Unauthenticated => 401,
             Self::Forbidden(_) | Self::OrganizationSuspended => 403,
             Self::NotFound(_) | Self::NoticeRefused(NoticeError::Unsupported) => 404,
-            Self::Conflict(_) | Self::IdempotencyInProgress => 409,
+            Self::Conflict(_) | Self::IdempotencyInProgress { .. } => 409,
             Self::Gone(_) => 410,
             Self::RevisionMismatch(_) => 412,
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
@@ -182,7 +187,7 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::IdempotencyInProgress
+            Self::IdempotencyInProgress { .. }
             | Self::WriteQuotaExceeded { .. }
             | Self::PaymentGatewayFailed(_)
             | Self::CheckoutNotRenewed(_)

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway};
@@ -32,6 +32,15 @@ pub(crate) struct GatewayCalls {
     for_notices: Arc<FairPermits>,
     /// Additional permits for pages.
     for_pages: Arc<FairPermits>,
+    /// Work to be repeated while the service waits for a call.
+    while_waiting: Option<WhileWaiting>,
+}
+
+/// Work that is done again and again, each time after this pause.
+#[derive(Clone)]
+struct WhileWaiting {
+    pause: Duration,
+    work: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// How long the service waits for a call, and how many calls may run at the same time.
@@ -57,12 +66,13 @@ impl GatewayCalls {
             in_background: up_to(MAX_IN_BACKGROUND, 2),
             for_notices: up_to(MAX_FOR_NOTICES, 4),
             for_pages: up_to(MAX_FOR_PAGES, 4),
+            while_waiting: None,
         }
     }
 
-    /// How long a call may take.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.limits.timeout
+    /// The same gateway. Each time that the service has waited for a call for this long, it does `work` before it waits on.
+    pub(crate) fn while_waiting(&self, pause: Duration, work: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { while_waiting: Some(WhileWaiting { pause, work: Arc::new(work) }), ..self.clone() }
     }
 
     pub(crate) fn can_refund(&self) -> bool {
@@ -172,7 +182,7 @@ impl GatewayCalls {
         };
         let thread = std::thread::Builder::new().name("ticketing-gateway".to_owned()).spawn(run);
         thread.map_err(|error| GatewayError::NotExecuted(format!("cannot start a thread: {error}")))?;
-        match receiver.recv_timeout(self.limits.timeout) {
+        match self.wait_for(&receiver) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => {
                 let seconds = self.limits.timeout.as_secs_f64();
@@ -180,6 +190,21 @@ impl GatewayCalls {
             }
             Err(RecvTimeoutError::Disconnected) => Err(GatewayError::Unavailable("the call panicked".to_owned())),
         }
+    }
+
+    /// Waits for the answer to a call until the timeout.
+    fn wait_for<T>(&self, receiver: &Receiver<T>) -> Result<T, RecvTimeoutError> {
+        let mut left = self.limits.timeout;
+        if let Some(WhileWaiting { pause, work }) = &self.while_waiting {
+            while left > *pause {
+                match receiver.recv_timeout(*pause) {
+                    Err(RecvTimeoutError::Timeout) => work(),
+                    answered => return answered,
+                }
+                left -= *pause;
+            }
+        }
+        receiver.recv_timeout(left)
     }
 }
 

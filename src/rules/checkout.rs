@@ -4,6 +4,23 @@ use std::time::Duration;
 
 use crate::model::timestamp::Timestamp;
 
+/// How long a process keeps others from asking the gateway about a checkout, or for one. While it waits for the gateway, it
+/// [renews](RENEW_CLAIM_AFTER) the claim. A claim that is not renewed ends soon: its process has been killed.
+pub(crate) const CLAIM: Duration = Duration::from_secs(6);
+
+/// How long a process waits for the gateway until it renews its claim. When the gateway answers, the process has the rest of
+/// the claim to record the answer.
+pub(crate) const RENEW_CLAIM_AFTER: Duration = Duration::from_secs(2);
+
+/// The longest claim, also of earlier versions. One that ends later was made by a clock that was ahead, and counts as ended.
+const LONGEST_CLAIM: Duration = Duration::from_mins(1);
+
+/// How long a claim lasts from `now` on. `None` if it has ended, or if there is none.
+pub(crate) fn claim_left(ends_at: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    let left = u64::try_from(ends_at?.millis().saturating_sub(now.millis())).ok().map(Duration::from_millis)?;
+    (!left.is_zero() && left <= LONGEST_CLAIM).then_some(left)
+}
+
 /// How often the checkout of an order can be renewed.
 pub(crate) const MAX_RENEWALS: i64 = 10;
 

@@ -1,22 +1,19 @@
 //! Attempts to close a checkout or to look it up: one transaction before the call to the payment gateway, and one after
 //! it.
 
-use std::time::Duration;
-
 use super::each_row::{EachRow, each_row};
 use crate::error::Result;
 use crate::model::checkout::CheckoutStatus;
 use crate::model::id::OrderId;
-use crate::rules::checkout::{delay_after, next_look_up};
+use crate::rules::checkout::{CLAIM, delay_after, next_look_up};
 use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
 use crate::store::{Transaction, checkouts};
 
-/// Claims those of these checkouts that are due: no other process asks about them for the time of `claim`. Adds them to
-/// `attempts`.
+/// Claims those of these checkouts that are due: no other process asks about them until the claim ends, which the process
+/// renews while it waits for the gateway.
 pub(crate) fn claim_all(
     tx: &Transaction<'_>,
     due: &[DueCheckout],
-    claim: Duration,
 ) -> Result<(EachRow<DueCheckout>, Vec<CheckoutAttempt>)> {
     let attempts = std::cell::RefCell::new(Vec::new());
     let mut due = due.to_vec();
@@ -24,7 +21,7 @@ pub(crate) fn claim_all(
     due.sort_by_key(|checkout| checkout.event);
     let rows = each_row(tx, &due, |tx, checkout| {
         tx.lock_event(checkout.event)?;
-        let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(claim))?;
+        let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(CLAIM))?;
         let is_claimed = attempt.is_some();
         attempts.borrow_mut().extend(attempt);
         Ok(is_claimed)

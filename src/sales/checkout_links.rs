@@ -3,7 +3,8 @@
 //!
 //! The first transaction creates the order, which reserves its seats. If the request has an idempotency key, it also
 //! stores the order under the key, so that a retry continues with the same order, even in another process or after a
-//! crash. The record has a lease: until it ends, another process does not ask for a second link. The second transaction
+//! crash. The checkout of the order has a lease: until it ends, another process does not ask for a second link. The process
+//! that waits for the gateway renews the lease, so it ends soon after this process was killed. The second transaction
 //! records the link, or cancels the order if the gateway returned none.
 
 use std::sync::Arc;
@@ -21,16 +22,10 @@ use crate::model::new_order::CreateOrder;
 use crate::model::order::{CreateOrderResponse, Order, OrderStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::checkout::next_look_up;
+use crate::rules::checkout::{CLAIM, claim_left, next_look_up};
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
-use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkouts, orders};
-
-/// How long a process needs to record the link after the gateway has returned it, at most.
-const TIME_TO_RECORD: Duration = Duration::from_secs(10);
-
-/// The longest lease.
-const MAX_LEASE: Duration = Duration::from_mins(10);
+use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts, orders};
 
 /// How a new order is paid.
 #[derive(Clone)]
@@ -45,8 +40,6 @@ type CheckTerms = Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>;
 
 /// The terms of the payment gateway.
 pub(crate) struct GatewayTerms {
-    /// How long it may take to return the link under which a pending order is paid.
-    pub(crate) timeout: Duration,
     /// The least time for which a checkout can be open.
     pub(crate) shortest_checkout: Duration,
     /// The address of this service for the gateway.
@@ -57,19 +50,19 @@ pub(crate) struct GatewayTerms {
     pub(crate) check: CheckTerms,
 }
 
-impl GatewayTerms {
-    /// How long another process must wait for the link that this one asks for.
-    pub(super) fn lease(&self) -> Duration {
-        self.timeout.saturating_add(TIME_TO_RECORD).min(MAX_LEASE)
-    }
-}
-
 /// An order after its first transaction.
 pub(crate) enum OrderProgress {
     /// There is nothing left to do.
     Finished(Box<Replayable<CreateOrderResponse>>),
     /// The gateway must be asked for a checkout link.
-    NeedsLink(Box<OrderToPay>),
+    NeedsLink(Box<LeasedStart>),
+}
+
+/// A checkout for which this process, and no other, asks the gateway.
+pub(crate) struct LeasedStart {
+    pub(crate) order: OrderToPay,
+    /// Until when other processes wait.
+    pub(crate) lease_ends_at: Timestamp,
 }
 
 /// Creates an order. If the same request has been executed before, returns its result, or the order that still needs
@@ -88,16 +81,16 @@ pub(crate) fn create_or_resume(
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));
         }
-        PriorOutcome::PendingOrder(pending) => {
-            if is_leased(pending.lease_ends_at, tx.now()) {
-                return Err(Error::IdempotencyInProgress);
-            }
-            let order = orders::get(tx, organization, pending.id)?;
-            if let Some(gateway) = &terms.gateway
-                && is_without_link(&order)
-            {
-                let order = checkout_parameters::load(tx, organization, order.id, gateway.public_url.clone())?;
-                return ask_for_link(tx, operation, order, gateway);
+        PriorOutcome::PendingOrder(id) => {
+            let order = orders::get(tx, organization, id)?;
+            if is_without_link(&order) {
+                if let Some(retry_after) = claim_left(checkout_renewals::lease_ends_at(tx, id)?, tx.now()) {
+                    return Err(Error::IdempotencyInProgress { retry_after });
+                }
+                if let Some(gateway) = &terms.gateway {
+                    let order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
+                    return ask_for_link(tx, operation, order, gateway);
+                }
             }
             order
         }
@@ -140,16 +133,10 @@ fn ask_for_link(
 ) -> Result<OrderProgress> {
     let earliest_end = order.order.created_at.saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
-    checkout_parameters::insert(tx, &order, order.hold_until.max(earliest_end), first_look_up)?;
-    let lease = gateway.lease();
-    operation.store_pending_order(tx, order.order.id, lease)?;
-    Ok(OrderProgress::NeedsLink(Box::new(order)))
-}
-
-/// Whether another process may still wait for the link. A lease that is longer than any begins in the future: the clock
-/// was put back, and nobody knows when it ends.
-pub(super) fn is_leased(lease_ends_at: Option<Timestamp>, now: Timestamp) -> bool {
-    lease_ends_at.is_some_and(|end| now < end && end <= now.saturating_add(MAX_LEASE))
+    let lease_ends_at = tx.now().saturating_add(CLAIM);
+    checkout_parameters::insert(tx, &order, order.hold_until.max(earliest_end), first_look_up, lease_ends_at)?;
+    operation.store_pending_order(tx, order.order.id)?;
+    Ok(OrderProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))
 }
 
 fn is_without_link(order: &Order) -> bool {
@@ -170,7 +157,7 @@ pub(crate) fn record(
     match operation.prior_outcome(tx)? {
         // Another process has recorded its link first.
         PriorOutcome::Result(response) => return Ok(Some(Replayable::replayed(response))),
-        PriorOutcome::PendingOrder(pending) if pending.id == id => {}
+        PriorOutcome::PendingOrder(pending) if pending == id => {}
         PriorOutcome::None if !operation.has_key() => {}
         PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
     }

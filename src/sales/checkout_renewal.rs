@@ -1,15 +1,16 @@
 //! The renewal of a checkout: the transactions before and after the gateway is asked. No transaction is open during a call.
 //!
 //! 1. [`examine`] reads the newest checkout of the order. The gateway is asked what became of it.
-//! 2. [`begin`] replaces it if nothing can be paid under it any more. The new one has a lease: until it ends, no other
-//!    process asks the gateway for a checkout of the order. So two renewals at once lead to one new checkout.
+//! 2. [`begin`] replaces it if nothing can be paid under it any more. The new one has a lease, as the first one has: until
+//!    it ends, no other process asks the gateway for a checkout of the order. So two renewals at once lead to one new
+//!    checkout.
 //! 3. The gateway is asked for the new checkout, with another idempotency key than for those before.
 //! 4. [`record`] stores its link. Without a link, [`failed`] stores that the gateway returned none. After a failure or a
 //!    crash, the next renewal asks for the same checkout again.
 //!
 //! The hold of the order stays as it was.
 
-use super::checkout_links::{GatewayTerms, is_leased};
+use super::checkout_links::{GatewayTerms, LeasedStart};
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
@@ -17,9 +18,8 @@ use crate::model::checkout::{CheckoutStatus, RenewCheckoutResponse};
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::{OrderStatus, PaymentStatus};
-use crate::rules::checkout::{MAX_RENEWALS, next_look_up};
+use crate::rules::checkout::{CLAIM, MAX_RENEWALS, claim_left, next_look_up};
 use crate::rules::order::{check_pending, status_at_hold};
-use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkout_renewals::CurrentCheckout;
 use crate::store::checkouts::NewCheckout;
 use crate::store::order_status::{self, OrderState};
@@ -55,8 +55,7 @@ pub(crate) fn examine(tx: &Transaction<'_>, organization: OrganizationId, id: Or
 /// Checks that no process is waiting for the gateway to start this checkout.
 fn check_not_starting(tx: &Transaction<'_>, checkout: &CurrentCheckout) -> Result<()> {
     let is_starting = checkout.status == CheckoutStatus::Open && checkout.reference.is_none();
-    // The first checkout of an order is started when the order is created.
-    if is_starting && (checkout.renewals == 0 || is_leased(checkout.lease_ends_at, tx.now())) {
+    if is_starting && claim_left(checkout.lease_ends_at, tx.now()).is_some() {
         return Err(in_progress());
     }
     Ok(())
@@ -89,7 +88,7 @@ pub(crate) enum RenewalProgress {
     /// There is nothing left to do.
     Finished(Replayable<RenewCheckoutResponse>),
     /// The gateway must be asked for a checkout.
-    NeedsLink(Box<OrderToPay>),
+    NeedsLink(Box<LeasedStart>),
 }
 
 /// Returns the checkout of a pending order as it is: the customer can still pay under it.
@@ -122,11 +121,11 @@ pub(crate) fn begin(
     }
     let (_, checkout) = load(tx, organization, id, seen)?;
     let mut order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
-    let lease_ends_at = tx.now().saturating_add(gateway.lease());
+    let lease_ends_at = tx.now().saturating_add(CLAIM);
     if checkout.status == CheckoutStatus::Open && checkout.reference.is_none() {
-        // An earlier renewal got no answer: the gateway is asked for the same checkout.
+        // An earlier start got no answer: the gateway is asked for the same checkout.
         checkout_renewals::lease(tx, id, checkout.renewals, Some(lease_ends_at))?;
-        return Ok(RenewalProgress::NeedsLink(Box::new(order)));
+        return Ok(RenewalProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })));
     }
     if checkout.renewals >= MAX_RENEWALS {
         let detail = format!("the checkout of an order can be renewed {MAX_RENEWALS} times");
@@ -139,7 +138,7 @@ pub(crate) fn begin(
     let earliest_end = tx.now().saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
     checkout_parameters::renew(tx, &order, order.hold_until.max(earliest_end), first_look_up, lease_ends_at)?;
-    Ok(RenewalProgress::NeedsLink(Box::new(order)))
+    Ok(RenewalProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))
 }
 
 /// Records the checkout that the gateway has created. Fails with

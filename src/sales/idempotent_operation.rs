@@ -3,8 +3,6 @@
 //! The result is stored in the transaction that does the work, so that a crash leaves both or neither. Errors are not
 //! stored: after an error, the same key runs the operation again.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -16,7 +14,7 @@ use crate::model::caller::KeyedCaller;
 use crate::model::id::{Id, Kind, OrderId};
 use crate::model::idempotency::Replayable;
 use crate::store::Transaction;
-use crate::store::idempotency_records::{self, IdempotentRequest, PendingOrder, StoredOutcome};
+use crate::store::idempotency_records::{self, IdempotentRequest, StoredOutcome};
 
 /// A result that is stored as JSON and read again.
 pub(crate) trait OperationResult: Amounts + Clone + Serialize + DeserializeOwned {}
@@ -80,7 +78,7 @@ pub(crate) enum PriorOutcome<T> {
     /// It succeeded with this result.
     Result(T),
     /// It created this order, and has not got as far as the checkout link.
-    PendingOrder(PendingOrder),
+    PendingOrder(OrderId),
 }
 
 impl IdempotentOperation {
@@ -142,12 +140,10 @@ impl IdempotentOperation {
         idempotency_records::store(tx, request, &StoredOutcome::Result(json))
     }
 
-    /// Stores that the order was created, but has no checkout link yet. Until the lease ends, no other process asks for
-    /// the link.
-    pub(crate) fn store_pending_order(&self, tx: &Transaction<'_>, id: OrderId, lease: Duration) -> Result<()> {
+    /// Stores that the order was created, but has no checkout link yet.
+    pub(crate) fn store_pending_order(&self, tx: &Transaction<'_>, id: OrderId) -> Result<()> {
         let Some(request) = &self.0 else { return Ok(()) };
-        let lease_ends_at = Some(tx.now().saturating_add(lease));
-        idempotency_records::store(tx, request, &StoredOutcome::PendingOrder(PendingOrder { id, lease_ends_at }))
+        idempotency_records::store(tx, request, &StoredOutcome::PendingOrder(id))
     }
 
     /// Frees the key if it is stored with this pending order: the order was cancelled, and a retry starts over.

@@ -1,5 +1,7 @@
 //! Problem responses: `application/problem+json` (RFC 9457).
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -245,6 +247,11 @@ impl Problem {
     }
 }
 
+/// Rounded up, so that a client that waits this long never retries too early.
+fn seconds_rounded_up(retry_after: Duration) -> u64 {
+    u64::try_from(retry_after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX)
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let code = ProblemCode::of(&error);
@@ -254,11 +261,11 @@ impl From<Error> for Problem {
             }
             Error::Conflict(conflict) => Self { reason: Some(conflict.reason), ..Self::new(code, conflict.detail) },
             Error::Unauthenticated => Self::unauthenticated(),
-            Error::IdempotencyInProgress => Self { retry_after: Some(1), ..Self::new(code, error.to_string()) },
+            Error::IdempotencyInProgress { retry_after } => {
+                Self { retry_after: Some(seconds_rounded_up(retry_after)), ..Self::new(code, error.to_string()) }
+            }
             Error::WriteQuotaExceeded { retry_after, .. } => {
-                // Rounded up, so that a client that waits this long never retries too early.
-                let seconds = u64::try_from(retry_after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
-                Self::rate_limited(error.to_string(), seconds)
+                Self::rate_limited(error.to_string(), seconds_rounded_up(retry_after))
             }
             Error::Unavailable(detail) => Self::unavailable(detail),
             Error::Store(cause) if cause.is_temporary() => {
@@ -305,12 +312,18 @@ impl IntoResponse for Error {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::error::{Conflict, FieldErrors, ResourceKind, StoreErrorKind};
     use crate::payment::GatewayError;
     use crate::scope::Scope;
+
+    #[test]
+    fn a_client_waits_for_as_many_seconds_as_are_left_of_the_request_in_progress() {
+        for (millis, seconds) in [(1, 1), (1000, 1), (5001, 6)] {
+            let retry_after = Duration::from_millis(millis);
+            assert_eq!(Problem::from(Error::IdempotencyInProgress { retry_after }).retry_after, Some(seconds));
+        }
+    }
 
     #[test]
     fn every_error_has_the_code_and_the_status_of_its_problem() {
@@ -325,7 +338,7 @@ mod tests {
             Error::OrganizationSuspended,
             Error::RevisionMismatch(1),
             Error::IdempotencyKeyReused,
-            Error::IdempotencyInProgress,
+            Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) },
             Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },
             Error::gateway(GatewayError::Refused(String::new())),
             Error::CheckoutNotRenewed(GatewayError::Refused(String::new())),

@@ -9,10 +9,11 @@ use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::CreateOrderResponse;
 use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError, GatewayFailure};
-use crate::sales::checkout_links::{self, GatewayTerms};
+use crate::sales::checkout_links::{self, GatewayTerms, LeasedStart};
 use crate::sales::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::store::checkout_parameters::OrderToPay;
+use crate::store::checkout_renewals;
 use crate::store::checkouts::NewCheckout;
 
 /// The random bytes in the address of the page to which a customer comes back. Nobody can guess it.
@@ -78,7 +79,6 @@ impl TicketingService {
     pub(super) fn gateway_terms(&self) -> Option<Arc<GatewayTerms>> {
         let gateway = self.inner.gateway.clone()?;
         Some(Arc::new(GatewayTerms {
-            timeout: gateway.timeout(),
             shortest_checkout: gateway.shortest_checkout(),
             public_url: self.inner.public_url.clone(),
             return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
@@ -96,14 +96,16 @@ impl TicketingService {
     /// Nothing is read before the call: an order that reserves seats must not fail because all readers are busy.
     pub(super) fn open_checkout(
         &self,
-        order: OrderToPay,
+        start: LeasedStart,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
+        let LeasedStart { order, lease_ends_at } = start;
         let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(order.order.into())) };
         let organization = order.order.organizer_id;
         let id = order.order.id;
         let is_first_start = order.is_first_start;
-        match self.request_link(gateway, order, operation) {
+        let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
+        match self.request_link(&gateway, order, operation) {
             Ok(response) => Ok(response),
             Err(LinkFailure::Gateway(failure)) => {
                 let was_created = match &failure {

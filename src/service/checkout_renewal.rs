@@ -12,10 +12,11 @@ use crate::model::checkout::{CheckoutState, RenewCheckoutResponse};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::sales::checkout_links::LeasedStart;
 use crate::sales::checkout_renewal::{self, RenewalProgress, ToRenew};
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::scope::Scope;
-use crate::store::checkout_parameters::OrderToPay;
+use crate::store::checkout_renewals;
 use crate::store::checkouts::{CheckoutOrder, NewCheckout};
 
 /// # Checkouts that are renewed
@@ -87,8 +88,8 @@ impl TicketingService {
         })?;
         match progress {
             RenewalProgress::Finished(response) => Ok(C::output(response)),
-            RenewalProgress::NeedsLink(order) => {
-                self.start_renewed(gateway, *order, &running.operation()).map(C::output)
+            RenewalProgress::NeedsLink(start) => {
+                self.start_renewed(gateway, *start, &running.operation()).map(C::output)
             }
         }
     }
@@ -152,10 +153,11 @@ impl TicketingService {
     fn start_renewed(
         &self,
         gateway: &GatewayCalls,
-        order: OrderToPay,
+        LeasedStart { order, lease_ends_at }: LeasedStart,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<RenewCheckoutResponse>> {
         let (organization, id, renewals) = (order.order.organizer_id, order.order.id, order.renewals);
+        let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
         let request = checkout_request(order);
         let started = gateway.call(organization, move |gateway| gateway.start_checkout(&request));
         let recorded = started.map_err(Error::gateway).and_then(|checkout| {

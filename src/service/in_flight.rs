@@ -2,10 +2,14 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::id::OrganizationId;
 use crate::model::idempotency::IdempotencyKey;
+
+/// When a request should be repeated whose key is in flight: most operations take much less.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The keys in flight. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +35,7 @@ impl InFlightKeys {
         let key = InFlightKey { organization, key: key.clone() };
         let added = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         if !added {
-            return Err(Error::IdempotencyInProgress);
+            return Err(Error::IdempotencyInProgress { retry_after: RETRY_AFTER });
         }
         Ok(InFlightGuard { keys: self.clone(), key })
     }

@@ -45,6 +45,7 @@ mod disputes;
 mod orders;
 
 mod checkout_renewal;
+mod claims;
 
 mod gateway_groups;
 mod gateway_notices;

@@ -1,8 +1,6 @@
 //! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of them
 //! delays no other.
 
-use std::time::Duration;
-
 use super::TicketingService;
 use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, in_turns};
 use super::maintenance_steps::{Run, Step};
@@ -22,9 +20,6 @@ const ROWS_PER_RUN: i64 = 2_000;
 
 /// How many refunds the gateway is asked about in one run: what became of them is less urgent than everything else.
 const CHECKS_PER_RUN: usize = 20;
-
-/// How long a process has for asking about a checkout, after the timeouts of the calls.
-const TIME_TO_RECORD: Duration = Duration::from_mins(1);
 
 pub(super) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
 pub(super) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), Step::new(check_refunds)];
@@ -94,13 +89,15 @@ fn attempt_due_checkouts(
     run: &mut Run<'_>,
     due: Vec<DueCheckout>,
 ) -> Result<GroupProgress> {
-    // A start, a close and a look-up.
-    let claim = gateway.timeout().saturating_mul(3).saturating_add(TIME_TO_RECORD);
-    let (rows, attempts) = service.store().write(move |tx| claim_all(tx, &due, claim))?;
+    let (rows, attempts) = service.store().write(move |tx| claim_all(tx, &due))?;
     for skipped in rows.skipped {
         run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
     }
-    at_once(service, run, &attempts, |attempt| service.attempt_checkout(gateway, attempt))
+    at_once(service, run, &attempts, |attempt| {
+        let gateway =
+            service.renewing_claim(gateway, attempt.order, attempt.claimed_until, checkout_attempts::renew_claim);
+        service.attempt_checkout(&gateway, attempt)
+    })
 }
 
 /// Attempts the refunds that are due.

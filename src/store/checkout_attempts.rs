@@ -21,6 +21,8 @@ const RECORD_PAYMENT: &str =
     "UPDATE checkouts SET payment_reference = ?2 WHERE order_id = ?1 AND payment_reference IS NULL";
 const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_at = ?3
     WHERE order_id = ?1 AND (next_attempt_at <= ?2 OR status = 'CLOSING' AND next_attempt_at > ?4)";
+// No other process can have claimed the checkout if its claim ends when this one has said.
+const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order_id = ?1 AND next_attempt_at = ?2";
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
         o.hold_until, c.expires_at
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
@@ -132,6 +134,8 @@ pub(crate) struct CheckoutAttempt {
     pub(crate) expires_at: Timestamp,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
+    /// Until when no other process asks about it.
+    pub(crate) claimed_until: Timestamp,
 }
 
 /// Claims a checkout that is due: no other process asks about it before `until`. Returns `None` if it is not due now.
@@ -151,8 +155,15 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
             hold_until: row.get("hold_until")?,
             expires_at: row.get("expires_at")?,
             number: row.get("attempts")?,
+            claimed_until: until,
         })
     })
+}
+
+/// Renews a claim of this process that ends at `until`. Changes nothing if the claim is another one by now.
+pub(crate) fn renew_claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp, new_end: Timestamp) -> Result<()> {
+    tx.execute(RENEW_CLAIM, &[order.into(), until.into(), new_end.into()])?;
+    Ok(())
 }
 
 /// Sets when the gateway is asked next about a checkout that still has this status. `None` if it is not asked again.

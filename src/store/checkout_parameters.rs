@@ -10,8 +10,8 @@ use crate::model::new_order::{CheckoutRedirectUrls, CreateOrder};
 use crate::model::order::Order;
 use crate::model::timestamp::Timestamp;
 
-const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters)
-    VALUES (?1, 'OPEN', ?2, ?3, ?4) ON CONFLICT (order_id) DO NOTHING";
+const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters, lease_ends_at)
+    VALUES (?1, 'OPEN', ?2, ?3, ?4, ?5) ON CONFLICT (order_id) DO UPDATE SET lease_ends_at = excluded.lease_ends_at";
 const RENEW: &str = "UPDATE checkouts SET status = 'OPEN', renewals = ?2, expires_at = ?3, next_attempt_at = ?4,
         attempts = 0, parameters = ?5, last_error = NULL, lease_ends_at = ?6
     WHERE order_id = ?1";
@@ -95,22 +95,29 @@ impl OrderToPay {
     }
 }
 
-/// Stores the checkout that the gateway is to be asked for, unless it is stored already. It ends by itself at
-/// `expires_at`, and is looked up at `first_look_up`.
+/// Stores the checkout that the gateway is to be asked for. It ends by itself at `expires_at`, and is looked up at
+/// `first_look_up`. If it is stored already, only `lease_ends_at` changes, until when other processes do not ask for it.
 pub(crate) fn insert(
     tx: &Transaction<'_>,
     order: &OrderToPay,
     expires_at: Timestamp,
     first_look_up: Option<Timestamp>,
+    lease_ends_at: Timestamp,
 ) -> Result<()> {
     tx.debug_assert_event_locked();
-    let binds = [order.order.id.into(), expires_at.into(), first_look_up.into(), json(&order.parameters())?.into()];
+    let binds = [
+        order.order.id.into(),
+        expires_at.into(),
+        first_look_up.into(),
+        json(&order.parameters())?.into(),
+        lease_ends_at.into(),
+    ];
     tx.execute(INSERT, &binds)?;
     Ok(())
 }
 
-/// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Another process waits for
-/// the answer until `lease_ends_at`.
+/// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Other processes do not ask
+/// for it until `lease_ends_at`.
 pub(crate) fn renew(
     tx: &Transaction<'_>,
     order: &OrderToPay,

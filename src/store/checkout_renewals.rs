@@ -14,6 +14,9 @@ const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.e
 const KEEP: &str = "INSERT INTO replaced_checkouts (order_id, renewals, reference) VALUES (?1, ?2, ?3)";
 const FORGET_REFERENCE: &str = "UPDATE orders SET payment_reference = NULL WHERE id = ?1";
 const LEASE: &str = "UPDATE checkouts SET lease_ends_at = ?3 WHERE order_id = ?1 AND renewals = ?2";
+const LEASE_ENDS_AT: &str = "SELECT lease_ends_at FROM checkouts WHERE order_id = ?1";
+// No other process can have taken over the lease if it ends when this one has said.
+const RENEW_LEASE: &str = "UPDATE checkouts SET lease_ends_at = ?3 WHERE order_id = ?1 AND lease_ends_at = ?2";
 const RECORD: &str = "UPDATE orders SET payment_link = ?2, payment_reference = ?3, updated_at = ?4,
         payment_status = CASE WHEN payment_reference IS NULL THEN 'WAITING' ELSE payment_status END
     WHERE id = ?1 AND (payment_reference IS NULL OR payment_reference = ?3)";
@@ -28,7 +31,7 @@ pub(crate) struct CurrentCheckout {
     pub(crate) expires_at: Timestamp,
     /// How often the checkout of the order was renewed.
     pub(crate) renewals: i64,
-    /// Until when a process may be waiting for the gateway to start the renewed checkout.
+    /// Until when a process may be waiting for the gateway to start it.
     pub(crate) lease_ends_at: Option<Timestamp>,
 }
 
@@ -54,6 +57,17 @@ pub(crate) fn keep(tx: &Transaction<'_>, order: OrderId, checkout: &CurrentCheck
     let binds = [order.into(), checkout.renewals.into(), reference.into()];
     on_violation(tx.try_execute(KEEP, &binds), Constraint::ReplacedCheckout, reference_taken)?;
     tx.execute(FORGET_REFERENCE, &[order.into()])?;
+    Ok(())
+}
+
+/// Returns until when a process may be waiting for the gateway to start the newest checkout of an order.
+pub(crate) fn lease_ends_at(tx: &Transaction<'_>, order: OrderId) -> Result<Option<Timestamp>> {
+    Ok(tx.query_opt(LEASE_ENDS_AT, &[order.into()], |row| row.get("lease_ends_at"))?.flatten())
+}
+
+/// Renews a lease of this process that ends at `ends_at`. Changes nothing if the lease is another one by now.
+pub(crate) fn renew_lease(tx: &Transaction<'_>, order: OrderId, ends_at: Timestamp, new_end: Timestamp) -> Result<()> {
+    tx.execute(RENEW_LEASE, &[order.into(), ends_at.into(), new_end.into()])?;
     Ok(())
 }
 

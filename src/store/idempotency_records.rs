@@ -15,16 +15,14 @@ const RETENTION: Duration = Duration::from_hours(24);
 const BATCH: i64 = 1000;
 
 const FIND: &str =
-    "SELECT organization_id, CASE WHEN fingerprint = ?4 THEN 1 ELSE 0 END AS is_same_request, answer, order_id,
-        lease_ends_at
+    "SELECT organization_id, CASE WHEN fingerprint = ?4 THEN 1 ELSE 0 END AS is_same_request, answer, order_id
     FROM idempotency_records
     WHERE organization_id = ?1 AND key = ?2 AND created_at > ?3";
 // The stored record is replaced if it has expired, or if it is the pending order of the same request.
-const INSERT: &str = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at,
-        lease_ends_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?8)
+const INSERT: &str = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,
-        order_id = excluded.order_id, created_at = excluded.created_at, lease_ends_at = excluded.lease_ends_at
+        order_id = excluded.order_id, created_at = excluded.created_at
     WHERE idempotency_records.created_at <= ?7
         OR idempotency_records.answer IS NULL AND idempotency_records.fingerprint = excluded.fingerprint";
 const DELETE_PENDING_ORDER: &str =
@@ -49,15 +47,7 @@ pub(crate) enum StoredOutcome {
     /// The result, as JSON.
     Result(String),
     /// The order that was created, but has no checkout link yet.
-    PendingOrder(PendingOrder),
-}
-
-/// An order that was created, but has no checkout link yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PendingOrder {
-    pub(crate) id: OrderId,
-    /// Until when the process that created it may wait for the link.
-    pub(crate) lease_ends_at: Option<Timestamp>,
+    PendingOrder(OrderId),
 }
 
 /// Returns the latest `created_at`, in milliseconds, of a record that has expired at the time `now`.
@@ -88,17 +78,16 @@ pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<
             return Ok(StoredOutcome::Result(result));
         }
         let order: Option<OrderId> = row.get("order_id")?;
-        let id = order.ok_or_else(|| row.corrupt("answer", "is missing"))?;
-        Ok(StoredOutcome::PendingOrder(PendingOrder { id, lease_ends_at: row.get("lease_ends_at")? }))
+        order.map(StoredOutcome::PendingOrder).ok_or_else(|| row.corrupt("answer", "is missing"))
     })
 }
 
 /// Stores the outcome of a request. A result replaces the pending order of the same request. Fails with
 /// [`Error::IdempotencyInProgress`] if another process has stored an outcome with the key since [`find`].
 pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: &StoredOutcome) -> Result<()> {
-    let (result, order, lease_ends_at) = match outcome {
-        StoredOutcome::Result(result) => (Some(result), None, None),
-        StoredOutcome::PendingOrder(PendingOrder { id, lease_ends_at }) => (None, Some(*id), *lease_ends_at),
+    let (result, order) = match outcome {
+        StoredOutcome::Result(result) => (Some(result), None),
+        StoredOutcome::PendingOrder(order) => (None, Some(*order)),
     };
     let binds = [
         request.organization.into(),
@@ -108,10 +97,9 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
         order.into(),
         tx.now().into(),
         latest_expired(tx.now()).into(),
-        lease_ends_at.into(),
     ];
     match tx.execute(INSERT, &binds)? {
-        0 => Err(Error::IdempotencyInProgress),
+        0 => Err(Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) }),
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! Several threads, services or processes that use one database file at once.
 
+mod claims;
 #[path = "../common/mod.rs"]
 mod common;
 mod customer_limit;
