@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::http::{Client, EventOnSale, Server, TestResult, event_on_sale, order_of};
 use ticketing::Builder;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::server::ServerOptions;
 
 /// Longer than anything takes that the tests wait for, on any machine.
@@ -306,8 +306,8 @@ impl PaymentGateway for BlockingGateway {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -21,7 +21,7 @@ pub enum CheckoutState {
     /// The customer has paid.
     Paid(GatewayPayment),
     /// The customer has paid, but the whole payment has gone back: it was refunded, or a bank has taken it. It completes no
-    /// order, and nobody owes the money. [`list_refunds`](crate::payment::PaymentGateway::list_refunds) should have its
+    /// order, and nobody owes the money. [`RefundReports`](crate::payment::RefundReports) should have its
     /// refunds, so that a report of the payment that comes later completes no order either.
     Returned(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
@@ -51,7 +51,7 @@ impl GatewayPayment {
 }
 
 /// What an order would ask of the gateway, before it is stored:
-/// [`check_checkout`](crate::payment::PaymentGateway::check_checkout).
+/// [`Limits::check_terms`](crate::payment::Limits::check_terms).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckoutTerms {

@@ -29,6 +29,8 @@ pub struct GatewayRefund {
 pub enum RefundState {
     /// The gateway has accepted it. It may still fail.
     Pending,
+    /// The gateway has accepted it, and waits for the customer, who has to say where the money goes. It may still fail.
+    RequiresAction,
     /// The money has gone back. With some providers, it may still fail.
     Succeeded,
     /// The money was not sent, or came back. The text says why, in the gateway's words.
@@ -64,8 +66,13 @@ impl GatewayRefund {
 pub struct GatewayDispute {
     /// The gateway's id of the dispute.
     pub reference: String,
+    /// The gateway's id of the payment, if it says so.
+    pub payment_reference: Option<String>,
     /// The disputed amount.
     pub amount: Amount,
+    /// What the gateway has taken from the organizer for it and has not given back. It is less than the amount, or nothing,
+    /// if the bank only asks questions, or if the dispute was won.
+    pub taken: Amount,
     /// The currency, as an ISO 4217 code.
     pub currency: String,
     /// The gateway's word for the reason.
@@ -75,11 +82,32 @@ pub struct GatewayDispute {
 }
 
 impl GatewayDispute {
-    /// Creates a dispute that the bank has not decided, for the reason `general`.
+    /// Creates a dispute that the bank has not decided, for the reason `general`. The gateway has taken the whole amount.
     #[must_use]
     pub fn new(reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
-        let (reference, currency) = (reference.into(), currency.into());
-        Self { reference, amount, currency, reason: "general".to_owned(), status: DisputeStatus::Open }
+        Self {
+            reference: reference.into(),
+            payment_reference: None,
+            amount,
+            taken: amount,
+            currency: currency.into(),
+            reason: "general".to_owned(),
+            status: DisputeStatus::Open,
+        }
+    }
+
+    /// Sets the gateway's id of the payment.
+    #[must_use]
+    pub fn payment_reference(mut self, reference: impl Into<String>) -> Self {
+        self.payment_reference = Some(reference.into());
+        self
+    }
+
+    /// Sets what the gateway has taken for it and has not given back.
+    #[must_use]
+    pub const fn taken(mut self, taken: Amount) -> Self {
+        self.taken = taken;
+        self
     }
 
     /// Sets the gateway's word for the reason.
@@ -89,7 +117,7 @@ impl GatewayDispute {
         self
     }
 
-    /// Sets what became of it.
+    /// Sets what became of it. For a dispute that was won, set also [what is taken](Self::taken): usually nothing.
     #[must_use]
     pub const fn status(mut self, status: DisputeStatus) -> Self {
         self.status = status;

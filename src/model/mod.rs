@@ -18,6 +18,7 @@ pub(crate) mod dispute;
 #[cfg(feature = "documents")]
 pub(crate) mod document_link;
 pub(crate) mod event;
+pub(crate) mod gateway_account;
 pub(crate) mod gateway_report;
 pub(crate) mod handler_notification;
 pub(crate) mod id;

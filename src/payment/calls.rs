@@ -76,21 +76,21 @@ impl GatewayCalls {
     }
 
     pub(crate) fn can_refund(&self) -> bool {
-        self.gateway.can_refund()
+        self.gateway.limits().can_refund()
     }
 
     /// The least amount in minor units of a currency that the gateway refunds, at least 1.
-    pub(crate) fn refund_step(&self, currency: &str) -> i64 {
-        catch_unwind(AssertUnwindSafe(|| self.gateway.refund_step(currency))).map_or(1, |step| step.max(1))
+    pub(crate) fn smallest_refund(&self, currency: &str) -> i64 {
+        catch_unwind(AssertUnwindSafe(|| self.gateway.limits().smallest_refund(currency))).map_or(1, |step| step.max(1))
     }
 
     pub(crate) fn shortest_checkout(&self) -> Duration {
-        self.gateway.shortest_checkout()
+        self.gateway.limits().shortest_checkout()
     }
 
     /// Asks the gateway whether it can take the payment of an order, on this thread. `None` if it panics.
-    pub(crate) fn check_checkout(&self, terms: &CheckoutTerms) -> Option<Result<(), String>> {
-        catch_unwind(AssertUnwindSafe(|| self.gateway.check_checkout(terms))).ok()
+    pub(crate) fn check_terms(&self, terms: &CheckoutTerms) -> Option<Result<(), String>> {
+        catch_unwind(AssertUnwindSafe(|| self.gateway.limits().check_terms(terms))).ok()
     }
 
     /// Lets the gateway read a notice, on this thread.
@@ -100,7 +100,10 @@ impl GatewayCalls {
         body: &[u8],
         now: Timestamp,
     ) -> Result<Vec<GatewayNotice>, NoticeError> {
-        let read = catch_unwind(AssertUnwindSafe(|| self.gateway.read_notice(headers, body, now)));
+        let read = catch_unwind(AssertUnwindSafe(|| match self.gateway.webhooks() {
+            Some(webhooks) => webhooks.read(headers, body, now),
+            None => Err(NoticeError::Unsupported),
+        }));
         read.unwrap_or_else(|_| Err(NoticeError::Unavailable("the gateway panicked".to_owned())))
     }
 

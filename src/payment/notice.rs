@@ -124,7 +124,7 @@ pub enum GatewayEvent {
     /// What became of a refund: one that this service asked for, or one that was made in another way.
     Refund(GatewayRefund),
     /// Refunds of the payment were made, or have failed. The service asks for
-    /// [all of them](super::PaymentGateway::list_refunds), unless it knows as much.
+    /// [all of them](super::RefundReports::refunds_of), unless it knows as much.
     RefundsChanged {
         /// How much of the payment all its refunds give back, and the currency as an ISO 4217 code. `None` if the notice
         /// does not say, or if a refund has failed.

@@ -5,11 +5,16 @@ use std::time::Duration;
 use crate::form::setters::with_setters;
 use crate::model::amount::Amount;
 use crate::model::customer::Customer;
+use crate::model::gateway_account::GatewayAccount;
+use crate::model::gateway_report::GatewayRefund;
 use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
 use crate::model::metadata::Metadata;
 use crate::model::new_order::CheckoutRedirectUrls;
 use crate::model::refund::RefundSource;
 use crate::model::timestamp::Timestamp;
+
+/// For how long after its decision the first attempt at a refund is certainly the first one.
+const FRESH: Duration = Duration::from_mins(1);
 
 impl CheckoutRequest {
     /// Creates a request, for tests of a gateway. Its idempotency key and its public URL are those that the service
@@ -18,7 +23,7 @@ impl CheckoutRequest {
     ///
     /// ```
     /// use ticketing::Amount;
-    /// use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+    /// use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
     ///
     /// struct ExamplePay;
     ///
@@ -29,9 +34,9 @@ impl CheckoutRequest {
     ///         Ok(Checkout::new(link, &request.idempotency_key))
     ///     }
     ///
-    ///     fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
+    ///     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
     ///         let Some(_) = &request.reference else { return Err(GatewayError::Refused("not paid".to_owned())) };
-    ///         Ok(())
+    ///         Ok(request.made(format!("refund-{}", request.refund_id)))
     ///     }
     /// }
     ///
@@ -50,6 +55,7 @@ impl CheckoutRequest {
         Self {
             order_id,
             organization_id: OrganizationId::UNKNOWN,
+            account: GatewayAccount::Unrecorded,
             event_id: EventId::UNKNOWN,
             amount,
             currency: currency.into(),
@@ -81,6 +87,9 @@ with_setters! {
         pub order_id: OrderId,
         /// The organization that sells the tickets.
         pub organization_id: OrganizationId,
+        /// The account that takes the payment, as [`PaymentGateway::account`](super::PaymentGateway::account) has named it
+        /// when this checkout was first asked for.
+        pub account: GatewayAccount,
         /// The event that the tickets are for.
         pub event_id: EventId,
         /// The amount to pay.
@@ -102,7 +111,7 @@ with_setters! {
         pub renewed_at: Option<Timestamp>,
         /// Until when the order reserves its seats. The checkout should not be payable for longer, if the gateway can do
         /// that. If the order ends before, the service closes the checkout:
-        /// [`close_checkout`](super::PaymentGateway::close_checkout).
+        /// [`Checkouts::close`](super::Checkouts::close).
         pub hold_until: Timestamp,
         /// The title of the event, when the order was created.
         pub event_title: String,
@@ -155,6 +164,7 @@ macro_rules! about_a_checkout {
                 Self {
                     order_id,
                     organization_id: OrganizationId::UNKNOWN,
+                    account: GatewayAccount::Unrecorded,
                     event_id: EventId::UNKNOWN,
                     reference: reference.into(),
                 }
@@ -167,9 +177,10 @@ macro_rules! about_a_checkout {
             pub struct $request {
                 /// The order.
                 pub order_id: OrderId,
-                /// The organization that sells the tickets. If each organization has an account of its own at the
-                /// provider, this tells which one to use.
+                /// The organization that sells the tickets.
                 pub organization_id: OrganizationId,
+                /// The account at the provider that has the checkout.
+                pub account: GatewayAccount,
                 /// The event that the tickets are for.
                 pub event_id: EventId,
                 /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference).
@@ -190,11 +201,10 @@ about_a_checkout! {
 }
 
 impl PaymentLookUp {
-    /// Creates a request, for tests of a gateway. The payment is in the account of the gateway, unless another account is
-    /// set, or an organization that has one of its own.
+    /// Creates a request, for tests of a gateway. The organization and the account are not known, unless they are set.
     #[must_use]
     pub fn new(payment_reference: impl Into<String>) -> Self {
-        Self { payment_reference: payment_reference.into(), organization_id: None, account: None }
+        Self { payment_reference: payment_reference.into(), organization_id: None, account: GatewayAccount::Unrecorded }
     }
 }
 
@@ -204,12 +214,11 @@ with_setters! {
     pub struct PaymentLookUp {
         /// The gateway's id of the payment.
         pub payment_reference: String,
-        /// The organization that sold the tickets. If each organization has an account of its own at the provider, this
-        /// tells which one to use. `None` if it is not known yet.
+        /// The organization that sold the tickets. `None` if it is not known yet.
         pub organization_id: Option<OrganizationId>,
-        /// The provider's id of the account that has the payment, from the [notice](super::GatewayNotice::account)
-        /// about it.
-        pub account: Option<String>,
+        /// The account at the provider that has the payment. It was recorded, or a
+        /// [notice](super::GatewayNotice::account) has named it.
+        pub account: GatewayAccount,
     }
 }
 
@@ -222,10 +231,13 @@ impl RefundRequest {
         Self {
             order_id,
             organization_id: OrganizationId::UNKNOWN,
+            account: GatewayAccount::Unrecorded,
             event_id: EventId::UNKNOWN,
             refund_id: RefundId::UNKNOWN,
             source: RefundSource::Order,
             attempt: 1,
+            decided_at: Timestamp::UNIX_EPOCH,
+            asked_at: Timestamp::UNIX_EPOCH,
             reference: None,
             earlier_references: Vec::new(),
             payment_reference: None,
@@ -233,6 +245,23 @@ impl RefundRequest {
             currency: currency.into(),
             idempotency_key: format!("refund-{order_id}"),
         }
+    }
+
+    /// The refund that the provider has made for this request. `reference` is the provider's id of it. Its state is
+    /// [`Succeeded`](super::RefundState::Succeeded): set [another one](GatewayRefund::state) if the provider says that it
+    /// may still fail.
+    #[must_use]
+    pub fn made(&self, reference: impl Into<String>) -> GatewayRefund {
+        GatewayRefund::new(reference, self.amount, &self.currency).refund(self.refund_id)
+    }
+
+    /// Whether the provider may have made this refund already, so that the gateway has to look for it before it asks: an
+    /// earlier answer may have been lost, and providers forget idempotency keys. `false` only for the first attempt at a
+    /// refund that was decided less than a minute ago. An older decision may come from a backup of the database.
+    #[must_use]
+    pub fn may_have_been_made(&self) -> bool {
+        let age = self.asked_at.duration_since(self.decided_at);
+        self.attempt > 1 || age.is_none_or(|age| age >= FRESH)
     }
 }
 
@@ -242,9 +271,10 @@ with_setters! {
     pub struct RefundRequest {
         /// The order.
         pub order_id: OrderId,
-        /// The organization that sold the tickets. If each organization has an account of its own at the provider,
-        /// this tells which one to use.
+        /// The organization that sold the tickets.
         pub organization_id: OrganizationId,
+        /// The account at the provider that has the payment.
+        pub account: GatewayAccount,
         /// The event that the tickets were for.
         pub event_id: EventId,
         /// The refund. Attach it to what the provider stores, so that its notices can be told from those of refunds that
@@ -252,9 +282,12 @@ with_setters! {
         pub refund_id: RefundId,
         /// What is refunded: [`Order`](RefundSource::Order) if tickets were sold for it. Another payment has paid nothing.
         pub source: RefundSource,
-        /// The number of the attempt, counted from 1. Providers forget idempotency keys, so before a later attempt, look
-        /// whether the provider has made this refund already.
+        /// The number of the attempt, counted from 1. See [`may_have_been_made`](Self::may_have_been_made).
         pub attempt: u32,
+        /// When it was decided that the money goes back.
+        pub decided_at: Timestamp,
+        /// When this attempt began.
+        pub asked_at: Timestamp,
         /// The gateway's id of the newest checkout of the order, from
         /// [`Checkout::reference`](super::Checkout::reference). `None` if the gateway returned no checkout, or returned
         /// it after the timeout: then find the payment by the order id in the idempotency key of the checkout,
@@ -274,5 +307,26 @@ with_setters! {
         pub currency: String,
         /// The idempotency key: the same for every attempt to make this refund.
         pub idempotency_key: String,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_attempt_at_a_refund_that_was_just_decided_asks_at_once() {
+        let decided = Timestamp::UNIX_EPOCH.saturating_add(Duration::from_hours(1));
+        let request = |attempt: u32, asked_at: Timestamp| {
+            let order = "order_1NR6E9XB00000".parse().expect("an id");
+            let request = RefundRequest::new(order, Amount::cents(1250), "EUR").decided_at(decided);
+            request.attempt(attempt).asked_at(asked_at)
+        };
+        let after = |seconds| decided.saturating_add(Duration::from_secs(seconds));
+        assert!(!request(1, decided).may_have_been_made());
+        assert!(!request(1, after(59)).may_have_been_made());
+        assert!(request(1, after(60)).may_have_been_made());
+        assert!(request(2, decided).may_have_been_made());
+        assert!(request(1, Timestamp::UNIX_EPOCH).may_have_been_made(), "the clock was set back");
     }
 }

@@ -7,8 +7,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::{
-    Checkout, CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice, GatewayPayment,
-    LookUp, NoticeError, NoticeHeaders, PaymentGateway, RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
+    GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode, PaymentWebhooks,
+    RefundRequest,
 };
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::model::amount::Amount;
@@ -21,10 +22,13 @@ const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 /// API key.
 const TOKEN_LENGTH: usize = 32;
 
+/// What the references of the sandbox begin with.
+const PREFIX: &str = "sandbox_";
+
 /// The header with the signature of a notice: the HMAC-SHA256 of its body, in hexadecimal.
 const SIGNATURE_HEADER: &str = "Sandbox-Signature";
 
-/// A payment gateway that takes no money and accepts every refund.
+/// A payment gateway that takes no money and accepts every refund of its own payments.
 ///
 /// Its checkout links lead to the checkout page of the server (feature `server`), where a click chooses the outcome of
 /// the payment. The service hears of it as from any provider: by a signed notice, which
@@ -100,26 +104,42 @@ impl PaymentGateway for SandboxGateway {
         Ok(Checkout { link, reference: sandbox_reference(&token) })
     }
 
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        check_reference(request.payment_reference.as_deref().or(request.reference.as_deref()))?;
+        Ok(request.made(format!("{PREFIX}{}", request.refund_id)))
+    }
+
+    fn name(&self) -> &'static str {
+        "sandbox"
+    }
+
+    fn mode(&self) -> PaymentMode {
+        PaymentMode::Test
+    }
+
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+
+    fn webhooks(&self) -> Option<&dyn PaymentWebhooks> {
+        Some(self)
+    }
+}
+
+impl Checkouts for SandboxGateway {
     /// The page takes no payment for an order that has ended.
-    fn close_checkout(&self, _: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
-        Ok(CheckoutState::Closed)
+    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        check_reference(Some(&request.reference)).map(|()| CheckoutState::Closed)
     }
 
     /// A payment on the page is recorded at once. The service asks only about orders that are not paid.
-    fn look_up(&self, _: &LookUp) -> Result<CheckoutState, GatewayError> {
-        Ok(CheckoutState::Open)
+    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+        check_reference(Some(&request.reference)).map(|()| CheckoutState::Open)
     }
+}
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
-    }
-
-    fn read_notice(
-        &self,
-        headers: &NoticeHeaders,
-        body: &[u8],
-        _: Timestamp,
-    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+impl PaymentWebhooks for SandboxGateway {
+    fn read(&self, headers: &NoticeHeaders, body: &[u8], _: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
         let signature = headers.get(SIGNATURE_HEADER).and_then(|signature| hex::decode(signature).ok());
         let signature = signature.ok_or(NoticeError::InvalidSignature)?;
         self.digest(body).verify_slice(&signature).map_err(|_| NoticeError::InvalidSignature)?;
@@ -139,12 +159,43 @@ impl PaymentGateway for SandboxGateway {
 /// Returns the payment reference that belongs to a checkout token. The prefix keeps payments of other gateways, whose
 /// references may be guessable, out of reach of the checkout page.
 pub(crate) fn sandbox_reference(token: &str) -> String {
-    format!("sandbox_{token}")
+    format!("{PREFIX}{token}")
+}
+
+/// Fails unless the reference is one of the sandbox. A checkout or payment of a provider has to wait until the program has
+/// the provider's gateway again.
+fn check_reference(reference: Option<&str>) -> Result<(), GatewayError> {
+    match reference {
+        Some(reference) if reference.starts_with(PREFIX) => Ok(()),
+        _ => Err(GatewayError::Unavailable("the payment is of another gateway, not of the sandbox".to_owned())),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_said_about_the_payment_of_another_gateway() {
+        let sandbox = SandboxGateway::default();
+        let order = "order_1NR6E9XB00000".parse().expect("an id");
+        let refund = || RefundRequest::new(order, Amount::cents(1250), "EUR");
+        for reference in ["cs_live_1", "pi_1", "sandbox", ""] {
+            for refused in [
+                sandbox.close(&CloseCheckout::new(order, reference)).map(drop),
+                sandbox.look_up(&LookUp::new(order, reference)).map(drop),
+                sandbox.refund(&refund().reference(reference)).map(drop),
+                sandbox.refund(&refund().reference("sandbox_1").payment_reference(reference)).map(drop),
+            ] {
+                assert!(matches!(refused, Err(GatewayError::Unavailable(_))), "{reference}: {refused:?}");
+            }
+        }
+        assert!(matches!(sandbox.refund(&refund()), Err(GatewayError::Unavailable(_))));
+        assert_eq!(sandbox.close(&CloseCheckout::new(order, "sandbox_1")), Ok(CheckoutState::Closed));
+        assert_eq!(sandbox.look_up(&LookUp::new(order, "sandbox_1")), Ok(CheckoutState::Open));
+        let made = sandbox.refund(&refund().reference("sandbox_1")).expect("a refund of its own");
+        assert!(made.reference.starts_with("sandbox_") && made.amount == Amount::cents(1250), "{made:?}");
+    }
 
     #[test]
     fn a_notice_is_read_only_as_the_same_sandbox_signed_it() {
@@ -155,7 +206,7 @@ mod tests {
         for payment in [Some(payment), None] {
             let notice = SandboxNotice { checkout: "sandbox_1".to_owned(), payment };
             let SignedNotice { headers, body } = sandbox.signed(&notice).expect("JSON");
-            let read = sandbox.read_notice(&headers, &body, now).expect("a notice");
+            let read = sandbox.read(&headers, &body, now).expect("a notice");
             assert_eq!(read[0].checkout_reference.as_deref(), Some("sandbox_1"));
             let event = match notice.payment {
                 Some(_) => {
@@ -164,10 +215,10 @@ mod tests {
                 None => GatewayEvent::PaymentFailed,
             };
             assert_eq!(read[0].event, event);
-            let other = SandboxGateway::default().read_notice(&headers, &body, now);
+            let other = SandboxGateway::default().read(&headers, &body, now);
             assert_eq!(other, Err(NoticeError::InvalidSignature));
             let changed = [&body[..], b" "].concat();
-            assert_eq!(sandbox.read_notice(&headers, &changed, now), Err(NoticeError::InvalidSignature));
+            assert_eq!(sandbox.read(&headers, &changed, now), Err(NoticeError::InvalidSignature));
         }
     }
 }

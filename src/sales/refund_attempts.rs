@@ -8,6 +8,7 @@ use crate::model::amount::Amount;
 use crate::model::handler_notification::{NotificationDetails, RefundNotification};
 use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
 use crate::model::refund::RefundSource;
+use crate::model::timestamp::Timestamp;
 use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, delay_after};
 use crate::store::refunds::DueRefund;
 use crate::store::refused_refunds::{self, SettledBy};
@@ -35,6 +36,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) source: RefundSource,
     /// The number of the attempt, counted from 1.
     pub(crate) number: i64,
+    pub(crate) decided_at: Timestamp,
+    pub(crate) claimed_at: Timestamp,
     /// Whether the refund is not attempted again if this attempt fails too.
     pub(crate) is_last: bool,
 }
@@ -69,6 +72,8 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<Re
         payment_reference,
         source: claimed.source,
         number: claimed.attempt,
+        decided_at: claimed.decided_at,
+        claimed_at: tx.now(),
         is_last: claimed.attempt >= MAX_ATTEMPTS,
     }))
 }

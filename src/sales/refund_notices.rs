@@ -50,7 +50,9 @@ pub(crate) fn own_refund(
     let id = refund.id;
     refunds::set_reference(tx, id, &report.reference)?;
     match &report.state {
-        RefundState::Pending | RefundState::Succeeded if refund.status == RefundStatus::Due => {
+        RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded
+            if refund.status == RefundStatus::Due =>
+        {
             refunds::mark_done(tx, id)?;
             refund_checks::schedule(tx, id, tx.now().saturating_add(FIRST_CHECK))?;
             if refund.source == RefundSource::Order {
@@ -60,7 +62,7 @@ pub(crate) fn own_refund(
             Ok(RecordedRefund::Changed)
         }
         // It was given up, because the gateway did not answer for too long.
-        RefundState::Pending | RefundState::Succeeded
+        RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded
             if refund.status == RefundStatus::Refused && refund.reference.is_none() =>
         {
             refunds::reinstate(tx, id)?;

@@ -82,7 +82,7 @@ impl TicketingService {
             shortest_checkout: gateway.shortest_checkout(),
             public_url: self.inner.public_url.clone(),
             return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
-            check: Box::new(move |terms| match gateway.check_checkout(terms) {
+            check: Box::new(move |terms| match gateway.check_terms(terms) {
                 Some(Ok(())) => Ok(()),
                 Some(Err(problem)) => Err(Error::field("items", problem)),
                 None => Err(Error::Internal("the payment gateway panicked".to_owned())),

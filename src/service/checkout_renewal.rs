@@ -27,7 +27,7 @@ impl TicketingService {
     /// The gateway is asked what became of the earlier checkout:
     /// - Nothing can be paid under it any more: the gateway is asked for a new one.
     /// - It is open, or the gateway cannot say: it is returned as it is. If its payment was reported as failed, the gateway
-    ///   is asked to [close](crate::payment::PaymentGateway::close_checkout) it first, and replaces it if that succeeds.
+    ///   is asked to [close](crate::payment::Checkouts::close) it first, and replaces it if that succeeds.
     ///
     /// The gateway is asked at most once in 4 seconds about a checkout. Until then, one that was open is returned as it is.
     /// Of 160 checkouts that are asked about in this time, an organization alone gets half.

@@ -16,7 +16,7 @@ use crate::store::{organizations, payment_references};
 
 /// # Notices of the payment gateway
 impl TicketingService {
-    /// Receives a notice of the payment gateway: verifies it with [`read_notice`](crate::payment::PaymentGateway::read_notice),
+    /// Receives a notice of the payment gateway: verifies it with [`PaymentWebhooks::read`](crate::payment::PaymentWebhooks::read),
     /// and records what it says. The server passes the requests to `/gateway/notices` on to this method.
     ///
     /// A notice may arrive several times, late, and in any order: that changes nothing. It needs no
@@ -127,7 +127,7 @@ impl TicketingService {
         {
             return Ok(NoticeOutcome::Processed);
         }
-        let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.list_refunds(&payment));
+        let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.refunds_of(&payment));
         let Some(refunds) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
         for refund in &refunds {
             self.record_refund(order, Some(&reference), refund)?;
@@ -241,7 +241,7 @@ impl TicketingService {
     ) -> Result<NoticeOutcome> {
         if let Some(gateway) = &self.inner.gateway {
             let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
-            let listed = gateway.call(order.organization, move |gateway| gateway.list_refunds(&request));
+            let listed = gateway.call(order.organization, move |gateway| gateway.refunds_of(&request));
             let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
             self.record_listed_refunds(order, &payment.payment_reference, &listed)?;
         }
@@ -342,7 +342,7 @@ impl TicketingService {
 
 fn payment_of(notice: &GatewayNotice) -> Option<PaymentLookUp> {
     let mut payment = PaymentLookUp::new(notice.payment_reference.as_ref()?);
-    payment.account.clone_from(&notice.account);
+    payment.account = notice.account.clone().into();
     Some(payment)
 }
 

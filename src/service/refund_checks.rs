@@ -19,7 +19,7 @@ impl TicketingService {
             return self.record_check(check, false).map(|()| Progress::Answered);
         };
         let request = PaymentLookUp::new(&payment).organization(check.organization);
-        match gateway.call_in_background(check.organization, move |gateway| gateway.list_refunds(&request)) {
+        match gateway.call_in_background(check.organization, move |gateway| gateway.refunds_of(&request)) {
             Ok(listed) => {
                 let order = CheckoutOrder { organization: check.organization, id: check.order };
                 self.record_listed_refunds(order, &payment, &listed)?;

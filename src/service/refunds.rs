@@ -6,6 +6,7 @@ use super::idempotency::Start;
 use crate::error::Result;
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
+use crate::model::gateway_report::{GatewayRefund, RefundState};
 use crate::model::id::{OrderId, OrganizationId, RefundId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::Order;
@@ -50,7 +51,7 @@ impl TicketingService {
     ///
     /// - Tickets are cancelled, and their seats can be sold again. The final amount of an item is divided by the number of
     ///   its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets, 3.34,
-    ///   3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::PaymentGateway::refund_step) of an amount,
+    ///   3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::Limits::smallest_refund) of an amount,
     ///   the shares are such multiples. When the last ticket goes, the order is CANCELLED.
     /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left.
     ///
@@ -98,7 +99,7 @@ impl TicketingService {
         let gateway = self.inner.gateway.clone().filter(GatewayCalls::can_refund);
         let operation = running.operation();
         let refunded = self.write_for(call.caller.identity(), move |tx| {
-            let step = gateway.as_ref().map(|gateway| move |currency: &str| gateway.refund_step(currency));
+            let step = gateway.as_ref().map(|gateway| move |currency: &str| gateway.smallest_refund(currency));
             let step = step.as_ref().map(|step| step as &dyn Fn(&str) -> i64);
             partial_refunds::refund(tx, &operation, organization, id, &request, step)
         })?;
@@ -173,6 +174,8 @@ impl TicketingService {
         request.refund_id = attempt.id;
         request.source = attempt.source;
         request.attempt = u32::try_from(attempt.number).unwrap_or(u32::MAX);
+        request.decided_at = attempt.decided_at;
+        request.asked_at = attempt.claimed_at;
         request.reference.clone_from(&attempt.reference);
         request.earlier_references.clone_from(&attempt.earlier_references);
         request.payment_reference.clone_from(&attempt.payment_reference);
@@ -219,11 +222,14 @@ impl TicketingService {
         &self,
         gateway: &GatewayCalls,
         attempt: &RefundAttempt,
-        answer: Result<(), GatewayError>,
+        answer: Result<GatewayRefund, GatewayError>,
         waiting: Waiting,
     ) -> Result<Ending> {
         let (refusal, problem) = match answer {
-            Ok(()) => return Ok(Ending::Made),
+            Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
+                (Refusal::ForGood, format!("the refund failed: {reason}"))
+            }
+            Ok(_) => return Ok(Ending::Made),
             Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
             Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
             Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
@@ -231,7 +237,7 @@ impl TicketingService {
         if let Some(payment) = &attempt.payment_reference {
             let request = PaymentLookUp::new(payment).organization(attempt.organization);
             let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
-            match waiting.call(gateway, attempt.organization, move |gateway| gateway.list_refunds(&request)) {
+            match waiting.call(gateway, attempt.organization, move |gateway| gateway.refunds_of(&request)) {
                 Ok(listed) => self.record_listed_refunds(order, payment, &listed)?,
                 Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
             }

@@ -39,7 +39,7 @@ const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?12, ?12) ON CONFLICT (id) DO NOTHING";
 const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
     WHERE id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
-    RETURNING id, order_id, source, amount, currency, payment_reference, attempts";
+    RETURNING id, order_id, source, amount, currency, payment_reference, attempts, created_at";
 /// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
 /// organization do not hide those of the others behind the limit.
 macro_rules! due {
@@ -269,6 +269,7 @@ pub(crate) struct ClaimedRefund {
     pub(crate) payment_reference: Option<String>,
     /// The number of the attempt, counted from 1.
     pub(crate) attempt: i64,
+    pub(crate) decided_at: Timestamp,
 }
 
 /// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
@@ -283,6 +284,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Res
             currency: currency.code,
             payment_reference: row.get("payment_reference")?,
             attempt: row.get("attempts")?,
+            decided_at: row.get("created_at")?,
         })
     })
 }

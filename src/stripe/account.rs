@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::model::id::OrganizationId;
 use crate::model::percentage::Percentage;
+use crate::payment::{CheckoutRequest, GatewayAccount};
 
 /// The Stripe account of an organization, which is connected to the platform that owns the secret key.
 ///
@@ -58,6 +59,31 @@ impl Accounts {
     /// Whether organizations may have accounts of their own.
     pub(super) fn are_set(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// The id of the account that has a checkout or a payment. `None` for the account that owns the secret key.
+    pub(super) fn id_of(
+        &self,
+        recorded: &GatewayAccount,
+        organization: impl Into<Option<OrganizationId>>,
+    ) -> Option<String> {
+        match recorded {
+            GatewayAccount::Own => None,
+            GatewayAccount::Connected(id) => Some(id.clone()),
+            GatewayAccount::Unrecorded => organization.into().and_then(|id| self.of(id)).map(|account| account.id),
+        }
+    }
+
+    /// The account that takes the payment of a checkout. If the organization has another one by now, there is no fee.
+    pub(super) fn for_checkout(&self, request: &CheckoutRequest) -> Option<ConnectedAccount> {
+        match &request.account {
+            GatewayAccount::Own => None,
+            GatewayAccount::Connected(id) => {
+                let account = self.of(request.organization_id).filter(|account| account.id == *id);
+                Some(account.unwrap_or_else(|| ConnectedAccount::new(id)))
+            }
+            GatewayAccount::Unrecorded => self.of(request.organization_id),
+        }
     }
 
     /// The account of an organization; `None` for the account that owns the secret key.

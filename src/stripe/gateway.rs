@@ -12,14 +12,15 @@ use super::event_mode::EventMode;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
 use super::session;
-use super::session_state::{self, is_session_id};
+use super::session_state::{self, is_plain, is_session_id};
 use super::{disputes, lost_session, notices, refunds, signature};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{
-    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayNotice, GatewayRefund,
-    LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentLookUp, RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayDispute, GatewayError,
+    GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentLookUp,
+    PaymentMode, PaymentWebhooks, RefundReports, RefundRequest,
 };
 
 const OTHER_MODE: &str = "the session is one of live mode and the secret key one of test mode, or the other way round";
@@ -46,9 +47,10 @@ impl StripeGateway {
         self.livemode
     }
 
-    /// The id of the connected account of an organization.
-    fn account_id(&self, organization: OrganizationId) -> Option<String> {
-        self.accounts.of(organization).map(|account| account.id)
+    /// Who asks about a payment: the client for its organization, and the account that has it.
+    fn owner_of(&self, payment: &PaymentLookUp) -> (Client, Option<String>) {
+        let account = self.accounts.id_of(&payment.account, payment.organization_id);
+        (self.client.on_behalf_of(payment.organization_id), account)
     }
 
     /// Checks whether Stripe can be asked about a checkout with this key.
@@ -68,18 +70,16 @@ impl StripeGateway {
     }
 
     /// Asks what became of a session.
-    fn session_state(&self, organization: OrganizationId, session: &str) -> Result<CheckoutState, Failure> {
-        let account = self.account_id(organization);
+    fn session_state(&self, client: &Client, account: Option<&str>, session: &str) -> Result<CheckoutState, Failure> {
         let mut form = Form::default();
         form.add("expand[0]", session_state::EXPANDED);
         let path = format!("checkout/sessions/{session}");
-        let call = Call { path: &path, form, account: account.as_deref(), ..Call::default() };
-        let client = self.client.on_behalf_of(organization);
+        let call = Call { path: &path, form, account, ..Call::default() };
         let session = client.get(&call)?.body;
         match self.state(&session)? {
             CheckoutState::Paid(payment)
                 if session_state::is_disputed(&session)
-                    && disputes::is_lost(&client, account.as_deref(), &payment.payment_reference)? =>
+                    && disputes::is_lost(client, account, &payment.payment_reference)? =>
             {
                 Ok(CheckoutState::Returned(payment))
             }
@@ -115,14 +115,15 @@ impl StripeGateway {
     }
 
     /// Returns Stripe's id of the payment that is to be refunded.
-    fn payment_of(&self, request: &RefundRequest) -> Result<String, GatewayError> {
+    fn payment_of(&self, request: &RefundRequest, account: Option<&str>) -> Result<String, GatewayError> {
         if let Some(payment) = &request.payment_reference {
             return Ok(payment.clone());
         }
+        let client = self.client.on_behalf_of(request.organization_id);
         for session in request.reference.iter().chain(&request.earlier_references).filter(|id| is_session_id(id)) {
             // With the right key, Stripe will tell what was paid.
             self.check_mode(session_state::livemode(session)).map_err(GatewayError::Unavailable)?;
-            match self.session_state(request.organization_id, session).map_err(GatewayError::from) {
+            match self.session_state(&client, account, session).map_err(GatewayError::from) {
                 Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => {
                     return Ok(payment.payment_reference);
                 }
@@ -137,7 +138,7 @@ impl StripeGateway {
 
 impl PaymentGateway for StripeGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        let account = self.accounts.of(request.organization_id);
+        let account = self.accounts.for_checkout(request);
         let form = session::parameters(request, account.as_ref()).map_err(GatewayError::Refused)?;
         let call = Call {
             path: "checkout/sessions",
@@ -153,37 +154,57 @@ impl PaymentGateway for StripeGateway {
         }
     }
 
-    fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         let units = amounts::to_stripe(request.amount, &request.currency);
         let units = units.map_err(|problem| GatewayError::Refused(format!("the amount {problem}")))?;
-        let account = self.account_id(request.organization_id);
-        let payment = self.payment_of(request)?;
+        let account = self.accounts.id_of(&request.account, request.organization_id);
+        let payment = self.payment_of(request, account.as_deref())?;
         let client = self.client.on_behalf_of(request.organization_id);
-        refunds::make(&client, account.as_deref(), &payment, units, request)
+        let made = refunds::make(&client, account.as_deref(), &payment, units, request)?;
+        made.report().map_err(GatewayError::Unavailable)
     }
 
-    fn refund_step(&self, currency: &str) -> i64 {
-        amounts::refund_step(currency)
+    fn name(&self) -> &'static str {
+        "stripe"
     }
 
-    fn check_checkout(&self, terms: &CheckoutTerms) -> Result<(), String> {
-        session::check(terms)
+    /// [`PaymentMode::Test`] only if the key is one of test mode.
+    fn mode(&self) -> PaymentMode {
+        if self.livemode == Some(false) { PaymentMode::Test } else { PaymentMode::Live }
     }
 
-    fn shortest_checkout(&self) -> Duration {
-        session::SHORTEST
+    fn account(&self, organization: OrganizationId) -> Option<String> {
+        self.accounts.of(organization).map(|account| account.id)
     }
 
-    fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+
+    fn webhooks(&self) -> Option<&dyn PaymentWebhooks> {
+        Some(self)
+    }
+
+    fn refund_reports(&self) -> Option<&dyn RefundReports> {
+        Some(self)
+    }
+
+    fn limits(&self) -> &dyn Limits {
+        self
+    }
+}
+
+impl Checkouts for StripeGateway {
+    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         self.check_reference(&request.reference)?;
-        let account = self.account_id(request.organization_id);
+        let account = self.accounts.id_of(&request.account, request.organization_id);
         let path = format!("checkout/sessions/{}/expire", request.reference);
         let client = self.client.on_behalf_of(request.organization_id);
         match client.post(&Call { path: &path, account: account.as_deref(), ..Call::default() }) {
             Ok(reply) => Ok(self.state(&reply.body)?),
             // Only an open session can be expired: this one was paid, or has expired before.
             Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 402) => {
-                Ok(self.session_state(request.organization_id, &request.reference)?)
+                Ok(self.session_state(&client, account.as_deref(), &request.reference)?)
             }
             Err(failure) => Err(failure.into()),
         }
@@ -191,39 +212,66 @@ impl PaymentGateway for StripeGateway {
 
     fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
         self.check_reference(&request.reference)?;
-        Ok(self.session_state(request.organization_id, &request.reference)?)
+        let account = self.accounts.id_of(&request.account, request.organization_id);
+        let client = self.client.on_behalf_of(request.organization_id);
+        Ok(self.session_state(&client, account.as_deref(), &request.reference)?)
     }
 
-    fn read_notice(
-        &self,
-        headers: &NoticeHeaders,
-        body: &[u8],
-        now: Timestamp,
-    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+    fn find_by_payment(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+        let mut form = Form::default();
+        form.add("payment_intent", &payment.payment_reference);
+        form.add("limit", 1);
+        let (client, account) = self.owner_of(payment);
+        let call = Call { path: "checkout/sessions", form, account: account.as_deref(), ..Call::default() };
+        let list = client.get(&call).map_err(Failure::about_a_notice)?.body;
+        let session = list.pointer("/data/0/id").and_then(serde_json::Value::as_str);
+        Ok(session.filter(|id| is_session_id(id)).map(str::to_owned))
+    }
+}
+
+impl PaymentWebhooks for StripeGateway {
+    fn read(&self, headers: &NoticeHeaders, body: &[u8], now: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
         let header = headers.get(signature::HEADER).ok_or(NoticeError::InvalidSignature)?;
         if !signature::is_valid(header, body, &self.secrets, now) {
             return Err(NoticeError::InvalidSignature);
         }
         notices::read(body, &self.events)
     }
+}
 
-    fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
-        let mut form = Form::default();
-        form.add("payment_intent", &payment.payment_reference);
-        form.add("limit", 1);
-        let call = Call { path: "checkout/sessions", form, account: payment.account.as_deref(), ..Call::default() };
-        let client = self.client.on_behalf_of(payment.organization_id);
-        let list = client.get(&call).map_err(Failure::about_a_notice)?.body;
-        let session = list.pointer("/data/0/id").and_then(serde_json::Value::as_str);
-        Ok(session.filter(|id| is_session_id(id)).map(str::to_owned))
-    }
-
-    fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
-        let of_organization = || payment.organization_id.and_then(|organization| self.account_id(organization));
-        let account = payment.account.clone().or_else(of_organization);
-        let client = self.client.on_behalf_of(payment.organization_id);
+impl RefundReports for StripeGateway {
+    fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+        let (client, account) = self.owner_of(payment);
         let listed = refunds::of_payment(&client, account.as_deref(), &payment.payment_reference);
         refunds::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
+    }
+
+    fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
+        let (client, account) = self.owner_of(payment);
+        let listed = disputes::of_payment(&client, account.as_deref(), &payment.payment_reference);
+        listed.map_err(Failure::about_a_notice)
+    }
+
+    fn dispute(&self, payment: &PaymentLookUp, reference: &str) -> Result<GatewayDispute, GatewayError> {
+        if !is_plain(reference) {
+            return Err(GatewayError::Refused("the dispute is not one of Stripe".to_owned()));
+        }
+        let (client, account) = self.owner_of(payment);
+        disputes::find(&client, account.as_deref(), reference).map_err(Failure::about_a_notice)
+    }
+}
+
+impl Limits for StripeGateway {
+    fn smallest_refund(&self, currency: &str) -> i64 {
+        amounts::refund_step(currency)
+    }
+
+    fn check_terms(&self, terms: &CheckoutTerms) -> Result<(), String> {
+        session::check(terms)
+    }
+
+    fn shortest_checkout(&self) -> Duration {
+        session::SHORTEST
     }
 }
 

@@ -12,7 +12,7 @@ use super::refunds::{StripeRefund, payment_of};
 use super::session::{ORDER, ORGANIZATION};
 use super::session_state::{self, is_plain, is_session_id, money};
 use crate::model::id::{OrderId, OrganizationId};
-use crate::payment::{CheckoutState, GatewayDispute, GatewayEvent, GatewayNotice, NoticeError, RefundState};
+use crate::payment::{CheckoutState, GatewayEvent, GatewayNotice, NoticeError, RefundState};
 
 /// The types of events that an endpoint must receive. Others are ignored.
 pub(super) const EVENT_TYPES: [&str; 10] = [
@@ -148,14 +148,9 @@ fn about_refund(event: &Event<'_>) -> Option<GatewayNotice> {
 /// A dispute has metadata of its own, and not those of the payment.
 fn about_dispute(event: &Event<'_>) -> Option<GatewayNotice> {
     event.payment()?;
-    let reference = event.text("id").filter(|id| is_plain(id));
-    let dispute = match (reference, money(event.object, "amount")) {
-        (Some(reference), Some((amount, currency))) => {
-            let reason = event.text("reason").filter(|reason| is_plain(reason)).unwrap_or("general");
-            let dispute = GatewayDispute::new(reference, amount, currency);
-            GatewayEvent::Dispute(dispute.reason(reason).status(disputes::status(event.object)))
-        }
-        _ => GatewayEvent::Unreadable("the dispute has no id, amount or currency".to_owned()),
+    let dispute = match disputes::report(event.object) {
+        Some(dispute) => GatewayEvent::Dispute(dispute),
+        None => GatewayEvent::Unreadable("the dispute has no id, amount or currency".to_owned()),
     };
     Some(event.notice(dispute))
 }

@@ -47,6 +47,7 @@ impl StripeRefund {
             Some("failed") => RefundState::Failed(failure_reason(text("failure_reason")).to_owned()),
             Some("canceled") => RefundState::Failed("canceled".to_owned()),
             Some("succeeded") => RefundState::Succeeded,
+            Some("requires_action") => RefundState::RequiresAction,
             _ => RefundState::Pending,
         };
         Some(Self {
@@ -120,16 +121,16 @@ pub(super) fn reports(refunds: &[StripeRefund]) -> Result<Vec<GatewayRefund>, St
 
 /// What Stripe has made of a refund so far.
 struct Found {
-    is_accepted: bool,
+    accepted: Option<StripeRefund>,
     /// Stripe's ids of the refunds that failed after Stripe had accepted them.
     failed: Vec<String>,
 }
 
 fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> Result<Found, Failure> {
-    let mut found = Found { is_accepted: false, failed: Vec::new() };
+    let mut found = Found { accepted: None, failed: Vec::new() };
     for refund in of_payment(client, account, payment)?.into_iter().filter(|refund| refund.ours == Some(id)) {
         if refund.is_accepted() {
-            found.is_accepted = true;
+            found.accepted = Some(refund);
         } else {
             found.failed.push(refund.id);
         }
@@ -139,8 +140,8 @@ fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> 
 
 /// Makes a refund, unless Stripe has made it already.
 ///
-/// The first attempt asks at once. Later ones first look for the refund: an answer may have been lost, and Stripe
-/// forgets idempotency keys after a day. If Stripe has stored a failure of its own under the key, the next key is used,
+/// The first attempt asks at once, if the refund was decided just now. Others first look for the refund: an answer may have
+/// been lost, and Stripe forgets idempotency keys after a day. If Stripe has stored a failure of its own under the key, the next key is used,
 /// with a suffix. A refund that failed later counts as not made, and is asked for with the next key too.
 pub(super) fn make(
     client: &Client,
@@ -148,14 +149,14 @@ pub(super) fn make(
     payment: &str,
     units: i64,
     request: &RefundRequest,
-) -> Result<(), GatewayError> {
+) -> Result<StripeRefund, GatewayError> {
     let look = || find(client, account, payment, request.refund_id);
     let returns_fee = returns_fee(client, account, payment, request.source).map_err(refund_failure)?;
     let mut first_key = 0;
-    if request.attempt > 1 {
+    if request.may_have_been_made() {
         let found = look().map_err(refund_failure)?;
-        if found.is_accepted {
-            return Ok(());
+        if let Some(refund) = found.accepted {
+            return Ok(refund);
         }
         first_key = found.failed.len();
     }
@@ -173,21 +174,18 @@ pub(super) fn make(
                 if reply.replayed {
                     // The answer shows the refund when it was made. It may have failed since.
                     let found = look().map_err(refund_failure)?;
-                    if found.is_accepted {
-                        return Ok(());
+                    if let Some(refund) = found.accepted {
+                        return Ok(refund);
                     }
                     if found.failed.contains(&refund.id) {
                         continue;
                     }
                 }
-                return match refund.state {
-                    RefundState::Failed(reason) => Err(GatewayError::Refused(format!("the refund failed: {reason}"))),
-                    _ => Ok(()),
-                };
+                return Ok(refund);
             }
             Err(Failure::Answer(answer)) if answer.uses_up_key() || answer.has_code("charge_already_refunded") => {
-                if look().map_err(refund_failure)?.is_accepted {
-                    return Ok(());
+                if let Some(refund) = look().map_err(refund_failure)?.accepted {
+                    return Ok(refund);
                 }
                 if !answer.uses_up_key() {
                     return Err(refund_failure(Failure::Answer(answer)));
@@ -280,7 +278,7 @@ mod tests {
         }
         for (status, state) in [
             ("succeeded", RefundState::Succeeded),
-            ("requires_action", RefundState::Pending),
+            ("requires_action", RefundState::RequiresAction),
             ("canceled", RefundState::Failed("canceled".to_owned())),
             ("failed", RefundState::Failed("unknown".to_owned())),
         ] {

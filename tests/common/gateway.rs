@@ -7,9 +7,9 @@ use std::time::Duration;
 use ticketing::id::OrganizationId;
 use ticketing::order::Order;
 use ticketing::payment::{
-    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
-    GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, NoticeOutcome, PaymentGateway, PaymentLookUp,
-    RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayError, GatewayEvent,
+    GatewayNotice, GatewayPayment, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, NoticeOutcome,
+    PaymentGateway, PaymentLookUp, PaymentWebhooks, RefundReports, RefundRequest,
 };
 use ticketing::{Amount, Result as ServiceResult, TicketingService, Timestamp};
 
@@ -210,24 +210,42 @@ impl PaymentGateway for FakeGateway {
         })
     }
 
-    fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         let behavior = {
             let mut state = self.state();
             state.refunds.push(request.clone());
             state.behavior_for(request.organization_id, state.on_refund)
         };
-        respond(behavior, || ())
+        respond(behavior, || request.made(format!("refund-{}", request.refund_id)))
     }
 
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+
+    fn webhooks(&self) -> Option<&dyn PaymentWebhooks> {
+        Some(self)
+    }
+
+    fn refund_reports(&self) -> Option<&dyn RefundReports> {
+        Some(self)
+    }
+
+    fn limits(&self) -> &dyn Limits {
+        self
+    }
+}
+
+impl Limits for FakeGateway {
     fn can_refund(&self) -> bool {
         self.state().can_refund
     }
 
-    fn refund_step(&self, _: &str) -> i64 {
+    fn smallest_refund(&self, _: &str) -> i64 {
         self.state().refund_step
     }
 
-    fn check_checkout(&self, _: &CheckoutTerms) -> Result<(), String> {
+    fn check_terms(&self, _: &CheckoutTerms) -> Result<(), String> {
         match self.state().refuses_terms.clone() {
             Some(problem) => Err(problem),
             None => Ok(()),
@@ -237,8 +255,10 @@ impl PaymentGateway for FakeGateway {
     fn shortest_checkout(&self) -> Duration {
         self.state().shortest_checkout
     }
+}
 
-    fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+impl Checkouts for FakeGateway {
+    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         let (behavior, answer) = {
             let mut state = self.state();
             state.closed.push(request.clone());
@@ -260,8 +280,10 @@ impl PaymentGateway for FakeGateway {
         };
         respond(behavior, || answer)
     }
+}
 
-    fn list_refunds(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+impl RefundReports for FakeGateway {
+    fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
         let (behavior, listed) = {
             let mut state = self.state();
             state.listed_for.push(payment.clone());
@@ -273,14 +295,11 @@ impl PaymentGateway for FakeGateway {
         };
         respond(behavior, || listed)
     }
+}
 
+impl PaymentWebhooks for FakeGateway {
     /// A notice is signed if its header `Fake-Signature` is its body.
-    fn read_notice(
-        &self,
-        headers: &NoticeHeaders,
-        body: &[u8],
-        _: Timestamp,
-    ) -> Result<Vec<GatewayNotice>, NoticeError> {
+    fn read(&self, headers: &NoticeHeaders, body: &[u8], _: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
         if headers.get("fake-signature").map(str::as_bytes) != Some(body) {
             return Err(NoticeError::InvalidSignature);
         }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ticketing::id::OrganizationId;
 use ticketing::payment::{
-    Checkout, CheckoutRequest, CheckoutState, GatewayError, LookUp, PaymentGateway, RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, GatewayError, GatewayRefund, LookUp,
+    PaymentGateway, RefundRequest,
 };
 
 /// A gateway whose calls for one organization hang. Clones share their state.
@@ -54,12 +55,22 @@ impl PaymentGateway for HangingGateway {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+}
+
+impl Checkouts for HangingGateway {
     fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
         self.answer(request.organization_id);
         Ok(CheckoutState::Open)
+    }
+
+    fn close(&self, _: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        Ok(CheckoutState::Unknown)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ticketing::environment::{Clock, Entropy, ManualClock, SystemEntropy};
 use ticketing::order::{CreateOrder, CreateOrderResponse, OrderStatus};
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket_type::TicketType;
 use ticketing::{Error, Result, TicketingService, Timestamp};
@@ -119,8 +119,8 @@ impl PaymentGateway for ControlledGateway {
         if succeeds { Ok(checkout) } else { Err(GatewayError::Unavailable("no answer in time".to_owned())) }
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 
@@ -320,8 +320,8 @@ impl PaymentGateway for StoppingParts {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ticketing::environment::Entropy;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, CreateOrderResponse, OrderStatus};
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::request::KeyedCaller;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
@@ -143,8 +143,8 @@ impl PaymentGateway for GatedGateway {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -8,8 +8,8 @@ use ticketing::error::Reason;
 use ticketing::id::OrderId;
 use ticketing::order::{Order, OrderStatus, PaymentChoice, PaymentStatus};
 use ticketing::payment::{
-    Checkout, CheckoutOutcome, CheckoutRequest, CheckoutState, CheckoutStatus, CloseCheckout, GatewayError,
-    GatewayEvent, GatewayPayment, LookUp, PaymentGateway, RefundRequest, RenewCheckoutResponse,
+    Checkout, CheckoutOutcome, CheckoutRequest, CheckoutState, CheckoutStatus, Checkouts, CloseCheckout, GatewayError,
+    GatewayEvent, GatewayPayment, GatewayRefund, LookUp, PaymentGateway, RefundRequest, RenewCheckoutResponse,
 };
 use ticketing::ticket_type::TicketType;
 use ticketing::{Error, Result};
@@ -351,16 +351,22 @@ impl PaymentGateway for Pages {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+}
+
+impl Checkouts for Pages {
     fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
         let is_open = self.pages().get(&request.reference).is_some_and(|page| page.is_open);
         Ok(if is_open { CheckoutState::Open } else { CheckoutState::Closed })
     }
 
-    fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         if let Some(page) = self.pages().get_mut(&request.reference) {
             page.is_open = false;
         }

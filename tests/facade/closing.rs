@@ -11,7 +11,7 @@ use crate::common::*;
 use ticketing::environment::ManualClock;
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, OrderStatus};
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, EventType, SenderOptions};
 use ticketing::{Builder, Caller, CloseError, Error, TicketingService, WeakTicketingService};
@@ -148,8 +148,8 @@ impl PaymentGateway for PausedGateway {
         Ok(Checkout::new("https://pay.example/1", "1"))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -9,7 +9,7 @@ use ticketing::id::OrderId;
 use ticketing::maintenance::MaintenanceReport;
 use ticketing::notification::NotificationTopic;
 use ticketing::order::{CreateOrder, OrderStatus};
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 
 use crate::common::database::stored_id;
 use crate::common::webhooks::wait_until;
@@ -238,10 +238,10 @@ impl PaymentGateway for HangingGateway {
         Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         self.called.send(()).expect("the test waits");
         match self.answer.lock().expect("no panic").recv() {
-            Ok(true) => Ok(()),
+            Ok(true) => Ok(request.made("refund")),
             _ => Err(GatewayError::Unavailable("closed".to_owned())),
         }
     }

@@ -12,7 +12,8 @@ use ticketing::order::{
     PaymentStatus,
 };
 use ticketing::payment::{
-    Checkout, CheckoutOutcome, CheckoutRequest, GatewayError, ListRefunds, PaymentGateway, RefundRequest, RefundStatus,
+    Checkout, CheckoutOutcome, CheckoutRequest, GatewayError, GatewayRefund, ListRefunds, PaymentGateway,
+    RefundRequest, RefundStatus,
 };
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
@@ -102,8 +103,8 @@ fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
             self.0.advance(HOLD);
             Err(GatewayError::Unavailable("too late".to_owned()))
         }
-        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-            Ok(())
+        fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+            Ok(request.made("refund"))
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -133,8 +134,8 @@ fn a_link_received_after_the_hold_expired_is_the_last_change() {
             self.0.advance(LATE);
             Ok(Checkout::new("https://pay.example/1", "1"))
         }
-        fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-            Ok(())
+        fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+            Ok(request.made("refund"))
         }
     }
     let fixture = Fixture::without_gateway();
@@ -165,8 +166,8 @@ where
         Ok(Checkout::new("https://pay.example/1", "the same each time"))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ticketing::Caller;
 use ticketing::order::CreateOrder;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 
 use crate::common::database::stored_id;
@@ -96,7 +96,7 @@ impl PaymentGateway for PatientGateway {
         Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         let (calls, changed) = &*self.0;
         let mut calls = calls.lock().expect("no panic");
         if !calls.is_open {
@@ -104,7 +104,7 @@ impl PaymentGateway for PatientGateway {
         }
         calls.refunds += 1;
         if calls.refunds == 1 {
-            return Ok(());
+            return Ok(request.made("refund"));
         }
         calls.waiting += 1;
         changed.notify_all();
@@ -112,7 +112,10 @@ impl PaymentGateway for PatientGateway {
         let patience = Duration::from_secs(15);
         let waited = changed.wait_timeout_while(calls, patience, |calls| calls.waiting < AT_ONCE);
         let (_calls, timeout) = waited.expect("no panic");
-        if timeout.timed_out() { Err(GatewayError::Unavailable("nobody else came".to_owned())) } else { Ok(()) }
+        if timeout.timed_out() {
+            return Err(GatewayError::Unavailable("nobody else came".to_owned()));
+        }
+        Ok(request.made("refund"))
     }
 }
 

@@ -11,8 +11,8 @@ use ticketing::id::OrderId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
 use ticketing::payment::{
-    Checkout, CheckoutRequest, GatewayError, ListRefunds, PaymentGateway, Refund, RefundRequest, RefundSource,
-    RefundStatus,
+    Checkout, CheckoutRequest, GatewayError, GatewayRefund, ListRefunds, PaymentGateway, Refund, RefundRequest,
+    RefundSource, RefundStatus,
 };
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Builder, TicketingService};
@@ -251,7 +251,7 @@ fn a_refund_survives_a_crash_before_the_gateway_answers() {
     assert_eq!(payment.status, PaymentStatus::Refunded);
     let requests = fixture.gateway.refunds();
     assert_eq!(requests.len(), 2);
-    let again = requests[0].clone().attempt(2);
+    let again = requests[0].clone().attempt(2).asked_at(fixture.clock.now());
     assert_eq!(again, requests[1], "the same request with the same key, so that the gateway refunds once");
 }
 
@@ -338,7 +338,7 @@ impl PaymentGateway for InterferingGateway {
         Ok(Checkout::new("https://pay.example", reference))
     }
 
-    fn refund(&self, request: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         if !self.open.load(Ordering::SeqCst) {
             return Err(GatewayError::Unavailable("closed".to_owned()));
         }
@@ -351,7 +351,7 @@ impl PaymentGateway for InterferingGateway {
             return Err(GatewayError::Unavailable("closed again".to_owned()));
         }
         self.other.get().expect("set").run_maintenance().expect("a run");
-        Ok(())
+        Ok(request.made("refund"))
     }
 }
 
@@ -395,10 +395,10 @@ impl PaymentGateway for AnsweredGateway {
         Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         let (answer, answered) = channel();
         self.0.send(answer).expect("the test waits");
-        answered.recv().expect("the test answers")
+        answered.recv().expect("the test answers").map(|()| request.made("refund"))
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
 use ticketing::order::{CreateOrder, NewCustomer};
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{
+    Checkout, CheckoutRequest, GatewayError, GatewayRefund, Limits, PaymentGateway, RefundRequest,
+};
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, EventType, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
 use ticketing::{Amount, TicketingService};
@@ -25,10 +27,16 @@ impl PaymentGateway for WithoutRefunds {
         Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, _: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         panic!("this gateway cannot refund")
     }
 
+    fn limits(&self) -> &dyn Limits {
+        self
+    }
+}
+
+impl Limits for WithoutRefunds {
     fn can_refund(&self) -> bool {
         false
     }

@@ -12,7 +12,7 @@ use ticketing::error::ResourceKind;
 use ticketing::id::EventId;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::organization::{ListOrganizations, Scope};
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::server::{Routes, router};
 use ticketing::{Builder, Caller, Error, Result, TicketingService};
 
@@ -166,8 +166,8 @@ impl PaymentGateway for RefusingGateway {
         Err(GatewayError::Refused("http://10.0.0.7/pay knows no account 4711".to_owned()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

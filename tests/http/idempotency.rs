@@ -9,7 +9,7 @@ use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, 
 use crate::common::outbox;
 use serde_json::{Value, json};
 use ticketing::organization::Scope;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 
 const JSON: &str = "Content-Type: application/json";
 
@@ -247,8 +247,8 @@ impl PaymentGateway for BlockingGateway {
         }
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::common::database;
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
 use crate::walkthrough::Document;
 use serde_json::json;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 
 /// A parsed response.
 struct Scrape {
@@ -426,7 +426,7 @@ impl PaymentGateway for NoRefunds {
         Ok(Checkout::new("https://pay.example/", reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
+    fn refund(&self, _: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         Err(GatewayError::Unavailable("no connection".to_owned()))
     }
 }

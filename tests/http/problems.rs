@@ -7,7 +7,7 @@ use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of
 use serde_json::{Value, json};
 use ticketing::Builder;
 use ticketing::organization::Scope;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 
 const NO_EVENT: &str = "/v1/events/event_0000000000001";
 
@@ -319,8 +319,8 @@ impl PaymentGateway for RefusingGateway {
         Err(GatewayError::Refused("10.0.0.7 knows no account 4711".to_owned()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 
@@ -350,8 +350,8 @@ impl PaymentGateway for BlockingGateway {
         Err(GatewayError::Unavailable("held".to_owned()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use ticketing::Builder;
 use ticketing::environment::ManualClock;
 use ticketing::organization::Scope;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 
 struct RefusingGateway;
 
@@ -14,8 +14,8 @@ impl PaymentGateway for RefusingGateway {
         Err(GatewayError::Refused("closed".to_owned()))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use serde_json::Value;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, PaymentGateway, RefundRequest};
+use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::server::router;
 use tracing::Instrument;
 
@@ -59,8 +59,8 @@ impl PaymentGateway for LoggingGateway {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ticketing::payment::GatewayPayment;
-use ticketing::payment::{CheckoutItem, CheckoutRequest, CheckoutState, CheckoutTerms, LookUp, PaymentGateway};
+use ticketing::payment::{
+    CheckoutItem, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, Limits, LookUp, PaymentGateway,
+};
 
 use crate::common::fake_stripe::FakeStripe;
 use crate::common::{NOW, amount, at};
@@ -73,7 +75,7 @@ fn every_amount_arrives_in_the_unit_that_stripe_expects_and_comes_back_as_it_was
     let gateway = gateway(&fake);
     for (index, (currency, minor, decimals, expected)) in AMOUNTS.iter().enumerate() {
         let request = checkout(index, currency, *minor, *decimals);
-        gateway.check_checkout(&CheckoutTerms::new(request.amount, *currency)).expect(currency);
+        gateway.check_terms(&CheckoutTerms::new(request.amount, *currency)).expect(currency);
         let created = gateway.start_checkout(&request).expect(currency);
         let session = fake.get(&created.reference);
         assert_eq!(session["amount_total"], *expected, "{currency}");
@@ -91,9 +93,9 @@ fn an_amount_that_stripe_cannot_take_is_refused_before_any_call() {
     let gateway = gateway(&fake);
     for (currency, minor, decimals) in REFUSED {
         let terms = CheckoutTerms::new(amount(*minor, *decimals), *currency);
-        assert!(gateway.check_checkout(&terms).is_err(), "{minor} {currency}");
+        assert!(gateway.check_terms(&terms).is_err(), "{minor} {currency}");
     }
     let day = CheckoutTerms::new(amount(1250, 2), "EUR").hold(Duration::from_hours(24));
-    assert!(gateway.check_checkout(&day).is_err());
+    assert!(gateway.check_terms(&day).is_err());
     assert!(fake.requests().is_empty());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ticketing::environment::ManualClock;
 use ticketing::order::OrderStatus;
-use ticketing::payment::{NoticeError, NoticeHeaders, PaymentGateway};
+use ticketing::payment::{NoticeError, NoticeHeaders, PaymentWebhooks};
 use ticketing::stripe::StripeGateway;
 
 use crate::common::fake_stripe::{FakeStripe, Notice, WEBHOOK_SECRET, signature};
@@ -21,7 +21,7 @@ fn secrets(secrets: &[&str]) -> Vec<String> {
 
 fn read(gateway: &StripeGateway, header: &str, body: &[u8]) -> Result<usize, NoticeError> {
     let headers = NoticeHeaders::from_iter([("Stripe-Signature", header)]);
-    gateway.read_notice(&headers, body, at(NOW)).map(|notices| notices.len())
+    gateway.read(&headers, body, at(NOW)).map(|notices| notices.len())
 }
 
 /// A notice about a payment.
@@ -190,7 +190,7 @@ fn a_signature_header_of_any_form_is_refused() {
         assert_eq!(read, Err(NoticeError::InvalidSignature), "{header:.100}");
     }
     let twice = NoticeHeaders::from_iter([("Stripe-Signature", &good), ("stripe-signature", &good)]);
-    let refused = gateway.read_notice(&twice, notice.body.as_bytes(), at(NOW));
+    let refused = gateway.read(&twice, notice.body.as_bytes(), at(NOW));
     assert_eq!(refused, Err(NoticeError::InvalidSignature), "two headers");
     assert!(read(&gateway, genuine, notice.body.as_bytes()).is_ok());
 }

@@ -6,9 +6,9 @@ use ticketing::discount::Percentage;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::id::{OrderId, RefundId};
 use ticketing::payment::{
-    CheckoutItem, CheckoutRequest, CheckoutState, CloseCheckout, DisputeStatus, GatewayDispute, GatewayError,
-    GatewayEvent, GatewayNotice, GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
-    PaymentLookUp, RefundRequest, RefundState,
+    CheckoutItem, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, DisputeStatus, GatewayAccount,
+    GatewayDispute, GatewayError, GatewayEvent, GatewayNotice, GatewayPayment, GatewayRefund, LookUp, NoticeError,
+    NoticeHeaders, PaymentGateway, PaymentLookUp, PaymentWebhooks, RefundReports, RefundRequest, RefundState,
 };
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 use ticketing::{Amount, Error};
@@ -72,7 +72,7 @@ impl Stripe {
         self.gateway.look_up(&LookUp::new(order(), session)).unwrap()
     }
 
-    fn refund(&self, payment: &str, amount: Amount, attempt: u32) -> Result<(), GatewayError> {
+    fn refund(&self, payment: &str, amount: Amount, attempt: u32) -> Result<GatewayRefund, GatewayError> {
         let request = RefundRequest::new(order(), amount, "EUR").refund(refund_id(1)).payment_reference(payment);
         self.gateway.refund(&request.idempotency_key("refund-1").attempt(attempt))
     }
@@ -86,7 +86,7 @@ impl Stripe {
 
     fn read_with(&self, signature: &str, body: &str) -> Result<Vec<GatewayNotice>, NoticeError> {
         let headers: NoticeHeaders = [("stripe-signature", signature)].into_iter().collect();
-        self.gateway.read_notice(&headers, body.as_bytes(), self.clock.now())
+        self.gateway.read(&headers, body.as_bytes(), self.clock.now())
     }
 
     fn read(&self, notice: &Notice) -> Vec<GatewayNotice> {
@@ -108,7 +108,7 @@ fn paid_state(payment: &str) -> CheckoutState {
 fn about_a_reference_that_stripe_does_not_know_nothing_is_said() {
     let stripe = Stripe::start();
     for unknown in ["cs_test_unknown", "sandbox_x", "cs_1/../../refunds", ""] {
-        let close = stripe.gateway.close_checkout(&CloseCheckout::new(order(), unknown));
+        let close = stripe.gateway.close(&CloseCheckout::new(order(), unknown));
         assert!(matches!(close, Err(GatewayError::Refused(_))), "{unknown}");
         let looked_up = stripe.gateway.look_up(&LookUp::new(order(), unknown));
         assert!(matches!(looked_up, Err(GatewayError::Refused(_))), "{unknown}");
@@ -245,7 +245,7 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
     let ours = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
     let of_ours = |state| GatewayRefund::new(&ours, HALF, "EUR").refund(refund_id(1)).state(state);
     let accepted = of_ours(RefundState::Succeeded);
-    let list = || stripe.gateway.list_refunds(&PaymentLookUp::new(&payment));
+    let list = || stripe.gateway.refunds_of(&PaymentLookUp::new(&payment));
     let notices = stripe.read_all("charge.refunded");
     assert_eq!(notices.len(), 1);
     assert_eq!(notices[0].event, GatewayEvent::RefundsChanged { total: Some((HALF, "EUR".to_owned())) });
@@ -284,16 +284,24 @@ fn a_dispute_is_reported_when_it_opens_and_closes() {
     let stripe = Stripe::start();
     let (session, payment) = stripe.paid();
     let id = stripe.fake.dispute(&payment);
-    let dispute =
-        |status| GatewayEvent::Dispute(GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status));
+    let dispute = |status| {
+        let dispute = GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status);
+        dispute.payment_reference(&payment)
+    };
     let notices = stripe.read_all("charge.dispute.created");
-    assert_eq!(notices[0].event, dispute(DisputeStatus::Open));
+    assert_eq!(notices[0].event, GatewayEvent::Dispute(dispute(DisputeStatus::Open)));
+    let of_payment = PaymentLookUp::new(&payment);
+    assert_eq!(stripe.gateway.disputes_of(&of_payment), Ok(vec![dispute(DisputeStatus::Open)]));
     // A dispute has no metadata, but its payment has a session.
     assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
-    assert_eq!(stripe.gateway.find_checkout(&PaymentLookUp::new(&payment)), Ok(Some(session)));
-    assert_eq!(stripe.gateway.find_checkout(&PaymentLookUp::new("pi_of_another_program")), Ok(None));
+    assert_eq!(stripe.gateway.find_by_payment(&PaymentLookUp::new(&payment)), Ok(Some(session)));
+    assert_eq!(stripe.gateway.find_by_payment(&PaymentLookUp::new("pi_of_another_program")), Ok(None));
     stripe.fake.close_dispute(&id, false);
-    assert_eq!(stripe.read_all("charge.dispute.closed")[0].event, dispute(DisputeStatus::Lost));
+    let lost = dispute(DisputeStatus::Lost);
+    assert_eq!(stripe.read_all("charge.dispute.closed")[0].event, GatewayEvent::Dispute(lost.clone()));
+    assert_eq!(stripe.gateway.dispute(&of_payment, &id), Ok(lost));
+    let unknown = stripe.gateway.dispute(&of_payment, "du_unknown");
+    assert!(matches!(unknown, Err(GatewayError::Refused(_))), "{unknown:?}");
 }
 
 #[test]
@@ -306,7 +314,7 @@ fn only_signed_notices_are_read() {
     for (signature, body) in [("", notice.body.as_str()), ("t=1,v1=00", &notice.body), (&signature, "{}"), ("x", "{")] {
         assert_eq!(stripe.read_with(signature, body), Err(NoticeError::InvalidSignature), "{signature}");
     }
-    let none = stripe.gateway.read_notice(&NoticeHeaders::default(), notice.body.as_bytes(), stripe.clock.now());
+    let none = stripe.gateway.read(&NoticeHeaders::default(), notice.body.as_bytes(), stripe.clock.now());
     assert_eq!(none, Err(NoticeError::InvalidSignature));
     stripe.clock.advance(Duration::from_secs(301));
     assert_eq!(stripe.read_with(&signature, &notice.body), Err(NoticeError::InvalidSignature));
@@ -374,7 +382,7 @@ fn an_organization_may_have_an_account_of_its_own() {
     // Its owner could write any order into the metadata of its own payments: only ids of Stripe count.
     for notice in stripe.fake.take_notices() {
         let headers: NoticeHeaders = [("Stripe-Signature", stripe.fake.sign(&notice))].into_iter().collect();
-        for read in gateway.read_notice(&headers, notice.body.as_bytes(), stripe.clock.now()).unwrap() {
+        for read in gateway.read(&headers, notice.body.as_bytes(), stripe.clock.now()).unwrap() {
             assert_eq!(read.order_id, None);
             assert_eq!(read.account.as_deref(), Some("acct_1"));
             assert_eq!(read.payment_reference.as_deref(), Some(payment.as_str()));
@@ -382,10 +390,40 @@ fn an_organization_may_have_an_account_of_its_own() {
             assert_eq!(read.checkout_reference.as_deref(), of_session);
         }
     }
-    let of_account = PaymentLookUp::new(&payment).account("acct_1".to_owned());
-    assert_eq!(gateway.find_checkout(&of_account), Ok(Some(session)));
-    assert_eq!(gateway.list_refunds(&of_account).unwrap()[0].refund_id, Some(refund_id(1)));
-    assert_eq!(gateway.find_checkout(&PaymentLookUp::new(&payment)), Ok(None), "the other account does not have it");
+    let of_account = PaymentLookUp::new(&payment).account(GatewayAccount::Connected("acct_1".to_owned()));
+    assert_eq!(gateway.find_by_payment(&of_account), Ok(Some(session)));
+    assert_eq!(gateway.refunds_of(&of_account).unwrap()[0].refund_id, Some(refund_id(1)));
+    assert_eq!(gateway.find_by_payment(&PaymentLookUp::new(&payment)), Ok(None), "the other account does not have it");
+}
+
+#[test]
+fn a_recorded_account_is_asked_whatever_the_organization_has_today() {
+    let stripe = Stripe::start();
+    let with_account = |account: Option<&'static str>| {
+        let builder = StripeGateway::builder(stripe.fake.secret_key()).api_base(stripe.fake.url());
+        builder.account_for(move |_| account.map(ConnectedAccount::new)).build().unwrap()
+    };
+    for (then, today) in [(Some("acct_1"), Some("acct_2")), (Some("acct_1"), None), (None, Some("acct_2"))] {
+        let gateway = with_account(then);
+        assert_eq!(gateway.account(checkout().organization_id).as_deref(), then);
+        let recorded = GatewayAccount::from(then.map(str::to_owned));
+        let gateway = with_account(today);
+        // As after a crash during the first start.
+        let key = format!("checkout-{then:?}-{today:?}");
+        let session =
+            gateway.start_checkout(&checkout().idempotency_key(key).account(recorded.clone())).unwrap().reference;
+        let payment = stripe.fake.pay(&session).unwrap();
+        let look_up = LookUp::new(order(), &session).account(recorded.clone());
+        assert_eq!(gateway.look_up(&look_up), Ok(paid_state(&payment)), "{then:?}");
+        assert!(gateway.look_up(&LookUp::new(order(), &session)).is_err(), "{today:?} does not have it");
+        let close = CloseCheckout::new(order(), &session).account(recorded.clone());
+        assert_eq!(gateway.close(&close), Ok(paid_state(&payment)), "{then:?}");
+        let refund = RefundRequest::new(order(), HALF, "EUR").refund(refund_id(1)).idempotency_key(&payment);
+        let made = gateway.refund(&refund.reference(session).account(recorded.clone())).unwrap();
+        assert_eq!((made.amount, made.refund_id), (HALF, Some(refund_id(1))));
+        let listed = gateway.refunds_of(&PaymentLookUp::new(&payment).account(recorded));
+        assert_eq!(listed, Ok(vec![made]), "{then:?}");
+    }
 }
 
 #[test]

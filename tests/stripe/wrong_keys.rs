@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ticketing::environment::ManualClock;
 use ticketing::order::OrderStatus;
-use ticketing::payment::{CheckoutState, CheckoutStatus, GatewayError, LookUp, PaymentGateway};
+use ticketing::payment::{CheckoutState, CheckoutStatus, Checkouts, GatewayError, LookUp};
 use ticketing::stripe::StripeGateway;
 
 use crate::common::fake_stripe::FakeStripe;

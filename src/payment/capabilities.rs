@@ -1,0 +1,157 @@
+//! What a payment gateway may be able to do besides starting checkouts and making refunds.
+
+use std::time::Duration;
+
+use super::{
+    CheckoutState, CheckoutTerms, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
+    NoticeError, NoticeHeaders, PaymentGateway, PaymentLookUp,
+};
+use crate::model::timestamp::Timestamp;
+
+/// A gateway that closes checkouts and looks them up: [`PaymentGateway::checkouts`].
+///
+/// Without it, a checkout page stays payable for as long as the provider keeps it, and a payment of which the program does
+/// not report the outcome is never noticed.
+pub trait Checkouts {
+    /// Makes a checkout unpayable, and returns what became of it. The service asks for this when an order has ended
+    /// without a payment through the gateway. A gateway that cannot close checkouts answers [`CheckoutState::Unknown`].
+    ///
+    /// A checkout that was paid already is no error: the answer is [`CheckoutState::Paid`]. The same checkout may be
+    /// closed several times.
+    ///
+    /// # Errors
+    /// After an error the service tries again later. After [`GatewayError::Refused`], for example of a provider that
+    /// does not know the checkout, it first looks the checkout up. A refusal is no proof that nothing can be paid: the
+    /// service tries again until a day after the checkout has ended by itself.
+    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError>;
+
+    /// Returns what became of a checkout. The service asks for this if it heard nothing of a payment until the end of
+    /// the hold. A provider that does not know the checkout has refused to say: [`GatewayError::Refused`].
+    ///
+    /// # Errors
+    /// After an error the service tries again later.
+    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError>;
+
+    /// Returns the gateway's id of the checkout through which a payment was made. `None` means that there was no checkout.
+    /// The service asks for this after a notice about a refund or a dispute if the references in it lead to no order. By
+    /// default, the gateway cannot say.
+    ///
+    /// # Errors
+    /// After [`GatewayError::Refused`] the notice is ignored, with a warning in the log. After any other error it is
+    /// refused, so that the provider sends it again.
+    fn find_by_payment(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+        let _ = payment;
+        Ok(None)
+    }
+}
+
+/// A gateway whose provider sends a notice when a payment, a refund or a dispute has changed: [`PaymentGateway::webhooks`].
+pub trait PaymentWebhooks {
+    /// Verifies a notice that claims to come from the provider, and returns what it says. A notice about something else
+    /// says nothing: the list is empty.
+    ///
+    /// Anybody can send a notice. Verify the signature of `body` before anything else, and compare its time with `now`.
+    /// The provider's notices about payments of other programs arrive here too. Read as little as finds the order, and do
+    /// not ask the provider: for what a notice does not say, the service calls
+    /// [`Checkouts::find_by_payment`] and [`RefundReports::refunds_of`], if the payment is its own.
+    ///
+    /// # Errors
+    /// - [`NoticeError::InvalidSignature`] if the provider did not sign it.
+    /// - [`NoticeError::Unreadable`] if the provider signed it, but it cannot be read.
+    fn read(&self, headers: &NoticeHeaders, body: &[u8], now: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError>;
+}
+
+/// A gateway that lists the refunds and disputes of a payment: [`PaymentGateway::refund_reports`].
+pub trait RefundReports {
+    /// Lists the refunds of a payment, as the provider has them now. The service asks for this after a notice with
+    /// [`GatewayEvent::RefundsChanged`](super::GatewayEvent::RefundsChanged), if a refund is refused, and 1, 7 and 30 days
+    /// after it was accepted, until it has failed or is not in the list: it may fail although it has succeeded, and the
+    /// notice of that may be lost.
+    ///
+    /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
+    ///
+    /// # Errors
+    /// After an error the service asks again later, about a refund that was accepted every hour until 37 days after
+    /// that. Only a notice is ignored after [`GatewayError::Refused`].
+    fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError>;
+
+    /// Lists the disputes of a payment, as the provider has them now. By default, there are none.
+    ///
+    /// # Errors
+    /// After an error the service asks again later.
+    fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
+        let _ = payment;
+        Ok(Vec::new())
+    }
+
+    /// Returns a dispute of a payment, as the provider has it now. `reference` is the gateway's id of it. By default, it is
+    /// looked for among [all disputes](Self::disputes_of) of the payment.
+    ///
+    /// # Errors
+    /// [`GatewayError::Refused`] if the provider does not know the dispute. After an error the service asks again later.
+    fn dispute(&self, payment: &PaymentLookUp, reference: &str) -> Result<GatewayDispute, GatewayError> {
+        let mut disputes = self.disputes_of(payment)?.into_iter();
+        let found = disputes.find(|dispute| dispute.reference == reference);
+        found.ok_or_else(|| GatewayError::Refused("the payment has no such dispute".to_owned()))
+    }
+}
+
+/// What a gateway cannot do: [`PaymentGateway::limits`]. By default, it can take every payment and make every refund.
+///
+/// All of these are called inside transactions. They must answer at once: they must not use the network, and not call the
+/// service.
+pub trait Limits {
+    /// Whether the gateway can refund payments; `true` by default. If it cannot, organizers refund by hand, and
+    /// [`PaymentGateway::refund`] is never called.
+    fn can_refund(&self) -> bool {
+        true
+    }
+
+    /// The least amount that the gateway refunds, in minor units of the currency as ISO 4217 defines them; 1 by default.
+    /// Every refund of a part of an order is a multiple of it.
+    fn smallest_refund(&self, currency: &str) -> i64 {
+        let _ = currency;
+        1
+    }
+
+    /// Checks whether the gateway can take the payment of an order, before the order is stored: whether it can express
+    /// the amounts, and whether the hold is not too long. By default it can take every payment.
+    ///
+    /// # Errors
+    /// The text completes the sentence "items …", such as `must cost less than 1,000,000 EUR in total`. The customer
+    /// gets it with [`Error::Validation`](crate::Error::Validation).
+    fn check_terms(&self, terms: &CheckoutTerms) -> Result<(), String> {
+        let _ = terms;
+        Ok(())
+    }
+
+    /// The least time for which a checkout of this gateway can be open; zero by default. A checkout whose hold is
+    /// shorter stays open for this time, unless it is closed.
+    fn shortest_checkout(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// The limits of a gateway that has none.
+pub(super) struct NoLimits;
+
+impl Limits for NoLimits {}
+
+/// What the service asks of any gateway. One that lacks the capability says that it does not know.
+impl dyn PaymentGateway + '_ {
+    pub(crate) fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.close(request))
+    }
+
+    pub(crate) fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+        self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.look_up(request))
+    }
+
+    pub(crate) fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+        self.checkouts().map_or(Ok(None), |checkouts| checkouts.find_by_payment(payment))
+    }
+
+    pub(crate) fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+        self.refund_reports().map_or(Ok(Vec::new()), |reports| reports.refunds_of(payment))
+    }
+}
