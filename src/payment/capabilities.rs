@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::{
     CheckoutState, CheckoutTerms, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
-    NoticeError, NoticeHeaders, PaymentGateway, PaymentLookUp,
+    NoticeError, NoticeHeaders, PaymentLookUp,
 };
 use crate::model::timestamp::Timestamp;
 
-/// A gateway that closes checkouts and looks them up: [`PaymentGateway::checkouts`].
+/// A gateway that closes checkouts and looks them up: [`PaymentGateway::checkouts`](super::PaymentGateway::checkouts).
 ///
 /// Without it, a checkout page stays payable for as long as the provider keeps it, and a payment of which the program does
 /// not report the outcome is never noticed.
@@ -45,7 +45,8 @@ pub trait Checkouts {
     }
 }
 
-/// A gateway whose provider sends a notice when a payment, a refund or a dispute has changed: [`PaymentGateway::webhooks`].
+/// A gateway whose provider sends a notice when a payment, a refund or a dispute has changed:
+/// [`PaymentGateway::webhooks`](super::PaymentGateway::webhooks).
 pub trait PaymentWebhooks {
     /// Verifies a notice that claims to come from the provider, and returns what it says. A notice about something else
     /// says nothing: the list is empty.
@@ -61,7 +62,7 @@ pub trait PaymentWebhooks {
     fn read(&self, headers: &NoticeHeaders, body: &[u8], now: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError>;
 }
 
-/// A gateway that lists the refunds and disputes of a payment: [`PaymentGateway::refund_reports`].
+/// A gateway that lists the refunds and disputes of a payment: [`PaymentGateway::refund_reports`](super::PaymentGateway::refund_reports).
 pub trait RefundReports {
     /// Lists the refunds of a payment, as the provider has them now. The service asks for this after a notice with
     /// [`GatewayEvent::RefundsChanged`](super::GatewayEvent::RefundsChanged), if a refund is refused, and 1, 7 and 30 days
@@ -96,13 +97,13 @@ pub trait RefundReports {
     }
 }
 
-/// What a gateway cannot do: [`PaymentGateway::limits`]. By default, it can take every payment and make every refund.
+/// What a gateway cannot do: [`PaymentGateway::limits`](super::PaymentGateway::limits). By default, it can take every payment and make every refund.
 ///
 /// All of these are called inside transactions. They must answer at once: they must not use the network, and not call the
 /// service.
 pub trait Limits {
     /// Whether the gateway can refund payments; `true` by default. If it cannot, organizers refund by hand, and
-    /// [`PaymentGateway::refund`] is never called.
+    /// [`PaymentGateway::refund`](super::PaymentGateway::refund) is never called.
     fn can_refund(&self) -> bool {
         true
     }
@@ -136,22 +137,3 @@ pub trait Limits {
 pub(super) struct NoLimits;
 
 impl Limits for NoLimits {}
-
-/// What the service asks of any gateway. One that lacks the capability says that it does not know.
-impl dyn PaymentGateway + '_ {
-    pub(crate) fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
-        self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.close(request))
-    }
-
-    pub(crate) fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
-        self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.look_up(request))
-    }
-
-    pub(crate) fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
-        self.checkouts().map_or(Ok(None), |checkouts| checkouts.find_by_payment(payment))
-    }
-
-    pub(crate) fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
-        self.refund_reports().map_or(Ok(Vec::new()), |reports| reports.refunds_of(payment))
-    }
-}

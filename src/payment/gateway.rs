@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::capabilities::{Checkouts, Limits, NoLimits, PaymentWebhooks, RefundReports};
-use super::{CheckoutRequest, GatewayError, GatewayRefund, PaymentMode, RefundRequest};
+use super::{
+    CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, GatewayRefund, LookUp, PaymentLookUp, PaymentMode,
+    RefundRequest,
+};
 use crate::model::id::OrganizationId;
 
 /// A payment service provider: takes customers' payments and refunds them. The module [`stripe`](crate::stripe)
@@ -106,6 +109,25 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// What the gateway cannot do. By default, it can take every payment and make every refund.
     fn limits(&self) -> &dyn Limits {
         &NoLimits
+    }
+}
+
+/// What the service asks of any gateway. One that lacks the capability says that it does not know.
+impl dyn PaymentGateway + '_ {
+    pub(crate) fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+        self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.close(request))
+    }
+
+    pub(crate) fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
+        self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.look_up(request))
+    }
+
+    pub(crate) fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
+        self.checkouts().map_or(Ok(None), |checkouts| checkouts.find_by_payment(payment))
+    }
+
+    pub(crate) fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
+        self.refund_reports().map_or(Ok(Vec::new()), |reports| reports.refunds_of(payment))
     }
 }
 

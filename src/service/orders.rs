@@ -73,7 +73,7 @@ impl TicketingService {
     ///   and then for a `discountCode` that does not apply. The message is a
     ///   [`DiscountRefusal`](crate::discount::DiscountRefusal). Both are reported only if no conflict applies.
     /// - [`Error::Validation`] for `items` if the gateway
-    ///   [cannot take the payment](crate::payment::PaymentGateway::check_checkout).
+    ///   [cannot take the payment](crate::payment::Limits::check_terms).
     /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
     ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
     ///
