@@ -9,8 +9,8 @@ use ticketing::error::Reason;
 use ticketing::id::OrderId;
 use ticketing::order::Order;
 use ticketing::payment::{
-    Checkout, CheckoutRequest, CheckoutState, CheckoutStatus, CloseCheckout, GatewayError, PaymentGateway,
-    RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, CheckoutStatus, Checkouts, CloseCheckout, GatewayError, GatewayRefund,
+    LookUp, PaymentGateway, RefundRequest,
 };
 use ticketing::ticket_type::TicketType;
 use ticketing::{Error, Result, TicketingService};
@@ -39,12 +39,22 @@ impl PaymentGateway for SilentGateway {
         Self::wait(&request.idempotency_key)
     }
 
-    fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
+    }
+
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+}
+
+impl Checkouts for SilentGateway {
+    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         Self::wait(&request.reference)
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn look_up(&self, _: &LookUp) -> Result<CheckoutState, GatewayError> {
+        Ok(CheckoutState::Unknown)
     }
 }
 
@@ -163,13 +173,23 @@ impl PaymentGateway for SlowGateway {
         Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
     }
 
-    fn close_checkout(&self, _: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("refund"))
+    }
+
+    fn checkouts(&self) -> Option<&dyn Checkouts> {
+        Some(self)
+    }
+}
+
+impl Checkouts for SlowGateway {
+    fn close(&self, _: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         self.wait();
         Ok(CheckoutState::Closed)
     }
 
-    fn refund(&self, _: &RefundRequest) -> Result<(), GatewayError> {
-        Ok(())
+    fn look_up(&self, _: &LookUp) -> Result<CheckoutState, GatewayError> {
+        Ok(CheckoutState::Unknown)
     }
 }
 
