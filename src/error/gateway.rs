@@ -16,7 +16,8 @@ pub enum GatewayError {
     #[error("the payment gateway is unavailable: {0}")]
     Unavailable(String),
     /// A temporary failure of a request that was certainly not executed: no connection, a rate limit, or credentials that
-    /// are not accepted. Trying again may help. A checkout whose start failed like this does not exist.
+    /// are not accepted. Trying again may help. A checkout whose start failed like this does not exist. One that is to be
+    /// closed is asked about until a day after it has ended by itself.
     #[error("the payment gateway has not executed the request: {0}")]
     NotExecuted(String),
     /// A final refusal: the same request will be refused every time.

@@ -46,6 +46,10 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
     Duration::from_secs(2 << doublings).min(Duration::from_hours(1))
 }
 
+/// After how many attempts that were not executed the account of a checkout counts as lost: it has been asked about for more
+/// than an hour, with a rate limit or without a connection for some of the time.
+pub(crate) const ATTEMPTS_UNTIL_LOST: i64 = 12;
+
 /// After how many attempts the gateway is asked no more for the refunds of a payment that has gone back, which takes
 /// about a week, as with a refund.
 pub(crate) const MAX_ATTEMPTS: i64 = 176;

@@ -3,9 +3,10 @@
 
 use super::each_row::{EachRow, each_row};
 use crate::error::Result;
+use crate::error::gateway::GatewayError;
 use crate::model::checkout::CheckoutStatus;
 use crate::model::id::OrderId;
-use crate::rules::checkout::{CLAIM, delay_after, next_look_up};
+use crate::rules::checkout::{ATTEMPTS_UNTIL_LOST, CLAIM, delay_after, next_look_up};
 use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
 use crate::store::{Transaction, checkouts};
 
@@ -52,18 +53,25 @@ pub(crate) fn started(tx: &Transaction<'_>, order: OrderId, reference: &str) -> 
     checkouts::record_reference(tx, order, reference)
 }
 
-/// Records that the gateway failed, and schedules the next attempt.
-pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
+/// Records that the gateway failed, and schedules the next attempt. Returns whether there is one: a checkout that is to be
+/// closed in an account to which the program has no access any more is asked about as in [`unproven`].
+pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<bool> {
     tx.lock_event(attempt.order)?;
+    let problem = failure.to_string();
+    let is_lost = matches!(failure, GatewayError::NotExecuted(_)) && attempt.number >= ATTEMPTS_UNTIL_LOST;
+    if is_lost && attempt.status == CheckoutStatus::Closing {
+        return unproven(tx, attempt, &problem);
+    }
     let next = tx.now().saturating_add(delay_after(attempt.number));
-    checkout_attempts::postpone(tx, attempt.order, attempt.status, Some(next), Some(problem))
+    checkout_attempts::postpone(tx, attempt.order, attempt.status, Some(next), Some(&problem))?;
+    Ok(true)
 }
 
 /// Schedules the next attempt for a checkout that is to be closed, after an answer that is no proof that nothing can be
 /// paid: the gateway does not know the checkout, or refuses to say anything about it. Perhaps it was given the key of
 /// another account, and gets the right one back. When the checkout has ended by itself, it is looked up a few more
-/// times.
-pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
+/// times. Returns whether there is a next attempt.
+pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<bool> {
     tx.lock_event(attempt.order)?;
     let next = if tx.now() < attempt.expires_at {
         Some(tx.now().saturating_add(delay_after(attempt.number)).min(attempt.expires_at))
@@ -71,9 +79,10 @@ pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem:
         next_look_up(attempt.expires_at, tx.now())
     };
     match next {
-        Some(_) => checkout_attempts::postpone(tx, attempt.order, attempt.status, next, Some(problem)),
-        None => checkout_attempts::close(tx, attempt.order, None),
+        Some(_) => checkout_attempts::postpone(tx, attempt.order, attempt.status, next, Some(problem))?,
+        None => checkout_attempts::close(tx, attempt.order, None)?,
     }
+    Ok(next.is_some())
 }
 
 /// Schedules the next attempt for a checkout that the customer may still pay. One that the gateway cannot close is only

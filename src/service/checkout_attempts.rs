@@ -73,33 +73,39 @@ impl TicketingService {
     }
 
     fn ask_later(&self, attempt: &CheckoutAttempt, problem: String) -> Result<()> {
+        let text = problem.clone();
+        let again = self.write_about(attempt, move |tx, attempt| checkout_attempts::unproven(tx, attempt, &text))?;
         tracing::warn!(
             target: "ticketing::payment",
             order = %attempt.order,
             attempt = attempt.number,
+            asked_again = again,
             problem,
-            "the payment gateway does not say whether a checkout is closed; it is asked again"
+            "the payment gateway does not say whether a checkout is closed"
         );
-        self.write_about(attempt, move |tx, attempt| checkout_attempts::unproven(tx, attempt, &problem))
+        Ok(())
     }
 
     fn postpone(&self, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<()> {
+        let reason = failure.clone();
+        let again =
+            self.write_about(attempt, move |tx, attempt| checkout_attempts::unavailable(tx, attempt, &reason))?;
         tracing::warn!(
             target: "ticketing::payment",
             order = %attempt.order,
             attempt = attempt.number,
+            asked_again = again,
             %failure,
-            "the payment gateway did not answer about a checkout; it is asked again"
+            "the payment gateway did not answer about a checkout"
         );
-        let problem = failure.to_string();
-        self.write_about(attempt, move |tx, attempt| checkout_attempts::unavailable(tx, attempt, &problem))
+        Ok(())
     }
 
-    fn write_about(
+    fn write_about<T: Send + 'static>(
         &self,
         attempt: &CheckoutAttempt,
-        work: impl Fn(&Transaction<'_>, &CheckoutAttempt) -> Result<()> + Send + 'static,
-    ) -> Result<()> {
+        work: impl Fn(&Transaction<'_>, &CheckoutAttempt) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let attempt = attempt.clone();
         self.store_in_operation().write(move |tx| work(tx, &attempt))
     }

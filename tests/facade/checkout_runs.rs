@@ -175,6 +175,49 @@ fn a_gateway_that_refuses_to_say_what_became_of_a_checkout_is_asked_until_a_day_
     assert!(attempts.len() > 8, "{attempts:?}");
 }
 
+/// The minutes in which the gateway is asked to close the checkout of an order that is cancelled at once, in two days.
+fn attempts_in_two_days(behavior: GatewayBehavior) -> (Vec<i32>, CheckoutStatus) {
+    let (fixture, ticket_type) = fixture();
+    let order = cancelled_order(&fixture, &ticket_type);
+    fixture.gateway.on_close(behavior);
+    let mut attempts = Vec::new();
+    for minute in 0..=48 * 60 {
+        let before = fixture.gateway.closed().len();
+        run(&fixture);
+        if fixture.gateway.closed().len() > before {
+            attempts.push(minute);
+        }
+        fixture.clock.advance(Duration::from_mins(1));
+    }
+    (attempts, status(&fixture, &order))
+}
+
+#[test]
+fn an_account_without_access_is_asked_until_a_day_after_the_end_of_the_checkout() {
+    let (attempts, status) = attempts_in_two_days(GatewayBehavior::NotExecuted);
+    assert_eq!((attempts.last(), status), (Some(&(30 + 24 * 60)), CheckoutStatus::Closed), "{attempts:?}");
+    // Control: a gateway that may have executed the request is asked every hour.
+    let (attempts, status) = attempts_in_two_days(GatewayBehavior::Unavailable);
+    assert!(attempts.last().is_some_and(|last| *last > 47 * 60 - 1), "{attempts:?}");
+    assert_eq!(status, CheckoutStatus::Closing);
+}
+
+#[test]
+fn a_rate_limit_long_after_the_end_of_a_checkout_does_not_end_its_attempts() {
+    let (fixture, ticket_type) = fixture();
+    let order = cancelled_order(&fixture, &ticket_type);
+    fixture.gateway.on_close(GatewayBehavior::NotExecuted);
+    // The program was down for two days.
+    fixture.clock.advance(Duration::from_hours(48));
+    run(&fixture);
+    assert_eq!((status(&fixture, &order), fixture.gateway.closed().len()), (CheckoutStatus::Closing, 1));
+    fixture.gateway.on_close(GatewayBehavior::Succeed);
+    fixture.gateway.set_state(Some(CheckoutState::Paid(GatewayPayment::new("pi_1", order.total, "EUR"))));
+    fixture.clock.advance(Duration::from_mins(1));
+    run(&fixture);
+    assert_eq!((status(&fixture, &order), fixture.gateway.refunds().len()), (CheckoutStatus::Closed, 1));
+}
+
 #[test]
 fn a_checkout_is_closed_when_the_gateway_has_the_right_account_again() {
     let (fixture, ticket_type) = fixture();
