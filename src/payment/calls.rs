@@ -75,6 +75,10 @@ impl GatewayCalls {
         Self { while_waiting: Some(WhileWaiting { pause, work: Arc::new(work) }), ..self.clone() }
     }
 
+    pub(crate) fn can_look_up(&self) -> bool {
+        self.gateway.checkouts().is_some()
+    }
+
     pub(crate) fn can_refund(&self) -> bool {
         self.gateway.limits().can_refund()
     }

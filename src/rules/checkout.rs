@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::model::timestamp::Timestamp;
 
 /// How long a process keeps others from asking the gateway about a checkout, or for one. While it waits for the gateway, it
-/// [renews](RENEW_CLAIM_AFTER) the claim. A claim that is not renewed ends soon: its process has been killed.
-pub(crate) const CLAIM: Duration = Duration::from_secs(6);
+/// [renews](CLAIM_RENEWAL) the claim. A claim that is not renewed ends soon: its process has been killed.
+pub(crate) const CLAIM_DURATION: Duration = Duration::from_secs(6);
 
 /// How long a process waits for the gateway until it renews its claim. When the gateway answers, the process has the rest of
 /// the claim to record the answer.
-pub(crate) const RENEW_CLAIM_AFTER: Duration = Duration::from_secs(2);
+pub(crate) const CLAIM_RENEWAL: Duration = Duration::from_secs(2);
 
 /// The longest claim, also of earlier versions. One that ends later was made by a clock that was ahead, and counts as ended.
 const LONGEST_CLAIM: Duration = Duration::from_mins(1);

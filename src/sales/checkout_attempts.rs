@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::error::gateway::GatewayError;
 use crate::model::checkout::CheckoutStatus;
 use crate::model::id::OrderId;
-use crate::rules::checkout::{ATTEMPTS_UNTIL_LOST, CLAIM, delay_after, next_look_up};
-use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
+use crate::rules::checkout::{ATTEMPTS_UNTIL_LOST, CLAIM_DURATION, delay_after, next_look_up};
+use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout, OpenCheckout};
 use crate::store::{Transaction, checkouts};
 
 /// Claims those of these checkouts that are due: no other process asks about them until the claim ends, which the process
@@ -22,12 +22,22 @@ pub(crate) fn claim_all(
     due.sort_by_key(|checkout| checkout.event);
     let rows = each_row(tx, &due, |tx, checkout| {
         tx.lock_event(checkout.event)?;
-        let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(CLAIM))?;
+        let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(CLAIM_DURATION))?;
         let is_claimed = attempt.is_some();
         attempts.borrow_mut().extend(attempt);
         Ok(is_claimed)
     })?;
     Ok((rows, attempts.into_inner()))
+}
+
+/// Lets these open checkouts be looked up now.
+pub(crate) fn look_up_all_now(tx: &Transaction<'_>, open: &[OpenCheckout]) -> Result<EachRow<OpenCheckout>> {
+    let mut open = open.to_vec();
+    open.sort_by_key(|checkout| checkout.event);
+    each_row(tx, &open, |tx, checkout| {
+        tx.lock_event(checkout.event)?;
+        checkout_attempts::look_up_now(tx, checkout.order)
+    })
 }
 
 /// Records that nothing can be paid any more under a checkout. `reference` is the gateway's id of it. Without one, it

@@ -22,7 +22,7 @@ use crate::model::new_order::CreateOrder;
 use crate::model::order::{CreateOrderResponse, Order, OrderStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::checkout::{CLAIM, claim_left, next_look_up};
+use crate::rules::checkout::{CLAIM_DURATION, claim_left, next_look_up};
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
 use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts, orders};
@@ -133,7 +133,7 @@ fn ask_for_link(
 ) -> Result<OrderProgress> {
     let earliest_end = order.order.created_at.saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
-    let lease_ends_at = tx.now().saturating_add(CLAIM);
+    let lease_ends_at = tx.now().saturating_add(CLAIM_DURATION);
     checkout_parameters::insert(tx, &order, order.hold_until.max(earliest_end), first_look_up, lease_ends_at)?;
     operation.store_pending_order(tx, order.order.id)?;
     Ok(OrderProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))

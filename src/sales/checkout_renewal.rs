@@ -18,7 +18,7 @@ use crate::model::checkout::{CheckoutStatus, RenewCheckoutResponse};
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::{OrderStatus, PaymentStatus};
-use crate::rules::checkout::{CLAIM, MAX_RENEWALS, claim_left, next_look_up};
+use crate::rules::checkout::{CLAIM_DURATION, MAX_RENEWALS, claim_left, next_look_up};
 use crate::rules::order::{check_pending, status_at_hold};
 use crate::store::checkout_renewals::CurrentCheckout;
 use crate::store::checkouts::NewCheckout;
@@ -121,7 +121,7 @@ pub(crate) fn begin(
     }
     let (_, checkout) = load(tx, organization, id, seen)?;
     let mut order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
-    let lease_ends_at = tx.now().saturating_add(CLAIM);
+    let lease_ends_at = tx.now().saturating_add(CLAIM_DURATION);
     if checkout.status == CheckoutStatus::Open && checkout.reference.is_none() {
         // An earlier start got no answer: the gateway is asked for the same checkout.
         checkout_renewals::lease(tx, id, checkout.renewals, Some(lease_ends_at))?;

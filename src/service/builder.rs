@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::clock_history::ClockHistory;
+use super::downtime::Downtime;
 use super::in_flight::InFlightKeys;
 use super::look_up_limit::LookUpLimit;
 use super::notification_handlers::{self, NotificationHandler};
@@ -211,6 +212,7 @@ impl Builder {
             Gateway::Sandbox => Some(sandbox.insert(Arc::new(SandboxGateway::new(self.entropy))).clone()),
             Gateway::Custom(gateway) => Some(gateway),
         };
+        let downtime = Downtime::new(environment.now());
         let inner = Inner {
             background,
             closing: AtomicBool::new(false),
@@ -230,6 +232,7 @@ impl Builder {
             suspended: SuspendedOrganizations::default(),
             skipped_rows: SkippedRows::default(),
             clock_history: ClockHistory::default(),
+            downtime,
             #[cfg(feature = "documents")]
             documents,
         };

@@ -62,7 +62,7 @@ impl TicketingService {
             Ok(Answer::State { state: CheckoutState::Closed | CheckoutState::Unknown, .. } | Answer::NoCheckout) => {
                 self.write_about(attempt, |tx, attempt| checkout_attempts::nothing_to_close(tx, attempt.order))?;
             }
-            Ok(Answer::NoProof(problem)) => self.ask_later(attempt, problem)?,
+            Ok(Answer::NoProof(problem)) => self.ask_later(attempt, &problem)?,
             Err(AskError::Gateway(failure)) => {
                 self.postpone(attempt, &failure)?;
                 return Ok(Progress::Unavailable);
@@ -72,8 +72,8 @@ impl TicketingService {
         Ok(Progress::Answered)
     }
 
-    fn ask_later(&self, attempt: &CheckoutAttempt, problem: String) -> Result<()> {
-        let text = problem.clone();
+    fn ask_later(&self, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
+        let text = problem.to_owned();
         let again = self.write_about(attempt, move |tx, attempt| checkout_attempts::unproven(tx, attempt, &text))?;
         tracing::warn!(
             target: "ticketing::payment",

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::id::OrderId;
 use crate::model::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
-use crate::rules::checkout::{CLAIM, RENEW_CLAIM_AFTER};
+use crate::rules::checkout::{CLAIM_DURATION, CLAIM_RENEWAL};
 use crate::store::Transaction;
 
 /// Renews a claim for the checkout of an order, which ends at the first time, so that it ends at the second one.
@@ -26,11 +26,11 @@ impl TicketingService {
     ) -> GatewayCalls {
         let store = Arc::clone(&self.inner.store);
         let claimed_until = Mutex::new(until);
-        gateway.while_waiting(RENEW_CLAIM_AFTER, move || {
+        gateway.while_waiting(CLAIM_RENEWAL, move || {
             let mut claimed_until = claimed_until.lock().unwrap_or_else(PoisonError::into_inner);
             let until = *claimed_until;
             let renewed = store.write(move |tx| {
-                let new_end = tx.now().saturating_add(CLAIM);
+                let new_end = tx.now().saturating_add(CLAIM_DURATION);
                 renew(tx, order, until, new_end).map(|()| new_end)
             });
             match renewed {

@@ -33,7 +33,8 @@ impl TicketingService {
     /// - stores when API keys were last used;
     /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
     ///   [retention](crate::Builder::webhook_retention);
-    /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost;
+    /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost: also those of
+    ///   checkouts that were open while no program was running the maintenance;
     /// - attempts refunds that are due, and asks the gateway 1, 7 and 30 days after it accepted one whether it has failed.
     ///
     /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other

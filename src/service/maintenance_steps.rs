@@ -65,7 +65,9 @@ impl Step {
 }
 
 /// The steps, in this order.
-pub(super) const STEPS: [Step; 10] = [
+pub(super) const STEPS: [Step; 11] = [
+    // First: what it depends on is when another program has acted on the time, and the next steps act on it.
+    Step::new(TicketingService::look_up_after_downtime),
     Step::on_time(expire_orders),
     Step::on_time(expire_events),
     Step::new(cancel_orders),
@@ -79,45 +81,40 @@ pub(super) const STEPS: [Step; 10] = [
 ];
 
 /// Rows that are read and changed in batches.
-struct Batches<R, F> {
-    table: SkippedTable,
+pub(super) struct Batches<R, F> {
+    pub(super) table: SkippedTable,
     /// The next rows after a row. Usually there are none: a read finds that out without waiting for the writer.
-    read: F,
-    change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
+    pub(super) read: F,
+    pub(super) change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
     /// The primary key of a row.
-    key: fn(&R) -> i64,
+    pub(super) key: fn(&R) -> i64,
 }
 
-/// Changes all rows, and adds the number of those that were changed to `changed`. Rows that cannot be processed are
-/// skipped.
-fn in_batches<R, F>(
-    service: &TicketingService,
-    run: &mut Run<'_>,
-    batches: &Batches<R, F>,
-    changed: fn(&mut MaintenanceReport) -> &mut usize,
-) -> Result<()>
+/// Changes all rows, and returns the number of those that were changed. Rows that cannot be processed are skipped.
+pub(super) fn in_batches<R, F>(service: &TicketingService, run: &mut Run<'_>, batches: &Batches<R, F>) -> Result<usize>
 where
     R: Copy + Send + Sync + 'static,
     F: Fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
 {
+    let mut changed = 0;
     let mut after = None;
     while !run.stops() {
         let rows = service.store().read(|tx| (batches.read)(tx, after, BATCH))?;
-        let Some(last) = rows.last() else { return Ok(()) };
+        let Some(last) = rows.last() else { break };
         after = Some(*last);
         let mut pending: Vec<R> =
             rows.into_iter().filter(|row| !service.is_skipped(batches.table, (batches.key)(row))).collect();
         while !pending.is_empty() && !run.stops() {
             let change = batches.change;
             let batch = service.store().write(move |tx| change(tx, &pending))?;
-            *changed(&mut run.report) += batch.changed;
+            changed += batch.changed;
             for skipped in batch.skipped {
                 run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
             }
             pending = batch.remaining;
         }
     }
-    Ok(())
+    Ok(changed)
 }
 
 impl Run<'_> {
@@ -134,7 +131,8 @@ fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
         change: holds::expire_all,
         key: |hold: &ExpiredHold| hold.order.raw(),
     };
-    in_batches(service, run, &batches, |report| &mut report.expired_orders)
+    run.report.expired_orders += in_batches(service, run, &batches)?;
+    Ok(())
 }
 
 fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
@@ -144,7 +142,8 @@ fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
         change: event_changes::expire_all,
         key: |event| event.id.raw(),
     };
-    in_batches(service, run, &batches, |report| &mut report.expired_events)
+    run.report.expired_events += in_batches(service, run, &batches)?;
+    Ok(())
 }
 
 fn cancel_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
@@ -166,7 +165,7 @@ pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, ev
         change: order_lifecycle::cancel_of_cancelled_event,
         key: |order: &OrderToCancel| order.order.raw(),
     };
-    in_batches(service, run, &batches, |report| &mut report.cancelled_orders)?;
+    run.report.cancelled_orders += in_batches(service, run, &batches)?;
     // None is left if the run does not stop and none was skipped.
     let is_finished = service.store().read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
     if is_finished {

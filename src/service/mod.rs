@@ -46,6 +46,8 @@ mod orders;
 
 mod checkout_renewal;
 mod claims;
+mod downtime;
+mod open_checkouts;
 
 mod gateway_groups;
 mod gateway_notices;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::clock_history::ClockHistory;
+use super::downtime::Downtime;
 use super::in_flight::InFlightKeys;
 use super::look_up_limit::LookUpLimit;
 use super::skipped_rows::SkippedRows;
@@ -101,6 +102,8 @@ pub(super) struct Inner {
     pub(super) write_quota: Option<WriteQuota>,
     /// Whether the maintenance may act on the clock.
     pub(super) clock_history: ClockHistory,
+    /// Whether the program was down before the service was opened.
+    pub(super) downtime: Downtime,
     /// Renders ticket documents, if they are switched on.
     #[cfg(feature = "documents")]
     pub(super) documents: Option<crate::documents::Renderer>,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::checkout::CheckoutStatus;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::timestamp::Timestamp;
-use crate::rules::checkout::LATEST_DUE;
+use crate::rules::checkout::{CLAIM_DURATION, LATEST_DUE};
 
 const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attempt_at = ?2, attempts = 0
     WHERE order_id = ?1 AND status = 'OPEN'";
@@ -43,6 +43,15 @@ macro_rules! due {
 
 pub(super) const DUE: &str = due!("c.next_attempt_at <= ?2");
 pub(super) const DUE_TOO_LATE: &str = due!("c.next_attempt_at > ?2");
+pub(super) const ANY_OPEN: &str =
+    "SELECT order_id FROM checkouts WHERE status = 'OPEN' AND next_attempt_at IS NOT NULL LIMIT 1";
+pub(super) const OPEN_BEFORE: &str = "SELECT c.order_id, o.event_id, c.next_attempt_at
+    FROM checkouts c JOIN orders o ON o.id = c.order_id
+    WHERE c.status = 'OPEN' AND c.next_attempt_at IS NOT NULL AND (c.next_attempt_at, c.order_id) > (?1, ?2)
+        AND o.created_at < ?3 AND o.payment_reference IS NOT NULL
+    ORDER BY c.next_attempt_at, c.order_id LIMIT ?4";
+const LOOK_UP_NOW: &str = "UPDATE checkouts SET next_attempt_at = ?2
+    WHERE order_id = ?1 AND status = 'OPEN' AND next_attempt_at > ?3";
 const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = ?3 WHERE order_id = ?1
     AND status = ?4";
 pub(super) const COUNT_CLOSING: &str =
@@ -182,4 +191,48 @@ pub(crate) fn postpone(
 /// Counts the checkouts that are to be closed, over all organizations.
 pub(crate) fn count_closing(tx: &Transaction<'_>) -> Result<u64> {
     Ok(tx.query_opt(COUNT_CLOSING, &[], |row| row.count("number"))?.unwrap_or_default())
+}
+
+/// Whether a checkout is open that will be looked up.
+pub(crate) fn any_open(tx: &Transaction<'_>) -> Result<bool> {
+    tx.exists(ANY_OPEN, &[])
+}
+
+/// An open checkout that will be looked up later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenCheckout {
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    next_attempt_at: Timestamp,
+}
+
+/// When a claim ends that begins now. A checkout that is due later is claimed by no process.
+fn latest_claim(tx: &Transaction<'_>) -> Timestamp {
+    tx.now().saturating_add(CLAIM_DURATION)
+}
+
+/// Returns the next open checkouts after a checkout, in the order in which they will be looked up, of orders that were
+/// created before `created_before`. Those that are due now, or claimed, are left out.
+pub(crate) fn open_before(
+    tx: &Transaction<'_>,
+    created_before: Timestamp,
+    after: Option<OpenCheckout>,
+    limit: i64,
+) -> Result<Vec<OpenCheckout>> {
+    let (at, order) =
+        after.map_or((latest_claim(tx), i64::MIN), |checkout| (checkout.next_attempt_at, checkout.order.raw()));
+    let binds = [at.into(), order.into(), created_before.into(), limit.into()];
+    tx.query_all(OPEN_BEFORE, &binds, |row| {
+        Ok(OpenCheckout {
+            order: row.get("order_id")?,
+            event: row.get("event_id")?,
+            next_attempt_at: row.get("next_attempt_at")?,
+        })
+    })
+}
+
+/// Lets an open checkout be looked up now. Returns whether it was to be looked up later.
+pub(crate) fn look_up_now(tx: &Transaction<'_>, order: OrderId) -> Result<bool> {
+    tx.debug_assert_event_locked();
+    Ok(tx.execute(LOOK_UP_NOW, &[order.into(), tx.now().into(), latest_claim(tx).into()])? > 0)
 }

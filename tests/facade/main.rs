@@ -15,6 +15,7 @@ mod damaged_rows;
 mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;
+mod downtime;
 mod due_notifications;
 mod event_cancellation;
 mod events;

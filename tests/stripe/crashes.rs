@@ -121,3 +121,20 @@ fn a_notice_that_was_committed_and_not_answered_is_delivered_again_and_changes_n
     assert_eq!(shop.fixture.sold(&shop.ticket_type), 2);
     assert_eq!(shop.kept(&intent), 2500);
 }
+
+#[test]
+fn a_payment_made_while_the_program_was_down_completes_its_order_at_the_start() {
+    let mut shop = Shop::open();
+    let (order, session) = shop.order();
+    let (unpaid, open) = shop.order();
+    shop.pass(Duration::from_secs(3));
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.fake.take_notices();
+    shop.skip(Duration::from_secs(2));
+    shop.crash();
+    assert_eq!(shop.status(&order), OrderStatus::Pending);
+    shop.pass(Duration::from_secs(6));
+    assert_eq!((shop.status(&order), shop.status(&unpaid)), (OrderStatus::Completed, OrderStatus::Pending));
+    assert_eq!(shop.kept(&intent), 2500);
+    assert!(shop.fake.is_payable(&open));
+}

@@ -109,6 +109,8 @@ const STATEMENTS: &[Expected] = &[
     (checkout_attempts::DUE, &["checkouts_due"]),
     (checkout_attempts::DUE_TOO_LATE, &["checkouts_due"]),
     (checkout_attempts::COUNT_CLOSING, &["checkouts_due"]),
+    (checkout_attempts::ANY_OPEN, &["checkouts_due"]),
+    (checkout_attempts::OPEN_BEFORE, &["checkouts_due"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::DUE_TOO_LATE, &["refunds_due"]),
     (refunds::OF_STATUS, &["refunds_by_status"]),

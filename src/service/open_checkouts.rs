@@ -1,0 +1,60 @@
+//! Look-ups after the program was down. The gateway does not repeat the notices of that time at once, so the checkouts that
+//! were open meanwhile are looked up when a program runs the maintenance again.
+
+use super::TicketingService;
+use super::downtime::{State, is_record_due};
+use super::maintenance_steps::{Batches, Run, in_batches};
+use super::skipped_rows::SkippedTable;
+use crate::error::Result;
+use crate::payment::GatewayCalls;
+use crate::sales::checkout_attempts::look_up_all_now;
+use crate::store::checkout_attempts::{self, OpenCheckout};
+use crate::store::{Transaction, maintenance_clock};
+
+impl TicketingService {
+    /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that this
+    /// one is.
+    pub(super) fn look_up_after_downtime(&self, run: &mut Run<'_>) -> Result<()> {
+        if !self.inner.gateway.as_ref().is_some_and(GatewayCalls::can_look_up) {
+            return Ok(());
+        }
+        let downtime = &self.inner.downtime;
+        let now = self.inner.environment.now();
+        let (recorded, any_open) =
+            self.store().read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
+        let state = downtime.look(recorded, now);
+        if matches!(state, State::Waiting(_)) || !any_open {
+            return Ok(());
+        }
+        if is_record_due(recorded, now) && self.believes_clock()? {
+            self.store().write(move |tx| maintenance_clock::write(tx, now))?;
+        }
+        if state == State::WasDown {
+            self.look_up_open_checkouts(run)?;
+            if !run.stops() {
+                downtime.finish();
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the open checkouts from before this service was opened be looked up now, at the pace of all look-ups.
+    fn look_up_open_checkouts(&self, run: &mut Run<'_>) -> Result<()> {
+        let opened_at = self.inner.downtime.opened_at;
+        let batches = Batches {
+            table: SkippedTable::Checkouts,
+            read: |tx: &Transaction<'_>, after, limit| checkout_attempts::open_before(tx, opened_at, after, limit),
+            change: look_up_all_now,
+            key: |checkout: &OpenCheckout| checkout.order.raw(),
+        };
+        let checkouts = in_batches(self, run, &batches)?;
+        if checkouts > 0 {
+            tracing::info!(
+                target: "ticketing::payment",
+                checkouts,
+                "the program was down; the checkouts that were open meanwhile are looked up"
+            );
+        }
+        Ok(())
+    }
+}
