@@ -48,6 +48,10 @@ pub enum Error {
     /// The resource is at this revision, and not at the one that the caller expects.
     #[error("the resource is at revision {0}, not at the one that the request expects")]
     RevisionMismatch(i64),
+    /// The operation is executed only with an [idempotency key](crate::Caller::with_idempotency_key), because repeating it
+    /// would do it twice.
+    #[error("an idempotency key is required, so that repeating the request does not pay twice")]
+    IdempotencyKeyRequired,
     /// The idempotency key was used for a different request before.
     #[error("the idempotency key was used for another request; a new request needs a new key")]
     IdempotencyKeyReused,
@@ -150,6 +154,7 @@ impl Error {
             Self::Forbidden(_) => "forbidden",
             Self::OrganizationSuspended => "organization-suspended",
             Self::RevisionMismatch(_) => "precondition-failed",
+            Self::IdempotencyKeyRequired => "idempotency-key-required",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::IdempotencyInProgress { .. } => "idempotency-in-progress",
             Self::WriteQuotaExceeded { .. } => "rate-limited",
@@ -175,7 +180,8 @@ impl Error {
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
             Self::WriteQuotaExceeded { .. } => 429,
             Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => 502,
-            Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => 400,
+            Self::IdempotencyKeyRequired
+            | Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => 400,
             Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => 503,
             Self::Store(error) if error.is_temporary() => 503,
             Self::Store(_) | Self::Internal(_) => 500,

@@ -114,6 +114,8 @@ pub(crate) enum NumberLimit {
     Min(i64),
     /// At most this number.
     Max(i64),
+    /// More than this number.
+    Above(i64),
 }
 
 impl Limit for NumberLimit {
@@ -121,6 +123,7 @@ impl Limit for NumberLimit {
         match self {
             Self::Min(least) => format!("must be at least {least}"),
             Self::Max(most) => format!("must be at most {most}"),
+            Self::Above(bound) => format!("must be more than {bound}"),
         }
     }
 
@@ -128,6 +131,7 @@ impl Limit for NumberLimit {
         match self {
             Self::Min(least) => schema["minimum"] = json!(least),
             Self::Max(most) => schema["maximum"] = json!(most),
+            Self::Above(bound) => schema["exclusiveMinimum"] = json!(bound),
         }
     }
 }

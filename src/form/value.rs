@@ -163,6 +163,7 @@ impl FormValue for i64 {
         match limit {
             NumberLimit::Min(least) => *self >= least,
             NumberLimit::Max(most) => *self <= most,
+            NumberLimit::Above(bound) => *self > bound,
         }
     }
 

@@ -219,6 +219,7 @@ impl FormValue for Amount {
         match limit {
             NumberLimit::Min(least) => minor >= in_minor(least),
             NumberLimit::Max(most) => minor <= in_minor(most),
+            NumberLimit::Above(bound) => minor > in_minor(bound),
         }
     }
 

@@ -9,7 +9,7 @@ use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems, Unique};
-use crate::form::limits::NumberLimit::Min;
+use crate::form::limits::NumberLimit::Above;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::setters::constructor;
 use crate::text_enum::text_enum;
@@ -105,7 +105,8 @@ impl RefundOrder {
         Self { tickets: Some(tickets.into_iter().collect()), amount: None, reason: None }
     }
 
-    /// Creates a refund of an amount. No ticket is cancelled.
+    /// Creates a refund of an amount. No ticket is cancelled. [`refund_order`](crate::TicketingService::refund_order) needs
+    /// an [idempotency key](crate::Caller::with_idempotency_key) for it.
     #[must_use]
     pub const fn of_amount(amount: Amount) -> Self {
         Self { tickets: None, amount: Some(amount), reason: None }
@@ -118,8 +119,9 @@ form! {
     pub struct RefundOrder {
         /// The tickets to cancel: 1 to 500. Their share of what was paid is given back.
         pub tickets: Option<TicketIds> [nullable, MinItems(1), MaxItems(REFUNDED_TICKETS), Unique],
-        /// The amount to give back, at least 0, in the currency of the order. No ticket is cancelled.
-        pub amount: Option<Amount> [nullable, Min(0)],
+        /// The amount to give back, more than 0, in the currency of the order. No ticket is cancelled. It needs an
+        /// idempotency key: without one, a client that repeats the request because it got no answer would pay twice.
+        pub amount: Option<Amount> [nullable, Above(0)],
         /// Why: 1 to 255 characters. A refund through the gateway is listed with it.
         pub reason: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
     }

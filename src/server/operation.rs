@@ -47,6 +47,8 @@ pub(super) struct Operation {
     pub(super) success: Success,
     /// Whether an `Idempotency-Key` makes a repeated request return the first response.
     pub(super) idempotent: bool,
+    /// Whether some requests are refused without an `Idempotency-Key`.
+    pub(super) may_require_key: bool,
     pub(super) waits_for: WaitsFor,
     /// Whether it fails if the payment gateway returns no checkout.
     pub(super) starts_checkout: bool,
@@ -131,6 +133,7 @@ impl Operation {
             input,
             success,
             idempotent,
+            may_require_key: false,
             waits_for: WaitsFor::Store,
             starts_checkout: false,
             run: Box::new(run),
@@ -289,6 +292,11 @@ impl Operation {
     /// The operation ignores `Idempotency-Key` and runs for every request.
     pub(super) fn not_idempotent(self) -> Self {
         Self { idempotent: false, ..self }
+    }
+
+    /// The operation refuses some requests without an `Idempotency-Key`.
+    pub(super) fn may_require_key(self) -> Self {
+        Self { may_require_key: true, ..self }
     }
 
     /// The operation only queues the work, and returns 202.

@@ -55,8 +55,9 @@ impl ProblemCode {
 }
 
 /// Every problem, ordered by status.
-pub(super) const CODES: [&ProblemCode; 18] = [
+pub(super) const CODES: [&ProblemCode; 19] = [
     &MALFORMED_REQUEST,
+    &IDEMPOTENCY_KEY_REQUIRED,
     &UNAUTHENTICATED,
     &FORBIDDEN,
     &ORGANIZATION_SUSPENDED,
@@ -78,6 +79,8 @@ pub(super) const CODES: [&ProblemCode; 18] = [
 
 pub(super) const MALFORMED_REQUEST: ProblemCode =
     ProblemCode::new(StatusCode::BAD_REQUEST, "malformed-request", "Malformed request");
+pub(super) const IDEMPOTENCY_KEY_REQUIRED: ProblemCode =
+    ProblemCode::new(StatusCode::BAD_REQUEST, "idempotency-key-required", "Idempotency key required");
 pub(super) const UNAUTHENTICATED: ProblemCode =
     ProblemCode::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Authentication required");
 pub(super) const FORBIDDEN: ProblemCode = ProblemCode::new(StatusCode::FORBIDDEN, "forbidden", "Insufficient scope");
@@ -337,6 +340,7 @@ mod tests {
             Error::Forbidden(Scope::EventsRead),
             Error::OrganizationSuspended,
             Error::RevisionMismatch(1),
+            Error::IdempotencyKeyRequired,
             Error::IdempotencyKeyReused,
             Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) },
             Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },

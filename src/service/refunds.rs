@@ -3,7 +3,7 @@
 use super::TicketingService;
 use super::gateway_groups::Progress;
 use super::idempotency::Start;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::gateway_report::{GatewayRefund, RefundState};
@@ -53,7 +53,9 @@ impl TicketingService {
     ///   its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets, 3.34,
     ///   3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::Limits::smallest_refund) of an amount,
     ///   the shares are such multiples. When the last ticket goes, the order is CANCELLED.
-    /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left.
+    /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left. It needs an
+    ///   [idempotency key](Caller::with_idempotency_key): without one, a program that repeats the call because it got no
+    ///   answer would pay twice. A ticket is refunded only once, so tickets need no key.
     ///
     /// A payment through a gateway that can refund is refunded through it, as
     /// [`cancel_order`](Self::cancel_order) does. Otherwise `requires_manual_refund` is true. Cancelling the order
@@ -62,6 +64,7 @@ impl TicketingService {
     /// Requires the scope `payments:write`.
     ///
     /// # Errors
+    /// - [`Error::IdempotencyKeyRequired`](crate::Error::IdempotencyKeyRequired) for an amount without a key.
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`RefundOrder`]),
     ///   every ticket that is not of this order, and an amount that the gateway cannot refund.
@@ -77,7 +80,8 @@ impl TicketingService {
     /// let refunded = service.refund_order(&caller, order.id, RefundOrder::of_tickets([one]).reason("Ill"))?;
     /// assert_eq!(refunded.amount, Amount::cents(1250));
     ///
-    /// service.refund_order(&caller, order.id, RefundOrder::of_amount(Amount::cents(250)))?;
+    /// let keyed = caller.with_idempotency_key("apology-4711");
+    /// service.refund_order(&keyed, order.id, RefundOrder::of_amount(Amount::cents(250)))?;
     /// assert_eq!(service.get_event_summary(&caller, event.id)?.refunded_total, Amount::cents(1500));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -90,6 +94,9 @@ impl TicketingService {
         let call = caller.keyed();
         call.caller.require(Scope::PaymentsWrite)?;
         let request = request.into();
+        if request.body.amount.is_some() && call.key.is_none() {
+            return Err(Error::IdempotencyKeyRequired);
+        }
         let target = OperationTarget::on("refund_order", id);
         let running = match self.begin_idempotent(&call, target, &request)? {
             Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),

@@ -7,10 +7,12 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use ticketing::environment::{ManualClock, SeededEntropy};
 use ticketing::event::Event;
+use ticketing::id::OrderId;
 use ticketing::organization::ListOrganizations;
+use ticketing::payment::{RefundOrder, RefundOrderResponse};
 use ticketing::request::KeyedCaller;
 use ticketing::ticket_type::TicketType;
-use ticketing::{Builder, Caller, TicketingService, Timestamp};
+use ticketing::{Amount, Builder, Caller, Result, TicketingService, Timestamp};
 
 use super::database::{self, Database};
 use super::gateway::FakeGateway;
@@ -168,6 +170,18 @@ impl Fixture {
     /// The fixture's caller with this idempotency key.
     pub fn caller_with_key(&self, key: &str) -> KeyedCaller {
         self.caller.with_idempotency_key(key)
+    }
+
+    /// The caller with an idempotency key that no other request has.
+    pub fn caller_with_new_key(&self) -> KeyedCaller {
+        static KEYS: AtomicU64 = AtomicU64::new(0);
+        self.caller_with_key(&format!("new-{}", KEYS.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// Refunds an amount of an order.
+    pub fn refund_amount(&self, order: OrderId, amount: Amount) -> Result<RefundOrderResponse> {
+        let refunded = self.service.refund_order(&self.caller_with_new_key(), order, RefundOrder::of_amount(amount));
+        refunded.map(|refunded| refunded.value)
     }
 
     /// How many transactions the service has committed.

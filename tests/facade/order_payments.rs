@@ -5,7 +5,6 @@ use std::time::Duration;
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, OrderDetails, OrderStatus, PaymentChoice, PaymentMethod};
-use ticketing::payment::RefundOrder;
 
 use crate::common::*;
 
@@ -27,7 +26,7 @@ fn the_details_of_an_order_tell_when_and_how_it_was_paid_and_what_was_given_back
     let paid = fixture.clock.now();
     fixture.service.payment_completed(&fixture.caller, order).expect("paid");
     fixture.clock.advance(Duration::from_mins(1));
-    fixture.service.refund_order(&fixture.caller, order, RefundOrder::of_amount(eur(500))).expect("refunded");
+    fixture.refund_amount(order, eur(500)).expect("refunded");
     assert_eq!(details(&fixture, order).refunded, eur(500));
     fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
     let cancelled = details(&fixture, order);
@@ -54,7 +53,7 @@ fn money_that_was_taken_by_hand_counts_as_to_be_given_back_until_it_is_marked_as
     let mark = || fixture.service.mark_order_refunded(&fixture.caller, order);
     fixture.service.mark_order_paid(&fixture.caller, order).expect("paid in cash");
     assert_eq!(reason(mark()), Reason::NoManualRefundDue);
-    fixture.service.refund_order(&fixture.caller, order, RefundOrder::of_amount(eur(500))).expect("to be refunded");
+    fixture.refund_amount(order, eur(500)).expect("to be refunded");
     assert_eq!((manual_refund_total(), details(&fixture, order).manual_refund_due), (eur(500), eur(500)));
     mark().expect("marked");
     assert_eq!(manual_refund_total(), eur(0));

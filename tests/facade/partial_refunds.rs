@@ -10,13 +10,13 @@ use ticketing::payment::{ListRefunds, RefundOrder, RefundOrderResponse, RefundSt
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
-use ticketing::{Amount, Result};
+use ticketing::{Amount, Error, Result};
 
 use crate::common::threads::run_at_once;
 use crate::common::*;
 
 fn refund(fixture: &Fixture, order: OrderId, request: RefundOrder) -> Result<RefundOrderResponse> {
-    fixture.service.refund_order(&fixture.caller, order, request)
+    fixture.service.refund_order(&fixture.caller_with_new_key(), order, request).map(|refunded| refunded.value)
 }
 
 fn refund_tickets(fixture: &Fixture, order: OrderId, tickets: &[TicketId]) -> RefundOrderResponse {
@@ -195,7 +195,7 @@ fn a_request_names_valid_tickets_of_the_order_or_an_amount_in_its_currency() {
     assert_eq!(paths(try_refund(RefundOrder::of_tickets([ticket]).amount(eur(1)))), ["tickets"]);
     assert_eq!(paths(try_refund(RefundOrder::of_tickets([]))), ["tickets"]);
     assert_eq!(paths(try_refund(RefundOrder::of_tickets([ticket, ticket]))), ["tickets[1]"]);
-    for wrong in [amount(-1, 2), amount(1, 3), amount(i64::MAX, 2)] {
+    for wrong in [amount(0, 2), amount(-1, 2), amount(1, 3), amount(i64::MAX, 2)] {
         assert_eq!(paths(try_refund(RefundOrder::of_amount(wrong))), ["amount"], "{wrong}");
     }
     assert_eq!(paths(try_refund(RefundOrder::of_amount(eur(1)).reason(""))), ["reason"]);
@@ -209,7 +209,7 @@ fn a_request_names_valid_tickets_of_the_order_or_an_amount_in_its_currency() {
     let pending = fixture.order(&ticket_type, 1).id;
     assert_eq!(reason(refund_amount(&fixture, pending, 1)), Reason::RefundExceedsPayment);
     assert_not_found(fixture.service.refund_order(
-        &fixture.other_organization(),
+        &fixture.other_organization().with_idempotency_key("other"),
         order.id,
         RefundOrder::of_amount(eur(1)),
     ));
@@ -263,12 +263,28 @@ fn a_repeated_request_refunds_once() {
     assert_eq!(asked(&fixture), [eur(100)]);
 }
 
+#[test]
+fn an_amount_is_refunded_only_with_a_key_and_tickets_also_without() {
+    let fixture = Fixture::new();
+    let (_, order) = order_for_ten(&fixture);
+    let before = fixture.all_rows();
+    for amount in [eur(300), eur(0)] {
+        let refused = fixture.service.refund_order(&fixture.caller, order.id, RefundOrder::of_amount(amount));
+        assert_eq!(refused, Err(Error::IdempotencyKeyRequired));
+    }
+    assert_eq!(fixture.all_rows(), before);
+    let ticket = RefundOrder::of_tickets([ids(&order)[0]]);
+    assert_eq!(fixture.service.refund_order(&fixture.caller, order.id, ticket).expect("refunded").amount, eur(334));
+    assert_eq!(asked(&fixture), [eur(334)]);
+}
+
 /// Refunds 4.00 of 10.00 in eight threads and two services. Returns how much was refunded, in cents.
 fn race(fixture: &Fixture, order: OrderId) -> i64 {
     let services = [fixture.service.clone(), fixture.second_service()];
     let refused = AtomicI64::new(0);
     run_at_once(8, |thread| {
-        let refunded = services[thread % 2].refund_order(&fixture.caller, order, RefundOrder::of_amount(eur(400)));
+        let refunded =
+            services[thread % 2].refund_order(&fixture.caller_with_new_key(), order, RefundOrder::of_amount(eur(400)));
         if let Err(error) = refunded {
             assert_eq!(error.reason(), Some(Reason::RefundExceedsPayment));
             refused.fetch_add(1, Ordering::Relaxed);

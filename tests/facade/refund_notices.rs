@@ -7,7 +7,7 @@ use ticketing::id::RefundId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
 use ticketing::payment::{
     CheckoutState, Dispute, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListDisputes,
-    ListRefunds, NoticeOutcome, Refund, RefundOrder, RefundSource, RefundState, RefundStatus,
+    ListRefunds, NoticeOutcome, Refund, RefundSource, RefundState, RefundStatus,
 };
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
@@ -57,7 +57,7 @@ fn summary(fixture: &Fixture, ticket_type: &TicketType) -> EventSummary {
 }
 
 fn refund_amount(fixture: &Fixture, order: &Order, cents: i64) {
-    fixture.service.refund_order(&fixture.caller, order.id, RefundOrder::of_amount(eur(cents))).expect("refunded");
+    fixture.refund_amount(order.id, eur(cents)).expect("refunded");
 }
 
 #[test]
@@ -117,11 +117,8 @@ fn an_outside_refund_of_the_whole_payment_cancels_the_order_and_asks_for_nothing
     let refund = refunds(&fixture).remove(0);
     assert_eq!((refund.source, refund.amount, refund.status), (RefundSource::Outside, eur(1000), RefundStatus::Done));
     assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(1000));
-    let more = RefundOrder::of_amount(eur(1501));
-    assert_eq!(
-        reason(fixture.service.refund_order(&fixture.caller, order.id, more)),
-        ticketing::error::Reason::RefundExceedsPayment
-    );
+    let more = fixture.refund_amount(order.id, eur(1501));
+    assert_eq!(reason(more), ticketing::error::Reason::RefundExceedsPayment);
 
     // One that is pending counts as made.
     report_outside(&fixture, &order, "re_2", 1500, RefundState::Pending);

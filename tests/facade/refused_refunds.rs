@@ -7,7 +7,7 @@ use ticketing::error::Reason;
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
     CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListRefunds,
-    NoticeOutcome, Refund, RefundOrder, RefundSource, RefundState, RefundStatus,
+    NoticeOutcome, Refund, RefundSource, RefundState, RefundStatus,
 };
 use ticketing::ticket_type::TicketType;
 
@@ -177,8 +177,7 @@ fn a_refund_whose_money_went_back_in_another_way_is_not_made_after_a_dispute() {
     let (fixture, ticket_type) = fixture();
     let order = fixture.order(&ticket_type, 2);
     report_payment(&fixture, &order, GatewayPayment::new("pi_1", eur(2500), "EUR"));
-    let part = RefundOrder::of_amount(eur(1000));
-    let own = fixture.service.refund_order(&fixture.caller, order.id, part).expect("refunded").refund_id.expect("one");
+    let own = fixture.refund_amount(order.id, eur(1000)).expect("refunded").refund_id.expect("one");
     report(&fixture, &order, failed(GatewayRefund::new("re_1", eur(1000), "EUR").refund(own)));
     assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (1, eur(1000)));
     // Somebody gives the money back in the account at the gateway.

@@ -160,7 +160,8 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     }),
     ("refund_order", Scope::PaymentsWrite, |resources, caller| {
         let request = RefundOrder::of_amount(eur(1));
-        resources.service().refund_order(caller, resources.paid.id, request).map(drop)
+        let keyed = caller.with_idempotency_key("refund");
+        resources.service().refund_order(&keyed, resources.paid.id, request).map(drop)
     }),
     ("mark_order_refunded", Scope::PaymentsWrite, |resources, caller| {
         let paid = resources.fixture.caller.clone();

@@ -79,7 +79,8 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     ("renew_checkout", ResourceKind::Order, |service, caller, ids| service.renew_checkout(caller, ids.order).map(drop)),
     ("cancel_order", ResourceKind::Order, |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
     ("refund_order", ResourceKind::Order, |service, caller, ids| {
-        service.refund_order(caller, ids.order, RefundOrder::of_amount(eur(1))).map(drop)
+        let keyed = caller.with_idempotency_key("refund");
+        service.refund_order(&keyed, ids.order, RefundOrder::of_amount(eur(1))).map(drop)
     }),
     ("mark_order_refunded", ResourceKind::Order, |service, caller, ids| {
         service.mark_order_refunded(caller, ids.order).map(drop)

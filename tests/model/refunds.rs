@@ -4,7 +4,7 @@ use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::ticket::TicketStatus;
 
 use super::model::Model;
-use super::model::Outcome::{self, Done, Refused};
+use super::model::Outcome::{self, Done, Field, Refused};
 
 impl Model {
     /// Gives back an amount of a payment through the gateway, which always succeeds.
@@ -39,6 +39,9 @@ impl Model {
     }
 
     pub fn refund_amount(&mut self, order: usize, cents: i64) -> Outcome {
+        if cents <= 0 {
+            return Field("amount".to_owned(), "must be more than 0".to_owned());
+        }
         if cents > self.left(order) {
             return Refused("refund-exceeds-payment");
         }

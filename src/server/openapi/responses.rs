@@ -26,6 +26,9 @@ pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Valu
     for status in problem_statuses(operation) {
         let response = match status {
             StatusCode::CONFLICT => conflict(operation),
+            StatusCode::BAD_REQUEST if operation.may_require_key => {
+                problem_response(&[&problem::MALFORMED_REQUEST, &problem::IDEMPOTENCY_KEY_REQUIRED], &[])
+            }
             StatusCode::UNPROCESSABLE_ENTITY if operation.idempotent => reference(VALIDATION_FAILED_OR_KEY_REUSED),
             status => reference(&shared_response(status)),
         };
@@ -133,7 +136,9 @@ pub(super) fn components() -> Value {
         if is_first && !not_shared.contains(&Some(code.status)) {
             let same_status = |other: &&&ProblemCode| other.status == code.status;
             let codes: Vec<_> = CODES.iter().filter(same_status).copied().collect();
-            let codes: Vec<_> = codes.into_iter().filter(|code| **code != problem::IDEMPOTENCY_KEY_REUSED).collect();
+            // Only some operations return these.
+            let not_shared = [problem::IDEMPOTENCY_KEY_REQUIRED, problem::IDEMPOTENCY_KEY_REUSED];
+            let codes: Vec<_> = codes.into_iter().filter(|code| !not_shared.contains(code)).collect();
             components.insert(pascal_case(code.name), problem_response(&codes, &[]));
         }
     }

@@ -30,11 +30,13 @@ pub(super) fn operations() -> Vec<Operation> {
             |call, request: Request<RefundOrder>| call.service.refund_order(call.keyed, call.id(), request),
         )
         .calls_gateway()
+        .may_require_key()
         .docs(
             "Refund a part of an order",
             "`tickets` cancels these tickets, and gives back their share of what was paid: the final amount of an item, \
              divided by its tickets. The order becomes CANCELLED with its last ticket. `amount` gives back money and \
-             cancels nothing. A payment that was made through the payment gateway is refunded through it.",
+             cancels nothing; it needs an `Idempotency-Key`, so that a client that repeats its request does not pay \
+             twice. A payment that was made through the payment gateway is refunded through it.",
         )
         .conflicts(&[TicketCancelled, RefundExceedsPayment]),
         Operation::action_on("mark_order_refunded", "/orders/{orderId}/mark-refunded", PaymentsWrite, |call| {
