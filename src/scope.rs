@@ -17,9 +17,10 @@ text_enum! {
         TicketTypesWrite = "ticket-types:write",
         /// Read orders.
         OrdersRead = "orders:read",
-        /// Create and cancel orders.
+        /// Create orders, and cancel those that were not paid.
         OrdersWrite = "orders:write",
-        /// Record that orders were paid, or that a payment failed.
+        /// Record that orders were paid, or that a payment failed, and give money back. With `orders:write`, sell for cash, and
+        /// cancel orders that were paid.
         PaymentsWrite = "payments:write",
         /// Read issued tickets.
         TicketsRead = "tickets:read",

@@ -217,19 +217,24 @@ pub(crate) struct Cancellation {
     pub(crate) refund_due: Option<DueRefund>,
 }
 
-/// Cancels an order and its tickets. A payment through a gateway that can refund is refunded.
+/// Cancels an order and its tickets. A payment through a gateway that can refund is refunded. `may_refund` is the error of
+/// a caller that may not decide that money goes back: an order that was paid is then not cancelled.
 pub(crate) fn cancel(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     can_refund: bool,
+    may_refund: &Result<()>,
 ) -> Result<Cancellation> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Cancellation { response: Replayable::replayed(response), refund_due: None });
     }
     let state = load(tx, organization, id)?;
+    if state.status == OrderStatus::Completed && state.total > 0 {
+        may_refund.clone()?;
+    }
     let cancellation = cancel_loaded(tx, &state, can_refund)?;
     operation.store_result(tx, &cancellation.response.value)?;
     Ok(cancellation)

@@ -198,10 +198,12 @@ impl TicketingService {
     /// attempted at once and by the [maintenance](Self::run_maintenance) until the gateway answers. If the payment has
     /// to be refunded in another way, `requires_manual_refund` is true.
     ///
-    /// Requires the scope `orders:write`.
+    /// Requires the scope `orders:write`, and for a completed order that cost something also `payments:write`, because
+    /// its payment goes back.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Forbidden`] for `payments:write` if the order was paid and the caller lacks this scope.
     /// - [`Error::Conflict`] with the reason `order-not-cancellable` if the order is already cancelled.
     ///
     /// ```
@@ -221,9 +223,10 @@ impl TicketingService {
         };
         let organization = call.caller.organization;
         let can_refund = self.can_refund();
+        let may_refund = call.caller.require(Scope::PaymentsWrite);
         let operation = running.operation();
         let cancellation = self.write_event_for(call.caller.identity(), id, move |tx| {
-            order_lifecycle::cancel(tx, &operation, organization, id, can_refund)
+            order_lifecycle::cancel(tx, &operation, organization, id, can_refund, &may_refund)
         })?;
         if let Some(refund) = cancellation.refund_due {
             self.attempt_refund_now(refund);

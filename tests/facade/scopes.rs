@@ -1,6 +1,8 @@
-//! Scopes: every operation needs exactly one scope, and no scope implies another.
+//! Scopes: every operation needs exactly one scope, and no scope implies another. What receives money or pays it back with
+//! an order needs a second one.
 
 use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
+use ticketing::error::Reason;
 use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::organization::Scope;
@@ -267,6 +269,37 @@ fn every_operation_needs_its_scope_and_no_other() {
         let restricted = resources.fixture.caller.with_scopes([*scope]);
         assert_eq!(operation(&resources, &restricted), Ok(()), "{name}");
     }
+}
+
+#[test]
+fn cancelling_an_order_that_was_paid_needs_the_scope_of_payments_too() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (seat, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
+    let shop = fixture.caller.with_scopes([Scope::OrdersWrite]);
+    let cancel = |caller: &Caller, order: &Order| {
+        fixture.service.cancel_order(caller, order.id).map(|cancelled| cancelled.requires_manual_refund)
+    };
+    let (by_gateway, by_hand) = (fixture.paid_order(&seat, 1), fixture.order(&seat, 1));
+    fixture.service.mark_order_paid(&fixture.caller, by_hand.id).expect("paid in cash");
+    let (pending, expired) = (fixture.order(&seat, 1), fixture.order(&seat, 1));
+    let of_free = fixture.order(&free, 1);
+    let before = fixture.all_rows();
+    for paid in [&by_gateway, &by_hand] {
+        assert_eq!(cancel(&shop, paid), Err(Error::Forbidden(Scope::PaymentsWrite)));
+        let keyed = shop.with_idempotency_key("cancel");
+        assert_eq!(fixture.service.cancel_order(&keyed, paid.id), Err(Error::Forbidden(Scope::PaymentsWrite)));
+        let treasurer = fixture.caller.with_scopes([Scope::PaymentsWrite]);
+        assert_eq!(cancel(&treasurer, paid), Err(Error::Forbidden(Scope::OrdersWrite)));
+    }
+    assert_eq!(fixture.all_rows(), before);
+    assert_eq!((cancel(&shop, &pending), cancel(&shop, &of_free)), (Ok(false), Ok(false)));
+    fixture.expire_holds();
+    assert_eq!(cancel(&shop, &expired), Ok(false));
+    let both = fixture.caller.with_scopes([Scope::OrdersWrite, Scope::PaymentsWrite]);
+    assert_eq!((cancel(&both, &by_gateway), cancel(&both, &by_hand)), (Ok(false), Ok(true)));
+    // Nothing more can go back.
+    assert_eq!(reason(cancel(&shop, &by_gateway)), Reason::OrderNotCancellable);
 }
 
 #[test]

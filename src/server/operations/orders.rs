@@ -77,7 +77,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .docs(
             "Cancel an order",
             "Releases its seats and its discount use, cancels its tickets, and refunds a payment made through the \
-             payment gateway.",
+             payment gateway. If the order is COMPLETED and cost something, this needs the scope `payments:write` too: \
+             its payment goes back.",
         )
         .conflicts(&[OrderNotCancellable]),
         Operation::action_on("mark_order_paid", "/orders/{orderId}/mark-paid", PaymentsWrite, |call| {
