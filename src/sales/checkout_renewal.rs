@@ -45,7 +45,7 @@ impl ToRenew {
 pub(crate) fn examine(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<ToRenew> {
     let state = order_status::load(tx, organization, id)?;
     let status = status_at_hold(state.status, state.hold_until, tx.now());
-    let is_cancelled = status == OrderStatus::Pending && state.event_cancelled;
+    let is_cancelled = status == OrderStatus::Pending && state.is_event_cancelled();
     check_pending(if is_cancelled { OrderStatus::Cancelled } else { status })?;
     let checkout = checkout_renewals::current(tx, id)?;
     check_not_starting(tx, &checkout)?;

@@ -9,7 +9,7 @@
 //! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
 //! | pending | expired | its hold expires: [`holds`] |
 //! | completed | cancelled | [`cancel`] |
-//! | expired | completed | a late payment, if its seats and its discount use are still available |
+//! | expired | completed | [`mark_paid`], or a late payment before the end of the event, if its seats and its discount use are still available |
 //! | expired | cancelled | [`cancel`] |
 
 use super::each_row::{EachRow, each_row};
@@ -21,6 +21,7 @@ use super::{discount_use, holds, inventory, order_refunds};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutStatus, GatewayPayment};
+use crate::model::event::EventStatus;
 use crate::model::handler_notification::{NotificationDetails, TicketCancelled};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
@@ -35,8 +36,8 @@ use crate::store::refunds::DueRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
 use crate::store::tickets::{CancelledTicket, TicketHolder};
 use crate::store::{
-    CommitEvent, Transaction, checkout_attempts, discount_uses, handler_queue, order_items, orders, outbox,
-    sales_figures, seat_counts, tickets,
+    CommitEvent, Transaction, checkout_attempts, discount_uses, handler_queue, maintenance_clock, order_items, orders,
+    outbox, sales_figures, seat_counts, tickets,
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
@@ -50,7 +51,7 @@ pub(super) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: Order
         holds::expire(tx, id, state.event)?;
         state.status = status;
     }
-    if state.status == OrderStatus::Pending && state.event_cancelled {
+    if state.status == OrderStatus::Pending && state.is_event_cancelled() {
         cancel_uncompleted(tx, &state)?;
         state.status = OrderStatus::Cancelled;
     }
@@ -148,15 +149,20 @@ pub(crate) fn payment_failed(
 }
 
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
-/// refused if they are no longer available, or if its event is cancelled.
+/// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused if
+/// the event has ended.
 fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough, budget: &ReleaseBudget) -> Result<()> {
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
-    if expired && state.event_cancelled {
+    if expired && state.is_event_cancelled() {
         return Err(Error::conflict(
             Reason::EventCancelled,
             "the event is CANCELLED: the order cannot be paid any more",
         ));
+    }
+    // Whoever marks an order as paid has the money in hand, and knows why. A late payment only returns it.
+    if expired && paid_through == PaidThrough::Gateway && has_event_ended(tx, state)? {
+        return Err(Error::conflict(Reason::EventNotOnSale, "the event has ended: the payment came too late"));
     }
 
     let by_gateway = paid_through == PaidThrough::Gateway;
@@ -183,6 +189,13 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough,
     }
     tx.record(CommitEvent::OrderCompleted);
     issue_tickets(tx, state)
+}
+
+/// Whether the event has ended, so that nobody can use a ticket of it any more. A refund cannot be taken back, so while the
+/// clock may be wrong, only an end counts that is stored.
+fn has_event_ended(tx: &Transaction<'_>, state: &OrderState) -> Result<bool> {
+    let is_over = tx.now() >= state.event_over_at;
+    Ok(state.event_status == EventStatus::Expired || (is_over && !maintenance_clock::is_in_doubt(tx)?))
 }
 
 /// Issues the tickets of a completed order. Reports the order and its tickets.

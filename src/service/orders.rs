@@ -236,7 +236,8 @@ impl TicketingService {
 
     /// Completes an order that was paid in another way than through the gateway, and issues its tickets.
     ///
-    /// An expired order is completed if its seats and its discount use are still available.
+    /// An expired order is completed if its seats and its discount use are still available. That holds after the end of its
+    /// event too: the organizer has the money. A late payment through the gateway would go back instead.
     ///
     /// Requires the scope `payments:write`.
     ///

@@ -23,7 +23,7 @@ impl TicketingService {
     /// same amount that the gateway reports with its id is taken for the same one, and every further one is refunded.
     /// For money that was not paid through the gateway, use [`mark_order_paid`](Self::mark_order_paid). A payment that
     /// comes too late for its order is recorded and refunded through the gateway: the order was cancelled, was paid in
-    /// another way, or has expired and its seats or its discount use are no longer available.
+    /// another way, or has expired and its seats or its discount use are no longer available, or its event has ended.
     ///
     /// Requires the scope `payments:write`.
     ///

@@ -1,5 +1,7 @@
 //! The last time that maintenance acted on.
 
+use std::time::Duration;
+
 use super::Transaction;
 use crate::error::Result;
 use crate::model::timestamp::Timestamp;
@@ -11,6 +13,15 @@ const WRITE: &str = "INSERT INTO maintenance_clock (id, believed_at) VALUES (1, 
 /// The time of a maintenance run that acted on it; `None` if there was none yet.
 pub(crate) fn read(tx: &Transaction<'_>) -> Result<Option<Timestamp>> {
     tx.query_opt(READ, &[], |row| row.get("believed_at"))
+}
+
+/// How far the clock goes ahead of the stored time while it is believed: an hour, and as long as the stored time is not
+/// written again.
+const BELIEVED_FOR: Duration = Duration::from_mins(60 + 10);
+
+/// Whether the clock is so far ahead of the last time that maintenance acted on that it may be wrong.
+pub(crate) fn is_in_doubt(tx: &Transaction<'_>) -> Result<bool> {
+    Ok(read(tx)?.is_some_and(|believed_at| tx.now() > believed_at.saturating_add(BELIEVED_FOR)))
 }
 
 /// Records that maintenance acts on this time.

@@ -3,6 +3,7 @@
 use super::{Bind, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::CheckoutStatus;
+use crate::model::event::EventStatus;
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
@@ -11,7 +12,7 @@ const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
         o.total, o.refunded, o.payment_status, o.paid_by_gateway, o.discount_id, ch.status AS checkout_status,
         ch.payment_reference AS checkout_payment, ch.renewals, o.payment_reference AS checkout_reference,
-        CASE WHEN e.status = 'CANCELLED' THEN 1 ELSE 0 END AS event_cancelled
+        e.status AS event_status, e.over_at AS event_over_at
     FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts ch ON ch.order_id = o.id
     WHERE o.id = ?1 AND o.organization_id = ?2";
 const COMPLETE_PENDING: &str =
@@ -68,7 +69,10 @@ pub(crate) struct OrderState {
     pub(crate) payment: Option<PaymentStatus>,
     pub(crate) paid_by_gateway: bool,
     pub(crate) discount: Option<DiscountId>,
-    pub(crate) event_cancelled: bool,
+    /// The stored status of the event. It may not be EXPIRED yet although the event has ended.
+    pub(crate) event_status: EventStatus,
+    /// When the event ends or ended.
+    pub(crate) event_over_at: Timestamp,
     /// `None` if the gateway was not asked for a checkout.
     pub(crate) checkout: Option<CheckoutStatus>,
     /// How often the checkout was renewed; 0 without a checkout.
@@ -89,6 +93,10 @@ pub(crate) struct ExpiredHold {
 }
 
 impl OrderState {
+    pub(crate) fn is_event_cancelled(&self) -> bool {
+        self.event_status == EventStatus::Cancelled
+    }
+
     /// Whether a checkout is the newest one of this order, by the gateway's id of it. One without an id is the newest one if
     /// it is the only one.
     pub(crate) fn is_newest_checkout(&self, reference: Option<&str>) -> bool {
@@ -114,7 +122,8 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         payment: if row.is_null("payment_status")? { None } else { Some(row.text_enum("payment_status")?) },
         paid_by_gateway: row.get("paid_by_gateway")?,
         discount: row.get("discount_id")?,
-        event_cancelled: row.get("event_cancelled")?,
+        event_status: row.text_enum("event_status")?,
+        event_over_at: row.get("event_over_at")?,
         checkout_payment: row.get("checkout_payment")?,
         renewals: row.get::<Option<i64>>("renewals")?.unwrap_or(0),
         checkout_reference: row.get("checkout_reference")?,

@@ -397,6 +397,35 @@ fn a_late_payment_is_refunded_if_the_event_was_cancelled() {
 }
 
 #[test]
+fn a_late_payment_is_refunded_if_the_event_has_ended() {
+    assert_refunded(|fixture, _, order| {
+        fixture.set_clock(EVENT_END);
+        assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
+    });
+    assert_refunded(|fixture, ticket_type, _| {
+        fixture.expire_holds();
+        fixture.set_event_status(ticket_type.event_id, EventStatus::Expired).expect("closed early");
+    });
+}
+
+#[test]
+fn only_a_late_payment_through_the_gateway_goes_back_after_the_end_of_the_event() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 3);
+    let late = fixture.order(&ticket_type, 1);
+    fixture.set_clock("2026-07-01T21:59:00Z");
+    let in_time = fixture.order(&ticket_type, 1);
+    fixture.set_clock(EVENT_END);
+    // Its hold still runs: it is not late.
+    assert_eq!(completed(&fixture, in_time.id).expect("paid").status, OrderStatus::Completed);
+    // The organizer has this money in hand.
+    let marked = fixture.service.mark_order_paid(&fixture.caller, late.id).expect("paid in cash");
+    assert_eq!((marked.status, marked.tickets().count()), (OrderStatus::Completed, 1));
+    assert_eq!(fixture.sold(&ticket_type), 2);
+    assert!(fixture.gateway.refunds().is_empty());
+}
+
+#[test]
 fn a_payment_is_refunded_if_the_order_was_marked_paid_before() {
     assert_refunded(|fixture, _, order| {
         fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");

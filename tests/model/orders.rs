@@ -131,6 +131,10 @@ impl Model {
                 if self.status == EventStatus::Cancelled {
                     return Refused("event-cancelled");
                 }
+                // Only a payment through the gateway goes back.
+                if by_gateway && (self.event_status() == EventStatus::Expired || self.now >= self.over_at) {
+                    return Refused("event-not-on-sale");
+                }
                 let items = &self.orders[order].items;
                 if items.iter().any(|item| quantity(items, item.ticket_type) > self.free(item.ticket_type)) {
                     return Refused("sold-out");
