@@ -27,6 +27,9 @@ text_enum! {
         /// By hand, at a box office for example: the gateway is not asked for a checkout. The order is PENDING until it
         /// is marked as paid.
         Manual = "MANUAL",
+        /// Already paid, in cash at a box office for example: the order is COMPLETED at once, as if it had been marked as
+        /// paid, and its tickets are issued. It needs the scope `payments:write` too.
+        Paid = "PAID",
     }
 }
 
@@ -92,7 +95,7 @@ form! {
         pub language: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// Where physical tickets are sent. Required if the delivery method of the event is PHYSICAL.
         pub shipping_address: Option<ShippingAddress> [nullable],
-        /// Where the customer is redirected after the checkout.
+        /// Where the customer is redirected after the checkout. Not allowed for an order that is PAID already.
         pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
         /// The organization's own name for the order: 1 to 255 characters. Lists can be filtered by it. It need not be
         /// unique.

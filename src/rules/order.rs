@@ -16,6 +16,16 @@ pub(crate) fn check_tickets(request: &CreateOrder, errors: &mut FieldErrors) {
     }
 }
 
+/// Checks that an order which is paid already has nothing to do with a checkout.
+pub(crate) fn check_payment(request: &CreateOrder, errors: &mut FieldErrors) {
+    let is_paid = request.payment == Some(PaymentChoice::Paid);
+    errors.check(
+        !is_paid || request.checkout_redirect_urls.is_none(),
+        "checkoutRedirectUrls",
+        "must be absent if the payment is PAID: there is no checkout",
+    );
+}
+
 /// The conditions of an event for orders.
 #[derive(Debug, Clone)]
 pub(crate) struct Sale {

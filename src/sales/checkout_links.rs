@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutTerms;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
-use crate::model::new_order::CreateOrder;
+use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::order::{CreateOrderResponse, Order, OrderStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -116,7 +116,11 @@ pub(crate) fn create_or_resume(
                 })?;
                 return ask_for_link(tx, operation, order, gateway);
             }
-            created.order
+            if request.payment == Some(PaymentChoice::Paid) && created.order.status == OrderStatus::Pending {
+                order_lifecycle::mark_paid(tx, organization, created.order.id, budget)?
+            } else {
+                created.order
+            }
         }
     };
     let response = CreateOrderResponse::from(order);

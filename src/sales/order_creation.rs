@@ -10,7 +10,7 @@ use super::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::handler_notification::{NotificationDetails, OrderCreated};
 use crate::model::id::{OrganizationId, TicketTypeId};
-use crate::model::new_order::CreateOrder;
+use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::notification::{NotificationData, OrderCompleted};
 use crate::model::order::{Order, OrderItem};
 use crate::rules::money::decimals_of_stored;
@@ -123,7 +123,7 @@ pub(super) fn create(
 
     // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
     // seats, the buyer, the discount.
-    if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free()) {
+    if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free() || is_paid(request)) {
         check_customer_limit(tx, organization, request, most)?;
     }
     claim_seats(tx, request, &entries, &pricing, budget)?;
@@ -180,6 +180,11 @@ fn check_offers(tx: &Transaction<'_>, entries: &[Entry]) -> Result<()> {
 fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
     let items = entries.iter().map(|entry| ItemPrice::full(entry.offer.price, entry.quantity));
     pricing::full_price(items.collect()).ok_or_else(|| pricing::too_expensive("items"))
+}
+
+/// Whether the order is completed in the transaction that creates it, although it costs something.
+fn is_paid(request: &CreateOrder) -> bool {
+    request.payment == Some(PaymentChoice::Paid)
 }
 
 fn seat_count(request: &CreateOrder) -> i64 {
@@ -249,7 +254,8 @@ fn insert(
         discounted: priced.price.discounted,
         discount: priced.discount.as_ref(),
         hold_until: (!free).then(|| tx.now().saturating_add(hold.duration)),
-        limited_seats: (!free && hold.max_seats_per_customer.is_some()).then(|| seat_count(request)),
+        limited_seats: (!free && !is_paid(request) && hold.max_seats_per_customer.is_some())
+            .then(|| seat_count(request)),
     };
     let mut order = orders::insert(tx, new)?;
     for (entry, price) in entries.into_iter().zip(priced.price.items) {

@@ -59,9 +59,10 @@ impl TicketingService {
     /// An order with a total of 0 is completed at once, and its tickets are issued. Any other order is pending: it
     /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not
     /// paid by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays, unless
-    /// the [payment](CreateOrder::payment) is MANUAL.
+    /// the [payment](CreateOrder::payment) is MANUAL. If it is PAID, as at a box office, the order is completed in the same
+    /// transaction, as by [`mark_order_paid`](Self::mark_order_paid).
     ///
-    /// Requires the scope `orders:write`.
+    /// Requires the scope `orders:write`, and for a payment that is PAID also `payments:write`.
     ///
     /// # Errors
     /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an
@@ -87,6 +88,17 @@ impl TicketingService {
     /// assert!(created.checkout_url.is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// A sale at a box office, for cash:
+    ///
+    /// ```
+    /// use ticketing::order::PaymentChoice;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let sale = CreateOrder::new(event.id, ada, ticket_type.id, 2).payment(PaymentChoice::Paid);
+    /// let sold = service.create_order(&caller.with_idempotency_key("till-1-4711"), sale)?.value;
+    /// assert_eq!(sold.issued_tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_order<C: IdempotentCall>(
         &self,
         caller: &C,
@@ -95,12 +107,15 @@ impl TicketingService {
         let call = caller.keyed();
         self.require_to_write(&call.caller, Scope::OrdersWrite)?;
         let request = request.into();
+        if request.body.payment == Some(PaymentChoice::Paid) {
+            call.caller.require(Scope::PaymentsWrite)?;
+        }
         let running = match self.begin_idempotent(&call, OperationTarget::new("create_order"), &request)? {
             Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
             Start::Run(running) => running,
         };
         let request = self.check_order(&call.caller, request)?;
-        let by_hand = request.payment == Some(PaymentChoice::Manual);
+        let by_hand = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
         let gateway = if by_hand { None } else { self.gateway_terms() };
         let terms = PaymentTerms { hold: self.inner.hold, gateway };
         let organization = call.caller.organization;
@@ -126,6 +141,7 @@ impl TicketingService {
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
         rules::order::check_tickets(&body, &mut errors);
+        rules::order::check_payment(&body, &mut errors);
         if errors.is_empty() {
             return checked(body, errors);
         }

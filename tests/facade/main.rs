@@ -2,6 +2,7 @@
 
 mod amount_decimals;
 mod api_keys;
+mod box_office;
 mod check_in;
 mod checkout_renewals;
 mod checkout_runs;

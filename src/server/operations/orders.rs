@@ -27,7 +27,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .docs(
             "Create an order",
             "An order with a total of 0 is COMPLETED at once. Any other order is PENDING: it reserves its seats for a \
-             limited time and waits for payment at `checkoutUrl`. If several conflicts apply, the response reports the \
+             limited time and waits for payment at `checkoutUrl`. With the payment PAID, which also needs the scope \
+             `payments:write`, it is COMPLETED at once: the money was received, in cash for example. If several conflicts apply, the response reports the \
              one that comes first in the list of reasons.",
         )
         .conflicts(&[
