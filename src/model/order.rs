@@ -96,6 +96,12 @@ with_shared_fields! {
 
     /// An order without its issued tickets.
     pub struct OrderSummary {
+        /// The currency of the amounts: an ISO 4217 code.
+        currency: String,
+        /// How the order was paid. Not set if it was never completed.
+        payment_method: Option<PaymentMethod>,
+        /// When the order was completed. Not set if it never was.
+        completed_at: Option<Timestamp>,
         /// The items, in the order of the request.
         items: Vec<OrderItemSummary>,
     }
@@ -304,6 +310,8 @@ form! {
         pub ticket_type_id as "ticketId": Option<TicketTypeId>,
         /// Only orders with exactly this reference.
         pub reference: Option<String> [MaxLength(LINE_LENGTH)],
+        /// Only orders that were paid in this way. An order that was completed and then cancelled is one of them.
+        pub payment_method: Option<PaymentMethod>,
         /// The part of the list to return.
         pub page: PageRequest<OrderId>,
     }

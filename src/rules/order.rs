@@ -3,8 +3,8 @@
 use super::event::status_at;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::event::{DeliveryMethod, EventStatus};
-use crate::model::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS};
-use crate::model::order::OrderStatus;
+use crate::model::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS, PaymentChoice};
+use crate::model::order::{OrderStatus, PaymentMethod};
 use crate::model::timestamp::Timestamp;
 
 /// Checks the tickets of an order, all items together.
@@ -94,6 +94,15 @@ pub(crate) fn status_at_hold(stored: OrderStatus, hold_until: Option<Timestamp>,
     match (stored, hold_until) {
         (OrderStatus::Pending, Some(until)) if now >= until => OrderStatus::Expired,
         (other, _) => other,
+    }
+}
+
+/// How an order was paid that was completed.
+pub(crate) fn payment_method(is_free: bool, by_gateway: bool) -> PaymentMethod {
+    match (is_free, by_gateway) {
+        (true, _) => PaymentMethod::Free,
+        (_, true) => PaymentMethod::Gateway,
+        (_, false) => PaymentMethod::Manual,
     }
 }
 

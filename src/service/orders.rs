@@ -21,13 +21,15 @@ use crate::store::{checkouts, order_details, order_lists, orders};
 /// # Orders
 impl TicketingService {
     /// Lists orders, newest first, without their tickets. Filters select by event, ticket type, customer, discount,
-    /// reference, status, and the times of creation, completion and last change.
+    /// reference, status, payment method, and the times of creation, completion and last change.
     ///
     /// Each filter alone is a look-up: it costs the same however many orders there are, and whether it matches many or none.
-    /// Two kinds of requests may search instead, and fail with [`Error::Unavailable`] after the time limit of a search:
+    /// Three kinds of requests may search instead, and fail with [`Error::Unavailable`] after the time limit of a search:
     /// - Several filters: the most selective of them is looked up, in the order `reference`, `customerEmail`, `discountId`,
     ///   times of completion, `ticketId`, `eventId` and `status`, other times. What it finds is searched for the others.
     ///   `eventId` and `status` are looked up together.
+    /// - `paymentMethod`: the orders that were completed are searched. For the sales of a day, give the times of completion
+    ///   too.
     /// - Times of completion or change that match more than 5,000 orders, if most of the newer orders do not match.
     ///
     /// Requires the scope `orders:read`.

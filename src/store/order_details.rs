@@ -8,8 +8,9 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::new_order::{CheckoutRedirectUrls, CreateOrder, ShippingAddress};
-use crate::model::order::{OrderDetails, PaymentMethod};
+use crate::model::order::OrderDetails;
 use crate::model::timestamp::Timestamp;
+use crate::rules::order::payment_method;
 
 const DETAILS: &str =
     "SELECT id, details, currency, total, hold_until, completed_at, cancelled_at, paid_by_gateway, refunded,
@@ -79,11 +80,7 @@ fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<OrderDetails> {
         hold_until: row.get("hold_until")?,
         completed_at,
         cancelled_at: row.get("cancelled_at")?,
-        payment_method: completed_at.map(|_| match (total, by_gateway) {
-            (0, _) => PaymentMethod::Free,
-            (_, true) => PaymentMethod::Gateway,
-            (_, false) => PaymentMethod::Manual,
-        }),
+        payment_method: completed_at.map(|_| payment_method(total == 0, by_gateway)),
         refunded: Amount::in_currency(row.get("refunded")?, decimals),
         manual_refund_due: Amount::in_currency(row.get("manual_refund_due")?, decimals),
         documents_url: link_urls::of_order(tx, order_id, completed_at),

@@ -50,7 +50,9 @@ macro_rules! filters {
             AND (CAST(?15 AS BIGINT) IS NULL OR o.discount_id = ?15)
             AND (CAST(?16 AS BIGINT) IS NULL OR EXISTS
                 (SELECT 1 FROM order_items t WHERE t.order_id = o.id AND t.ticket_type_id = ?16))
-            AND (CAST(?17 AS TEXT) IS NULL OR o.reference = ?17)"
+            AND (CAST(?17 AS TEXT) IS NULL OR o.reference = ?17)
+            AND (CAST(?18 AS TEXT) IS NULL OR (o.completed_at IS NOT NULL AND ?18 =
+                CASE WHEN o.total = 0 THEN 'FREE' WHEN o.paid_by_gateway = 1 THEN 'GATEWAY' ELSE 'MANUAL' END))"
     };
 }
 
@@ -65,10 +67,10 @@ macro_rules! range {
 }
 
 pub(super) const OF_ORGANIZATION: &str = range!("k.organization_id = ?4");
-pub(super) const OF_STATUS: &str = range!("k.event_id = ?18 AND k.status = ?19");
+pub(super) const OF_STATUS: &str = range!("k.event_id = ?19 AND k.status = ?20");
 pub(super) const OF_TICKET_TYPE: &str = select_ids!(
     "SELECT DISTINCT k.order_id AS id FROM order_items k CROSS JOIN orders o WHERE o.id = k.order_id",
-    "k.ticket_type_id = ?18",
+    "k.ticket_type_id = ?19",
     "k.order_id",
     filters!()
 );
@@ -191,6 +193,7 @@ fn page_ids<'r>(
         request.discount_id.into(),
         request.ticket_type_id.into(),
         request.reference.as_ref().into(),
+        request.payment_method.map(TextEnum::as_str).into(),
     ];
     let mut ids = PageIds::new(&request.page, filters);
     for before in [request.created_before, request.completed_before, request.updated_before].into_iter().flatten() {
@@ -208,7 +211,8 @@ fn add_ranges<'r>(
     event: Option<EventId>,
     customer: Option<CustomerId>,
 ) -> Result<()> {
-    let by_completion = request.completed_from.is_some() || request.completed_before.is_some();
+    let by_completion =
+        request.completed_from.is_some() || request.completed_before.is_some() || request.payment_method.is_some();
     if request.reference.is_some() {
         return ids.add(tx, BY_REFERENCE, &[]);
     }

@@ -15,7 +15,7 @@ use crate::model::new_order::CreateOrder;
 use crate::model::order::{Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
 use crate::model::timestamp::Timestamp;
 use crate::rules::discount::DiscountTerms;
-use crate::rules::order::status_at_hold;
+use crate::rules::order::{payment_method, status_at_hold};
 
 /// The columns are in the order in which `decode` reads them, which saves searches for their names.
 macro_rules! select {
@@ -23,7 +23,8 @@ macro_rules! select {
         concat!(
             "SELECT o.currency, o.status, o.hold_until, o.updated_at, o.customer_id, o.id, o.organization_id, o.event_id,
                 o.customer_name, c.email, c.metadata AS customer_metadata, o.total, o.discounted_amount, o.discount_code, o.affiliate_code,
-                o.reference, o.metadata, o.reminder_sent, o.created_at, o.payment_link, o.payment_status
+                o.reference, o.metadata, o.reminder_sent, o.created_at, o.payment_link, o.payment_status,
+                o.completed_at, o.paid_by_gateway
             FROM orders o JOIN customers c ON c.id = o.customer_id WHERE ",
             $rest
         )
@@ -58,7 +59,7 @@ pub(super) fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Dec
     // The same instant that the expiry will have when it is stored, unless a payment link was stored later.
     let updated_at = if status == stored { changed_at } else { changed_at.max(hold_until.unwrap_or(now)) };
     let customer_id = row.get("customer_id")?;
-    let order = OrderSummary {
+    let mut order = OrderSummary {
         customer_id,
         id: row.get("id")?,
         organizer_id: row.get("organization_id")?,
@@ -85,8 +86,13 @@ pub(super) fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Dec
             Some(link) => Some(Payment { link, status: row.text_enum("payment_status")? }),
             None => None,
         },
+        completed_at: row.get("completed_at")?,
+        payment_method: None,
+        currency,
         items: Vec::new(),
     };
+    let by_gateway = row.get("paid_by_gateway")?;
+    order.payment_method = order.completed_at.map(|_| payment_method(order.total.is_zero(), by_gateway));
     Ok((order, decimals))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ticketing::error::ResourceKind;
 use ticketing::event::ListEvents;
 use ticketing::id::{OrderId, TicketId};
-use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, PaymentChoice, PaymentMethod};
 use ticketing::page;
 use ticketing::payment::ListRefunds;
 use ticketing::ticket::{CheckInTicket, ListTickets};
@@ -60,6 +60,68 @@ fn orders_are_found_by_the_time_of_their_completion() {
     let other = fixture.other_organization();
     let others = fixture.service.list_orders(&other, all.completed_from(at("2020-01-01T00:00:00Z"))).expect("a page");
     assert_eq!(others.data, []);
+}
+
+#[test]
+fn orders_tell_how_and_when_they_were_paid_and_are_found_by_it() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (seat, free) = (fixture.ticket_type(&event, 1250, 100), fixture.ticket_type(&event, 0, 100));
+    let pending = fixture.order(&seat, 1).id;
+    let by_gateway = fixture.order(&seat, 1).id;
+    let by_hand = fixture.order(&seat, 1).id;
+    let cancelled_unpaid = fixture.order(&seat, 1).id;
+    let free = fixture.order(&free, 1).id;
+    let dinars = fixture.event_with(|new| new.currency = Some("KWD".to_owned()));
+    let dinars = fixture.ticket_type_with(&dinars, |new| new.price = amount(4000, 3));
+    let sale = new_order(dinars.event_id, dinars.id, 1).payment(PaymentChoice::Paid);
+    let at_the_till = fixture.service.create_order(&fixture.caller, sale).expect("sold").order.id;
+    fixture.clock.advance(MINUTE);
+    fixture.service.payment_completed(&fixture.caller, by_gateway).expect("a payment");
+    fixture.clock.advance(MINUTE);
+    fixture.service.mark_order_paid(&fixture.caller, by_hand).expect("a payment");
+    fixture.service.cancel_order(&fixture.caller, by_hand).expect("a cancellation");
+    fixture.service.cancel_order(&fixture.caller, cancelled_unpaid).expect("a cancellation");
+
+    let page = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
+    let told: Vec<_> = page
+        .iter()
+        .map(|order| (order.id, order.payment_method, order.completed_at, order.currency.as_str()))
+        .collect();
+    let (noon, first, second) = (at(NOW), at("2026-06-01T12:01:00Z"), at("2026-06-01T12:02:00Z"));
+    assert_eq!(
+        told,
+        [
+            (at_the_till, Some(PaymentMethod::Manual), Some(noon), "KWD"),
+            (free, Some(PaymentMethod::Free), Some(noon), "EUR"),
+            (cancelled_unpaid, None, None, "EUR"),
+            (by_hand, Some(PaymentMethod::Manual), Some(second), "EUR"),
+            (by_gateway, Some(PaymentMethod::Gateway), Some(first), "EUR"),
+            (pending, None, None, "EUR"),
+        ]
+    );
+    for order in &page {
+        let details = fixture.service.get_order_details(&fixture.caller, order.id).expect("the details");
+        assert_eq!((details.payment_method, details.completed_at), (order.payment_method, order.completed_at));
+    }
+
+    let paid = |method| ListOrders::default().payment_method(method);
+    assert_eq!(orders(&fixture, &paid(PaymentMethod::Manual)), [at_the_till, by_hand]);
+    assert_eq!(orders(&fixture, &paid(PaymentMethod::Gateway)), [by_gateway]);
+    assert_eq!(orders(&fixture, &paid(PaymentMethod::Free)), [free]);
+    // With other filters.
+    let manual = || paid(PaymentMethod::Manual);
+    assert_eq!(orders(&fixture, &manual().event(event.id)), [by_hand]);
+    assert_eq!(orders(&fixture, &manual().status(OrderStatus::Completed)), [at_the_till]);
+    assert_eq!(orders(&fixture, &manual().status(OrderStatus::Pending)), []);
+    assert_eq!(orders(&fixture, &manual().completed_from(first)), [by_hand]);
+    assert_eq!(orders(&fixture, &manual().completed_before(first)), [at_the_till]);
+    assert_eq!(orders(&fixture, &manual().ticket_type(seat.id)), [by_hand]);
+    assert_eq!(orders(&fixture, &manual().customer_email("ada@example.com")), [at_the_till, by_hand]);
+    assert_eq!(orders(&fixture, &manual().reference("none")), []);
+    assert_eq!(orders(&fixture, &manual().updated_from(second)), [by_hand]);
+    let of_others = fixture.service.list_orders(&fixture.other_organization(), manual()).expect("a page");
+    assert_eq!(of_others.data, []);
 }
 
 #[test]

@@ -97,6 +97,89 @@ fn orders_are_created_listed_read_paid_and_cancelled() {
 }
 
 #[test]
+fn a_cash_sale_is_one_request_and_lists_tell_how_orders_were_paid() {
+    let gateway = FakeGateway::new();
+    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let mut sale = order_of(&event, &ticket_type, 2);
+    sale["payment"] = json!("PAID");
+    let sold = client.post_with_key("till-1", "/v1/orders", &sale).expect(201);
+    let again = client.post_with_key("till-1", "/v1/orders", &sale).expect(201);
+    assert_eq!((sold.json(), again.header("idempotent-replayed")), (again.json(), Some("true")));
+    let sold = sold.json();
+    assert_eq!((&sold["order"]["status"], &sold["checkoutUrl"]), (&json!("COMPLETED"), &Value::Null));
+    assert_eq!(sold["issuedTickets"].as_array().unwrap().len(), 2);
+    let pending = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
+
+    let mut shop = server.client_with(&server.key_with([Scope::OrdersWrite]));
+    let refused = shop.post("/v1/orders", &sale).expect(403);
+    assert_eq!(refused.code(), "forbidden");
+    assert!(refused.json()["detail"].as_str().unwrap().contains("payments:write"));
+    sale["checkoutRedirectUrls"] =
+        json!({"success": "https://a.example", "failure": "https://a.example", "cancel": "https://a.example"});
+    assert_eq!(client.post("/v1/orders", &sale).expect(422).paths(), ["checkoutRedirectUrls"]);
+
+    let mut list = |query: &str| client.get(&format!("/v1/orders{query}")).expect(200).json()["data"].clone();
+    let all = list("");
+    let told = |index: usize| json!([all[index]["id"], all[index]["paymentMethod"], all[index]["currency"]]);
+    assert_eq!(told(0), json!([pending["id"], null, "EUR"]));
+    assert_eq!(told(1), json!([sold["order"]["id"], "MANUAL", "EUR"]));
+    assert_eq!(all[0]["completedAt"], Value::Null);
+    assert_eq!(all[1]["completedAt"], sold["order"]["createdAt"]);
+    assert_eq!(list("?paymentMethod=MANUAL"), json!([all[1]]));
+    assert_eq!(list("?paymentMethod=GATEWAY"), json!([]));
+    client.get("/v1/orders?paymentMethod=CASH").expect(422);
+}
+
+#[test]
+fn a_key_without_the_scope_of_payments_cancels_only_orders_that_were_not_paid() {
+    let server = Server::with(|builder| builder, |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let mut order = |is_paid: bool| {
+        let order = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"].clone();
+        let path = format!("/v1/orders/{}", order["id"].as_str().unwrap());
+        if is_paid {
+            client.post_empty(&format!("{path}/mark-paid")).expect(200);
+        }
+        format!("{path}/cancel")
+    };
+    let (paid, pending) = (order(true), order(false));
+    let mut shop = server.client_with(&server.key_with([Scope::OrdersWrite]));
+    let refused = shop.post_empty(&paid).expect(403);
+    assert_eq!(refused.code(), "forbidden");
+    assert!(refused.json()["detail"].as_str().unwrap().contains("payments:write"));
+    shop.post_empty(&pending).expect(200);
+    let mut both = server.client_with(&server.key_with([Scope::OrdersWrite, Scope::PaymentsWrite]));
+    assert_eq!(both.post_empty(&paid).expect(200).json()["requiresManualRefund"], true);
+}
+
+#[test]
+fn an_amount_is_refunded_only_with_an_idempotency_key() {
+    let server = Server::with(|builder| builder, |_| {});
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let mut sale = order_of(&event, &ticket_type, 2);
+    sale["payment"] = json!("PAID");
+    let sold = client.post("/v1/orders", &sale).expect(201).json();
+    let path = format!("/v1/orders/{}/refunds", sold["order"]["id"].as_str().unwrap());
+    for amount in [json!(3), json!(0)] {
+        let refused = client.post(&path, &json!({"amount": amount})).expect(400);
+        assert_eq!(refused.code(), "idempotency-key-required");
+    }
+    assert_eq!(client.post_with_key("nothing", &path, &json!({"amount": 0})).expect(422).paths(), ["amount"]);
+    for replayed in [None, Some("true")] {
+        let refunded = client.post_with_key("apology", &path, &json!({"amount": 3})).expect(200);
+        assert_eq!((&refunded.json()["amount"], refunded.header("idempotent-replayed")), (&json!(3), replayed));
+    }
+    let summary = client.get(&format!("/v1/events/{event}/summary")).expect(200).json();
+    assert_eq!(summary["manualRefundTotal"], 3);
+    let ticket = &sold["issuedTickets"][0]["id"];
+    assert_eq!(client.post(&path, &json!({"tickets": [ticket]})).expect(200).json()["amount"], 12.5);
+}
+
+#[test]
 fn orders_and_tickets_are_filtered_by_time_discount_and_ticket_type() {
     let server = Server::with(|builder| builder, |_| {});
     let mut client = server.client();
