@@ -109,7 +109,8 @@ pub trait Limits {
     }
 
     /// The least amount that the gateway refunds, in minor units of the currency as ISO 4217 defines them; 1 by default.
-    /// Every refund of a part of an order is a multiple of it.
+    /// Every refund of a part of an order is a multiple of it. Discounts of orders that are paid through the gateway are
+    /// rounded up, so that what is left is such a multiple too.
     fn smallest_refund(&self, currency: &str) -> i64 {
         let _ = currency;
         1

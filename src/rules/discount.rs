@@ -57,8 +57,8 @@ pub(crate) struct DiscountTerms {
     pub(crate) minimum_purchase: Option<i64>,
     /// Empty means all ticket types of the event.
     pub(crate) applicable_ticket_types: Vec<TicketTypeId>,
-    /// The decimals of the currency of the event.
-    pub(crate) decimals: Decimals,
+    /// The currency of the event.
+    pub(crate) currency: String,
 }
 
 /// A basket to which a discount may apply.
@@ -90,11 +90,12 @@ pub(crate) fn check_basket(
 }
 
 /// Applies a discount to the full price of items, or returns why it does not apply. `types` are the ticket types of the
-/// items.
+/// items, and `step` is the least amount in minor units that the gateway can take.
 pub(crate) fn apply(
     discount: &DiscountTerms,
     types: &[TicketTypeId],
     full: &OrderPrice,
+    step: i64,
     now: Timestamp,
 ) -> Result<OrderPrice, DiscountRefusal> {
     // A set, because both lists may be long.
@@ -103,7 +104,7 @@ pub(crate) fn apply(
     match refusal(discount, full, now) {
         Some(refusal) => Err(refusal),
         None if !applies.contains(&true) => Err(DiscountRefusal::NotApplicable),
-        None => Ok(pricing::reduce(full, discount.value, &applies)),
+        None => Ok(pricing::reduce(full, discount.value, &applies, step)),
     }
 }
 
@@ -146,11 +147,12 @@ pub(crate) fn choose_best(
     discounts: Vec<DiscountTerms>,
     types: &[TicketTypeId],
     full: &OrderPrice,
+    step: i64,
     now: Timestamp,
 ) -> Option<AppliedDiscount> {
     let mut best: Option<AppliedDiscount> = None;
     for discount in discounts {
-        let Ok(price) = apply(&discount, types, full, now) else { continue };
+        let Ok(price) = apply(&discount, types, full, step, now) else { continue };
         let lowest = best.as_ref().map_or(full.total, |best| best.price.total);
         if price.total < lowest {
             best = Some(AppliedDiscount { discount, price });
@@ -159,16 +161,18 @@ pub(crate) fn choose_best(
     best
 }
 
-/// The response for a basket. `discount` is the discount of the event with the code.
+/// The response for a basket. `discount` is the discount of the event with the code, and `step` the least amount in minor
+/// units that the gateway can take.
 pub(crate) fn validate(
     discount: Option<DiscountTerms>,
     basket: &Checked<Basket>,
+    step: i64,
     now: Timestamp,
 ) -> DiscountValidationResponse {
     let refused =
         |error, error_data| DiscountValidationResponse { valid: false, error: Some(error), discount: None, error_data };
     let Some(discount) = discount else { return refused(DiscountRefusal::NotFound, None) };
-    match apply(&discount, &basket.types, &basket.full, now) {
+    match apply(&discount, &basket.types, &basket.full, step, now) {
         Ok(price) => DiscountValidationResponse {
             valid: true,
             error: None,

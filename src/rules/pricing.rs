@@ -55,16 +55,23 @@ pub(crate) fn too_expensive(path: &str) -> Error {
 
 /// Applies a discount to the items of a full price for which `applies` is true. A fixed amount is in minor units of the
 /// currency of the order.
-pub(crate) fn reduce(full: &OrderPrice, value: DiscountValue, applies: &[bool]) -> OrderPrice {
+///
+/// What is left of each item that the discount reduces is a multiple of `step`, the least amount in minor units that the
+/// gateway can take: the discount is rounded up, in favour of the customer. With the step 1 it stays as it is.
+pub(crate) fn reduce(full: &OrderPrice, value: DiscountValue, applies: &[bool], step: i64) -> OrderPrice {
+    let step = step.max(1);
     // Items to which the discount does not apply count as 0, so that they get no share of it.
     let subtotals: Vec<i64> =
         full.items.iter().zip(applies).map(|(item, applies)| if *applies { item.subtotal() } else { 0 }).collect();
-    let discounts = match value {
+    let discounts: Vec<i64> = match value {
         DiscountValue::Percentage(percentage) => {
             subtotals.iter().map(|subtotal| percent_of(*subtotal, percentage)).collect()
         }
-        DiscountValue::FixedAmount(amount) => distribute(amount.minor_units(), &subtotals),
+        DiscountValue::FixedAmount(amount) => distribute_steps(amount.minor_units(), &subtotals, step),
     };
+    let to_step =
+        |(subtotal, discount): (&i64, i64)| if discount == 0 { 0 } else { discount + (subtotal - discount) % step };
+    let discounts: Vec<i64> = subtotals.iter().zip(discounts).map(to_step).collect();
     let discounted = discounts.iter().sum();
     let items = full.items.iter().zip(discounts).map(|(item, discount)| ItemPrice { discount, ..*item }).collect();
     OrderPrice { items, total: full.total - discounted, discounted: Some(discounted) }
@@ -75,6 +82,13 @@ fn percent_of(subtotal: i64, percentage: Percentage) -> i64 {
     let whole = 100 * 10_i128.pow(u32::from(percentage.decimals()));
     let part = i128::from(subtotal) * i128::from(percentage.units());
     narrow((2 * part + whole) / (2 * whole))
+}
+
+/// Distributes an amount in whole steps, rounded up.
+fn distribute_steps(amount: i64, subtotals: &[i64], step: i64) -> Vec<i64> {
+    let steps: Vec<i64> = subtotals.iter().map(|subtotal| subtotal / step).collect();
+    let amount_in_steps = amount / step + i64::from(amount % step != 0);
+    distribute(amount_in_steps, &steps).into_iter().map(|share| share * step).collect()
 }
 
 /// Distributes an amount over subtotals in proportion, up to their sum. Uses the method of the largest remainder:
@@ -111,6 +125,7 @@ fn narrow(part: i128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::amount::Amount;
 
     #[test]
     fn a_total_is_the_sum_of_price_times_quantity() {
@@ -141,6 +156,69 @@ mod tests {
         assert_eq!(of(MAX_TOTAL, 100, 0), MAX_TOTAL);
         assert_eq!(of(MAX_TOTAL, 100_000_000_000_000_000, 15), MAX_TOTAL);
         assert_eq!(of(MAX_TOTAL, 0, 0), 0);
+    }
+
+    /// The discount of each item.
+    fn discounts(prices: &[(i64, i64)], value: DiscountValue, step: i64) -> Vec<i64> {
+        let items = prices.iter().map(|(price, quantity)| ItemPrice::full(*price, *quantity)).collect();
+        let full = full_price(items).expect("small");
+        let reduced = reduce(&full, value, &vec![true; prices.len()], step);
+        let discounts: Vec<i64> = reduced.items.iter().map(|item| item.discount).collect();
+        assert_eq!(reduced.discounted, Some(discounts.iter().sum()));
+        assert_eq!(reduced.total, reduced.items.iter().map(|item| item.final_amount()).sum::<i64>());
+        assert!(reduced.items.iter().all(|item| item.final_amount() >= 0), "{reduced:?}");
+        discounts
+    }
+
+    fn percent(percentage: i64) -> DiscountValue {
+        DiscountValue::Percentage(Percentage::new(percentage, 0).expect("a percentage"))
+    }
+
+    fn minor(amount: i64, decimals: u8) -> DiscountValue {
+        DiscountValue::FixedAmount(Amount::new(amount, decimals).expect("an amount"))
+    }
+
+    #[test]
+    fn a_percentage_is_rounded_up_so_that_the_rest_of_each_item_is_a_multiple_of_the_step() {
+        // 33 % of 333 ariary is 109.89, so 223.11 would be left: 223, which is 110 less.
+        assert_eq!(discounts(&[(33_300, 1)], percent(33), 100), [11_000]);
+        // 33 % of 9.990 dinars is 3.2967, rounded 3.297, so 6.693 would be left: 6.690, which is 3.300 less.
+        assert_eq!(discounts(&[(9_990, 1)], percent(33), 10), [3_300]);
+        // Item by item: of 9.990 and 2 × 4.990 (33 %: 3.2934, so 6.687 would be left).
+        assert_eq!(discounts(&[(9_990, 1), (4_990, 2)], percent(33), 10), [3_300, 3_300]);
+        // What is a multiple already, and what takes off nothing or everything, stays.
+        assert_eq!(discounts(&[(10_000, 1)], percent(33), 10), [3_300]);
+        assert_eq!(discounts(&[(9_990, 1)], percent(0), 10), [0]);
+        assert_eq!(discounts(&[(9_990, 1)], percent(100), 10), [9_990]);
+        // In a currency that the gateway takes to the minor unit.
+        assert_eq!(discounts(&[(9_990, 1)], percent(33), 1), [3_297]);
+        assert_eq!(discounts(&[(999, 1)], percent(33), 1), [330]);
+    }
+
+    #[test]
+    fn a_fixed_amount_is_rounded_up_to_the_step_and_distributed_in_steps() {
+        // 10.000 dinars over three items of the same price: 1,000 steps are 334, 333 and 333.
+        assert_eq!(discounts(&[(9_990, 1); 3], minor(10_000, 3), 10), [3_340, 3_330, 3_330]);
+        // 1.005 dinars become 1.010, and 0.50 ariary become 1.
+        assert_eq!(discounts(&[(9_990, 1)], minor(1_005, 3), 10), [1_010]);
+        assert_eq!(discounts(&[(33_300, 1)], minor(50, 2), 100), [100]);
+        // No more than the items cost.
+        assert_eq!(discounts(&[(9_990, 1), (10, 1)], minor(20_005, 3), 10), [9_990, 10]);
+        assert_eq!(discounts(&[(9_990, 1); 3], minor(10_000, 3), 1), [3_334, 3_333, 3_333]);
+    }
+
+    #[test]
+    fn an_item_that_the_discount_reduces_becomes_a_multiple_of_the_step_whatever_it_cost() {
+        // 9.995 less 50 % (4.9975, rounded 4.998) is 4.997: 4.990 is left.
+        assert_eq!(discounts(&[(9_995, 1)], percent(50), 10), [5_005]);
+        // 9.995 less 5.000 is 4.995: 4.990 is left.
+        assert_eq!(discounts(&[(9_995, 1)], minor(5_000, 3), 10), [5_005]);
+        assert_eq!(discounts(&[(9_995, 1)], minor(20_000, 3), 10), [9_995]);
+        // A price below the step, and an item to which the discount does not apply.
+        assert_eq!(discounts(&[(5, 1), (9_990, 1)], minor(1_000, 3), 10), [0, 1_000]);
+        let full = full_price(vec![ItemPrice::full(9_995, 1), ItemPrice::full(9_995, 1)]).expect("small");
+        let reduced = reduce(&full, percent(50), &[false, true], 10);
+        assert_eq!(reduced.items.iter().map(|item| item.discount).collect::<Vec<_>>(), [0, 5_005]);
     }
 
     #[test]

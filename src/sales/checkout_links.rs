@@ -35,6 +35,16 @@ pub(crate) struct PaymentTerms {
     pub(crate) gateway: Option<Arc<GatewayTerms>>,
 }
 
+impl PaymentTerms {
+    /// The least amount in minor units of a currency that can be paid.
+    fn step(&self, currency: &str) -> i64 {
+        self.gateway.as_ref().map_or(1, |gateway| (gateway.step)(currency))
+    }
+}
+
+/// A function that returns the least amount in minor units of a currency that the gateway can take.
+type Step = Box<dyn Fn(&str) -> i64 + Send + Sync>;
+
 /// A function that checks whether the gateway can take the payment of an order.
 type CheckTerms = Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>;
 
@@ -46,6 +56,8 @@ pub(crate) struct GatewayTerms {
     pub(crate) public_url: Option<String>,
     /// With what the customer can come back to a new order. Nobody can guess it.
     pub(crate) return_token: String,
+    /// Every amount that a discount leaves is a multiple of it.
+    pub(crate) step: Step,
     /// Fails if the gateway cannot take the payment of an order.
     pub(crate) check: CheckTerms,
 }
@@ -95,7 +107,14 @@ pub(crate) fn create_or_resume(
             order
         }
         PriorOutcome::None => {
-            let created = order_creation::create(tx, organization, request, terms.hold, budget)?;
+            let created = order_creation::create(
+                tx,
+                organization,
+                request,
+                terms.hold,
+                &|currency| terms.step(currency),
+                budget,
+            )?;
             if let Some(gateway) = &terms.gateway
                 && is_without_link(&created.order)
             {

@@ -15,6 +15,7 @@ use crate::model::discount::{
 use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::rules::count_limit::{AUTOMATIC_DISCOUNTS, is_enabled_automatic};
 use crate::rules::discount as rules;
+use crate::rules::money::decimals_of_stored;
 use crate::store::{Transaction, discounts, events};
 
 /// Creates a discount of an event.
@@ -87,6 +88,7 @@ pub(crate) fn validate(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Request<ValidateDiscount>,
+    step: &dyn Fn(&str) -> i64,
     budget: &ReleaseBudget,
 ) -> Result<DiscountValidationResponse> {
     let body = &request.body;
@@ -95,7 +97,7 @@ pub(crate) fn validate(
     let (discount, decimals) = match discounts::by_code(tx, organization, body.event_id, &body.code)? {
         Some(mut discount) => {
             subtract_expired_uses(tx, &mut discount, budget)?;
-            let decimals = discount.decimals;
+            let decimals = decimals_of_stored(&discount.currency)?;
             (Some(discount), Some(decimals))
         }
         None => (None, event_decimals(tx, organization, body.event_id, &mut errors)?),
@@ -106,7 +108,8 @@ pub(crate) fn validate(
         check_ticket_types(tx, body.event_id, types, path, &mut errors)?;
     }
     let basket = rules::check_basket(body, decimals.unwrap_or(Decimals::MAX), errors)?;
-    Ok(rules::validate(discount, &basket, tx.now()))
+    let step = discount.as_ref().map_or(1, |discount| step(&discount.currency));
+    Ok(rules::validate(discount, &basket, step, tx.now()))
 }
 
 /// Adds an error for each reference of a discount to an event or ticket type that does not exist. Returns the decimals

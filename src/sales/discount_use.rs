@@ -33,12 +33,13 @@ impl OrderPricing {
 }
 
 /// Prices an order with the discount code that it names, or else with the automatic discount that saves the most. Of
-/// equal automatic discounts the oldest applies.
+/// equal automatic discounts the oldest applies. `step` is the least amount in minor units that the gateway can take.
 pub(super) fn price(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &CreateOrder,
     full_price: OrderPrice,
+    step: i64,
     budget: &ReleaseBudget,
 ) -> Result<OrderPricing> {
     let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
@@ -48,7 +49,7 @@ pub(super) fn price(
                 return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
             };
             subtract_expired_uses(tx, &mut discount, budget)?;
-            match apply(&discount, &types, &full_price, tx.now()) {
+            match apply(&discount, &types, &full_price, step, tx.now()) {
                 Ok(price) => Priced { price, discount: Some(discount) },
                 Err(refusal) => return Ok(OrderPricing::Refused(refusal)),
             }
@@ -58,7 +59,7 @@ pub(super) fn price(
             for discount in &mut automatic {
                 subtract_expired_uses(tx, discount, budget)?;
             }
-            match choose_best(automatic, &types, &full_price, tx.now()) {
+            match choose_best(automatic, &types, &full_price, step, tx.now()) {
                 Some(best) => Priced { price: best.price, discount: Some(best.discount) },
                 None => Priced { price: full_price, discount: None },
             }

@@ -109,17 +109,18 @@ pub(super) fn read_ahead(
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
-/// its seats by the terms of `hold`.
+/// its seats by the terms of `hold`. `step` returns the least amount in minor units of a currency that can be paid.
 pub(super) fn create(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     hold: HoldTerms,
+    step: &dyn Fn(&str) -> i64,
     budget: &ReleaseBudget,
 ) -> Result<CreatedOrder> {
     tx.lock_event(request.event_id)?;
     let (sale, entries) = load(tx, organization, request)?;
-    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?, budget)?;
+    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?, step(&sale.currency), budget)?;
 
     // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
     // seats, the buyer, the discount.

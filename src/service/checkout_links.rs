@@ -82,12 +82,20 @@ impl TicketingService {
             shortest_checkout: gateway.shortest_checkout(),
             public_url: self.inner.public_url.clone(),
             return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
+            step: Box::new(self.price_step()),
             check: Box::new(move |terms| match gateway.check_terms(terms) {
                 Some(Ok(())) => Ok(()),
                 Some(Err(problem)) => Err(Error::field("items", problem)),
                 None => Err(Error::Internal("the payment gateway panicked".to_owned())),
             }),
         }))
+    }
+
+    /// Returns the function from a currency to the least amount in its minor units that the gateway can take; 1 without a
+    /// gateway.
+    pub(super) fn price_step(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
+        let gateway = self.inner.gateway.clone();
+        move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_refund(currency))
     }
 
     /// Asks the gateway for the checkout link of a pending order, and records it. If the gateway fails, the order is

@@ -84,7 +84,9 @@ impl TicketingService {
 
     /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
     ///
-    /// A code that does not apply is not an error: the response has the reason.
+    /// A code that does not apply is not an error: the response has the reason. If the payment gateway takes only multiples
+    /// of an amount, the discount is rounded up so that the price is such a multiple, as that of an order that is paid
+    /// through it.
     ///
     /// Requires the scope `discounts:read`.
     ///
@@ -118,8 +120,9 @@ impl TicketingService {
         let organization = call.caller.organization;
         let (target, request) = (OperationTarget::new("validate_discount"), request.into());
         let event = request.body.event_id;
+        let step = self.price_step();
         let result = self.read_idempotent(&call, target, event, request, move |tx, request, budget| {
-            discount_changes::validate(tx, organization, request, budget)
+            discount_changes::validate(tx, organization, request, &step, budget)
         })?;
         Ok(C::output(result))
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::columns::{self, columns};
-use super::currency::read_decimals;
+use super::currency::{read_currency, read_decimals};
 use super::lists::{ListQuery, cursor_bound, has_at_least};
 use super::page_ids::{PageIds, select_ids};
 use super::pages::read_page_of;
@@ -55,9 +55,8 @@ fn decode(row: &Row<'_>) -> Result<Discount> {
 }
 
 fn decode_terms(row: &Row<'_>) -> Result<DiscountTerms> {
-    let decimals = read_decimals(row)?;
     Ok(DiscountTerms {
-        decimals,
+        currency: read_currency(row)?.code,
         id: row.get("id")?,
         code: row.get("code")?,
         value: read_value(row)?,

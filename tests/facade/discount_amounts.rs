@@ -7,7 +7,7 @@ use ticketing::discount::{
     ValidateDiscount,
 };
 use ticketing::event::Event;
-use ticketing::order::{CreateOrder, NewOrderItem, Order};
+use ticketing::order::{CreateOrder, NewOrderItem, Order, PaymentChoice};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Amount, Result};
 
@@ -292,4 +292,57 @@ proptest! {
         prop_assert_eq!(applied, best);
         prop_assert_eq!(order.discounted_amount.is_some(), order.discount_code.is_some());
     }
+}
+
+/// A fixture whose gateway takes only multiples of this number of minor units.
+fn fixture_with_step(step: i64) -> Fixture {
+    let fixture = Fixture::new();
+    fixture.gateway.set_refund_step(step);
+    fixture
+}
+
+#[test]
+fn a_discount_is_rounded_up_to_what_the_gateway_can_take() {
+    // 33 % of 333 ariary is 109.89. With 110 off, 223 are left; the gateway takes whole ariary.
+    let fixture = fixture_with_step(100);
+    let (event, types) = event_in(&fixture, "MGA", 2, &[33_300]);
+    fixture.discount(percent_off(&event, "THIRD", 33));
+    assert_eq!(order_amounts(&fixture, "THIRD", &[(&types[0], 1)]), (vec![11_000], 22_300));
+    // 33 % of 9.990 dinars is 3.297. With 3.300 off, 6.690 are left; the gateway takes multiples of 0.010.
+    let fixture = fixture_with_step(10);
+    let (event, types) = event_in(&fixture, "KWD", 3, &[9_990, 4_990]);
+    fixture.discount(percent_off(&event, "THIRD", 33));
+    fixture.discount(amount_off(&event, "ODD", amount(1_005, 3)));
+    let basket = [(&types[0], 1), (&types[1], 2)];
+    // 33 % of 9.980 is 3.293, which leaves 6.687: 6.680.
+    assert_eq!(order_amounts(&fixture, "THIRD", &basket), (vec![3_300, 3_300], 6_690 + 6_680));
+    // 1.005 becomes 1.010, of which 9.990 / 19.970 are 0.5053: 51 and 50 steps.
+    assert_eq!(order_amounts(&fixture, "ODD", &basket), (vec![510, 500], 19_970 - 1_010));
+}
+
+#[test]
+fn a_discount_of_an_order_that_the_gateway_does_not_get_is_exact() {
+    let fixture = fixture_with_step(10);
+    let (event, types) = event_in(&fixture, "KWD", 3, &[9_990]);
+    fixture.discount(percent_off(&event, "THIRD", 33));
+    for by_hand in [PaymentChoice::Manual, PaymentChoice::Paid] {
+        let order = new_order(event.id, types[0].id, 1).discount_code("third").payment(by_hand);
+        let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order;
+        assert_eq!((order.discounted_amount, order.total), (Some(amount(3_297, 3)), amount(6_693, 3)));
+    }
+    let without = Fixture::without_gateway();
+    let (event, types) = event_in(&without, "KWD", 3, &[9_990]);
+    without.discount(percent_off(&event, "THIRD", 33));
+    assert_eq!(order_amounts(&without, "THIRD", &[(&types[0], 1)]), (vec![3_297], 6_693));
+}
+
+#[test]
+fn the_automatic_discount_that_saves_most_is_chosen_by_its_rounded_amount() {
+    let fixture = fixture_with_step(10);
+    let (event, types) = event_in(&fixture, "KWD", 3, &[10_000]);
+    // 3.291 off becomes 3.300, as much as 33 % off: the older one is chosen.
+    fixture.discount(amount_off(&event, "AMOUNT", amount(3_291, 3)).auto_apply(true));
+    fixture.discount(percent_off(&event, "THIRD", 33).auto_apply(true));
+    let order = try_order(&fixture, None, &[(&types[0], 1)]).expect("an order");
+    assert_eq!((order.discount_code.as_deref(), order.total), (Some("AMOUNT"), amount(6_700, 3)));
 }

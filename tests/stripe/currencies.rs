@@ -8,9 +8,11 @@ use ticketing::payment::{
 };
 
 use crate::common::fake_stripe::FakeStripe;
-use crate::common::{NOW, amount, at};
+use crate::common::{NOW, amount, at, percent_off};
 use crate::gateway::gateway;
+use crate::shop::Shop;
 use ticketing::environment::ManualClock;
+use ticketing::order::OrderStatus;
 
 /// A currency, an amount with the decimals of ISO 4217, and the number that Stripe expects for it.
 const AMOUNTS: &[(&str, i64, u8, i64)] = &[
@@ -98,4 +100,35 @@ fn an_amount_that_stripe_cannot_take_is_refused_before_any_call() {
     let day = CheckoutTerms::new(amount(1250, 2), "EUR").hold(Duration::from_hours(24));
     assert!(gateway.check_terms(&day).is_err());
     assert!(fake.requests().is_empty());
+}
+
+#[test]
+fn every_basket_with_a_discount_can_be_paid_in_currencies_that_stripe_takes_in_steps() {
+    // The currency, its decimals, the price, what 33 % leave of it, and what Stripe gets.
+    for (currency, decimals, price, total, units) in [
+        // 333.00 less 109.89, rounded to 110.
+        ("MGA", 2, 33_300, 22_300, 223),
+        // 9.990 less 3.297, rounded to 3.300.
+        ("KWD", 3, 9_990, 6_690, 6_690),
+        ("BHD", 3, 9_990, 6_690, 6_690),
+        ("OMR", 3, 9_990, 6_690, 6_690),
+        ("JOD", 3, 9_990, 6_690, 6_690),
+        ("TND", 3, 9_990, 6_690, 6_690),
+        // 999 less 329.67, rounded to 330 as in every currency without decimals.
+        ("JPY", 0, 999, 669, 669),
+        ("EUR", 2, 999, 669, 669),
+    ] {
+        let shop = Shop::open();
+        shop.fake.accept_small_amounts();
+        let event = shop.fixture.event_with(|new| new.currency = Some(currency.to_owned()));
+        let ticket_type = shop.fixture.ticket_type_with(&event, |new| new.price = amount(price, decimals));
+        shop.fixture.discount(percent_off(&event, "THIRD", 33));
+        let order = shop.fixture.order_with_code(&ticket_type, 1, "THIRD");
+        assert_eq!(order.total, amount(total, decimals), "{currency}");
+        let session = shop.session(order.id).expect("a session");
+        assert_eq!(shop.fake.get(&session)["amount_total"], units, "{currency}");
+        shop.fake.pay(&session).unwrap();
+        shop.deliver_all();
+        assert_eq!(shop.status(&order), OrderStatus::Completed, "{currency}");
+    }
 }
