@@ -27,6 +27,11 @@ pub enum GatewayError {
     /// the customer's bank has taken it. Nobody owes the money any more.
     #[error("the payment has gone back already: {0}")]
     NothingLeft(String),
+    /// The answer to a request for a refund: less than the amount is left of the payment, because a part of it has gone back
+    /// in another way. The [refunds](crate::payment::RefundReports::refunds_of) and
+    /// [disputes](crate::payment::RefundReports::disputes_of) of the payment tell how much is left.
+    #[error("less than this is left of the payment: {0}")]
+    LessLeft(String),
 }
 
 /// A payment gateway that returned no checkout for a new order.

@@ -18,11 +18,12 @@ pub enum CheckoutState {
     Open,
     /// The customer has paid in a way that takes time, and the money has not arrived. The customer cannot pay again.
     Processing,
-    /// The customer has paid.
+    /// The customer has paid. A part may have been refunded, and a bank may have taken any part of it: these are facts of
+    /// their own, which [`RefundReports`](crate::payment::RefundReports) tell.
     Paid(GatewayPayment),
-    /// The customer has paid, but the whole payment has gone back: it was refunded, or a bank has taken it. It completes no
-    /// order, and nobody owes the money. [`RefundReports`](crate::payment::RefundReports) should have its
-    /// refunds, so that a report of the payment that comes later completes no order either.
+    /// The customer has paid, and the whole payment was refunded. It completes no order, and nobody owes the money.
+    /// [`RefundReports`](crate::payment::RefundReports) should have its refunds, so that a report of the payment that comes
+    /// later completes no order either.
     Returned(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
     Closed,
@@ -40,13 +41,23 @@ pub struct GatewayPayment {
     pub amount: Amount,
     /// The currency, as an ISO 4217 code.
     pub currency: String,
+    /// Whether a bank has ever disputed it, as far as the gateway knows. Then the service asks for
+    /// [the disputes](crate::payment::RefundReports::disputes_of).
+    pub is_disputed: bool,
 }
 
 impl GatewayPayment {
-    /// Creates a payment with the gateway's id of it, its amount, and its currency.
+    /// Creates a payment with the gateway's id of it, its amount, and its currency. It is not disputed.
     #[must_use]
     pub fn new(payment_reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
-        Self { payment_reference: payment_reference.into(), amount, currency: currency.into() }
+        Self { payment_reference: payment_reference.into(), amount, currency: currency.into(), is_disputed: false }
+    }
+
+    /// Says that a bank has disputed the payment.
+    #[must_use]
+    pub const fn disputed(mut self) -> Self {
+        self.is_disputed = true;
+        self
     }
 }
 

@@ -58,8 +58,21 @@ pub trait PaymentWebhooks {
     ///
     /// # Errors
     /// - [`NoticeError::InvalidSignature`] if the provider did not sign it.
-    /// - [`NoticeError::Unreadable`] if the provider signed it, but it cannot be read.
+    /// - [`NoticeError::Unreadable`] if the provider signed it, but it cannot be read. The service logs a warning, and the
+    ///   provider does not send it again.
     fn read(&self, headers: &NoticeHeaders, body: &[u8], now: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError>;
+
+    /// Asks the provider about the object that a notice names without saying more
+    /// ([`GatewayEvent::Changed`](super::GatewayEvent::Changed)), and returns what there is to say about it. `None`, the
+    /// default, if it is nothing about a payment.
+    ///
+    /// # Errors
+    /// After [`GatewayError::Refused`] the notice is ignored, with a warning in the log. After any other error it is
+    /// refused, so that the provider sends it again.
+    fn fetch(&self, notice: &GatewayNotice) -> Result<Option<GatewayNotice>, GatewayError> {
+        let _ = notice;
+        Ok(None)
+    }
 }
 
 /// A gateway that lists the refunds and disputes of a payment: [`PaymentGateway::refund_reports`](super::PaymentGateway::refund_reports).

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::capabilities::{Checkouts, Limits, NoLimits, PaymentWebhooks, RefundReports};
 use super::{
-    CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, GatewayRefund, LookUp, PaymentLookUp, PaymentMode,
-    RefundRequest,
+    CheckoutRequest, CheckoutState, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
+    PaymentLookUp, PaymentMode, RefundRequest,
 };
 use crate::model::id::OrganizationId;
 
@@ -67,6 +67,7 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// After [`GatewayError::Unavailable`] and [`GatewayError::NotExecuted`] the service tries again later, for 7 days.
     /// [`GatewayError::Refused`] is final: somebody has to give the money back by hand, unless
     /// [`RefundReports`] show that it has gone back. [`GatewayError::NothingLeft`] is final too, and nobody owes the money.
+    /// After [`GatewayError::LessLeft`], only what has not gone back is owed.
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError>;
 
     /// The name of the gateway, which the service records with each payment, so that no other gateway is asked about it:
@@ -124,6 +125,14 @@ impl dyn PaymentGateway + '_ {
 
     pub(crate) fn find_checkout(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
         self.checkouts().map_or(Ok(None), |checkouts| checkouts.find_by_payment(payment))
+    }
+
+    pub(crate) fn fetch(&self, notice: &GatewayNotice) -> Result<Option<GatewayNotice>, GatewayError> {
+        self.webhooks().map_or(Ok(None), |webhooks| webhooks.fetch(notice))
+    }
+
+    pub(crate) fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
+        self.refund_reports().map_or(Ok(Vec::new()), |reports| reports.disputes_of(payment))
     }
 
     pub(crate) fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {

@@ -32,19 +32,18 @@ impl TicketingService {
         let reference = attempt.reference.as_deref();
         let is_open = attempt.status == CheckoutStatus::Open;
         match self.ask_about(gateway, attempt) {
-            Ok(Answer::State { state: CheckoutState::Paid(payment), .. }) => {
-                self.settle(order, reference, &CheckoutState::Paid(payment))?;
-            }
-            Ok(Answer::State { state: CheckoutState::Returned(payment), .. }) => {
-                match self.settle(order, reference, &CheckoutState::Returned(payment.clone())) {
-                    Err(Error::Unavailable(_)) if attempt.number >= MAX_ATTEMPTS => {
-                        self.record_returned(order, reference, &payment)?;
+            Ok(Answer::State { state: state @ (CheckoutState::Paid(_) | CheckoutState::Returned(_)), .. }) => {
+                match (self.settle(order, reference, &state), &state) {
+                    (Err(Error::Unavailable(_)), CheckoutState::Returned(payment))
+                        if attempt.number >= MAX_ATTEMPTS =>
+                    {
+                        self.record_returned(order, reference, payment)?;
                     }
-                    Err(Error::Unavailable(problem)) => {
+                    (Err(Error::Unavailable(problem)), _) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
                         return Ok(Progress::Unavailable);
                     }
-                    settled => {
+                    (settled, _) => {
                         settled?;
                     }
                 }

@@ -117,7 +117,7 @@ impl TicketingService {
             Ok(response) => Ok(response),
             Err(LinkFailure::Gateway(failure)) => {
                 let was_created = match &failure {
-                    GatewayError::Refused(_) | GatewayError::NothingLeft(_) => false,
+                    GatewayError::Refused(_) | GatewayError::NothingLeft(_) | GatewayError::LessLeft(_) => false,
                     // An earlier request may have been executed.
                     GatewayError::NotExecuted(_) => !is_first_start,
                     GatewayError::Unavailable(_) => true,

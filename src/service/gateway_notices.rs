@@ -6,6 +6,7 @@ use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
+use crate::model::dispute::DisputeStatus;
 use crate::model::id::OrganizationId;
 use crate::model::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders, PaymentLookUp};
@@ -21,12 +22,12 @@ impl TicketingService {
     ///
     /// A notice may arrive several times, late, and in any order: that changes nothing. It needs no
     /// [`Caller`](crate::Caller), because its signature authenticates it. Returns the outcome of each event in it; empty
-    /// for a notice about something else. Answer the gateway with success unless this method fails: what it returns
+    /// for a notice about something else. One that cannot be read is logged. Answer the gateway with success unless this method fails: what it returns
     /// would be the same the next time.
     ///
     /// # Errors
-    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if it cannot be read, if the gateway sends no notices,
-    ///   or if the gateway had to ask the provider and got no answer. Only then should it be sent again.
+    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway had to
+    ///   ask the provider and got no answer. Only then should it be sent again.
     ///
     /// ```
     /// use ticketing::payment::{NoticeHeaders, NoticeOutcome, SandboxGateway};
@@ -41,7 +42,15 @@ impl TicketingService {
             Some(gateway) => gateway.read_notice(headers, body, self.inner.environment.now()),
             None => Err(NoticeError::Unsupported),
         };
-        let notices = read.map_err(|refusal| self.refused(refusal))?;
+        let notices = match read {
+            Ok(notices) => notices,
+            // The provider would send it again for days, and then send no more notices at all.
+            Err(refusal @ NoticeError::Unreadable(_)) => {
+                drop(self.refused(refusal));
+                return Ok(vec![NoticeOutcome::Unreadable]);
+            }
+            Err(refusal) => return Err(self.refused(refusal)),
+        };
         if notices.is_empty() {
             self.store_in_operation().counters().notice_received(NoticeOutcome::Ignored);
         }
@@ -73,6 +82,9 @@ impl TicketingService {
     }
 
     fn process_notice(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
+        if let GatewayEvent::Changed(_) = &notice.event {
+            return self.process_changed(notice);
+        }
         let mut found = self.order_of(notice)?;
         if found.is_none()
             && let Some(payment) = self.payment_to_ask_about(notice)?
@@ -105,7 +117,29 @@ impl TicketingService {
                 self.record_dispute(order, dispute)?;
                 Ok(NoticeOutcome::Processed)
             }
-            GatewayEvent::Unreadable(problem) => Err(Error::NoticeRefused(NoticeError::Unreadable(problem.clone()))),
+            GatewayEvent::Unreadable(problem) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    notice = notice.id,
+                    order = %order.id,
+                    problem,
+                    "a notice of the payment gateway cannot be read"
+                );
+                Ok(NoticeOutcome::Unreadable)
+            }
+            GatewayEvent::Changed(_) => Ok(NoticeOutcome::Ignored),
+        }
+    }
+
+    /// Asks the gateway about the object that a notice names, and processes what it says.
+    fn process_changed(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(NoticeOutcome::Ignored) };
+        let named = notice.clone();
+        let answer = gateway.call_for_notice(notice.organization_id, move |gateway| gateway.fetch(&named));
+        let Some(found) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
+        match found.filter(|found| !matches!(found.event, GatewayEvent::Changed(_))) {
+            Some(found) => self.process_notice(&found),
+            None => Ok(NoticeOutcome::Ignored),
         }
     }
 
@@ -220,6 +254,9 @@ impl TicketingService {
     ) -> Result<NoticeOutcome> {
         let CheckoutOrder { organization, id } = order;
         match state {
+            CheckoutState::Paid(payment) if payment.is_disputed && self.is_taken_back(order, payment)? => {
+                self.settle_returned(order, reference, payment)
+            }
             CheckoutState::Paid(payment) => self.complete_payment(organization, id, reference, Some(payment)),
             CheckoutState::Returned(payment) => self.settle_returned(order, reference, payment),
             CheckoutState::Closed => {
@@ -229,6 +266,19 @@ impl TicketingService {
             }
             CheckoutState::Open | CheckoutState::Processing | CheckoutState::Unknown => Ok(NoticeOutcome::Processed),
         }
+    }
+
+    /// Records the disputes of a payment. Returns whether banks have taken all of it for good.
+    fn is_taken_back(&self, order: CheckoutOrder, payment: &GatewayPayment) -> Result<bool> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(false) };
+        let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
+        let listed = gateway.call(order.organization, move |gateway| gateway.disputes_of(&request));
+        let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
+        for dispute in &listed {
+            self.record_dispute(order, dispute)?;
+        }
+        let lost = listed.iter().filter(|dispute| dispute.status == DisputeStatus::Lost).map(|dispute| dispute.taken);
+        Ok(Amount::checked_sum(lost).is_some_and(|taken| taken >= payment.amount))
     }
 
     /// Records that the whole payment of a checkout has gone back, with the refunds that the gateway lists for it: a notice
@@ -370,7 +420,9 @@ fn look_up_of(found: &ToSettle, reference: &str) -> LookUp {
 fn state_of(answer: Result<CheckoutState, GatewayError>) -> Result<CheckoutState> {
     match answer {
         Ok(state) => Ok(state),
-        Err(GatewayError::Refused(_) | GatewayError::NothingLeft(_)) => Ok(CheckoutState::Unknown),
+        Err(GatewayError::Refused(_) | GatewayError::NothingLeft(_) | GatewayError::LessLeft(_)) => {
+            Ok(CheckoutState::Unknown)
+        }
         Err(_) => Err(Error::Unavailable("the payment gateway does not answer")),
     }
 }

@@ -238,6 +238,7 @@ impl TicketingService {
             }
             Ok(_) => return Ok(Ending::Made),
             Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
+            Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
             Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
             Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
         };

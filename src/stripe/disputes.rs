@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::amounts;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
@@ -34,14 +35,35 @@ pub(super) fn report(dispute: &Value) -> Option<GatewayDispute> {
     Some(report)
 }
 
-/// What Stripe has taken for a dispute and has not given back. It takes the amount of a dispute when it begins, except of an
-/// inquiry and of one that was prevented, and gives it back if the dispute is won.
+/// What Stripe has taken for a dispute and has not given back, out of the amount of the dispute.
+///
+/// A dispute lists its withdrawal and what was reinstated. A dispute that is lost may be
+/// [won in part](https://support.stripe.com/questions/dispute-for-full-charge-amount-after-a-partial-refund-was-issued).
+/// Without the list, Stripe has taken the amount, except for an inquiry, a dispute that was prevented, and one that was won.
 fn taken(dispute: &Value, amount: Amount) -> Amount {
+    if let Some(movements) = dispute.get("balance_transactions").and_then(Value::as_array) {
+        return withdrawn(dispute, movements, amount);
+    }
     match dispute.get("status").and_then(Value::as_str) {
         Some("won" | "prevented") => Amount::ZERO,
         Some(status) if status.starts_with("warning_") => Amount::ZERO,
         _ => amount,
     }
+}
+
+/// What these balance transactions have taken. They are in the currency of the account's balance: if it is another one than
+/// that of the dispute, all that is known is whether anything is taken.
+fn withdrawn(dispute: &Value, movements: &[Value], amount: Amount) -> Amount {
+    let units = |movement: &Value| movement.get("amount").and_then(Value::as_i64).unwrap_or(0);
+    let taken = movements.iter().map(units).fold(0, i64::saturating_sub);
+    if taken <= 0 {
+        return Amount::ZERO;
+    }
+    let currency = dispute.get("currency").and_then(Value::as_str).unwrap_or_default();
+    if movements.iter().any(|movement| movement.get("currency").and_then(Value::as_str) != Some(currency)) {
+        return amount;
+    }
+    amounts::from_stripe(taken, currency).map_or(amount, |taken| taken.min(amount))
 }
 
 /// The disputes of a payment.
@@ -68,12 +90,6 @@ pub(super) fn find(client: &Client, account: Option<&str>, id: &str) -> Result<G
 
 fn no_dispute() -> Failure {
     Failure::Unexpected("it is not a dispute".to_owned())
-}
-
-/// Whether a bank has taken a payment back for good.
-pub(super) fn is_lost(client: &Client, account: Option<&str>, payment: &str) -> Result<bool, Failure> {
-    let disputes = of_payment(client, account, payment)?;
-    Ok(disputes.iter().any(|dispute| dispute.status == DisputeStatus::Lost))
 }
 
 #[cfg(test)]
@@ -104,6 +120,43 @@ mod tests {
             ("appeal_under_review", DisputeStatus::Open),
         ] {
             assert_eq!(status(&json!({"status": word})), expected, "{word}");
+        }
+    }
+
+    /// Stripe's pages "The Dispute object", "How disputes work", and the one on disputes of payments that were refunded in
+    /// part.
+    #[test]
+    fn what_is_taken_follows_from_the_balance_transactions_else_from_the_status() {
+        let taken = |status: &str, movements: Value| {
+            let mut dispute = json!({"id": "du_1", "amount": 2500, "currency": "eur", "status": status});
+            if !movements.is_null() {
+                dispute["balance_transactions"] = movements;
+            }
+            report(&dispute).expect("a dispute").taken
+        };
+        let euros = |amounts: &[i64]| {
+            amounts.iter().map(|amount| json!({"amount": amount, "currency": "eur", "fee": 2000})).collect::<Value>()
+        };
+        for (status, movements, expected) in [
+            ("needs_response", euros(&[-2500]), 2500),
+            // The funds are withdrawn later, or never, because the payment was refunded.
+            ("needs_response", json!([]), 0),
+            ("warning_needs_response", json!([]), 0),
+            ("won", euros(&[-2500, 2500]), 0),
+            ("lost", euros(&[-2500]), 2500),
+            ("lost", euros(&[-2500, 1000]), 1500),
+            ("lost", euros(&[]), 0),
+            // 25.00 EUR of an account in dollars.
+            ("lost", json!([{"amount": -2712, "currency": "usd"}]), 2500),
+            ("won", json!([{"amount": -2712, "currency": "usd"}, {"amount": 2712, "currency": "usd"}]), 0),
+            ("needs_response", Value::Null, 2500),
+            ("under_review", Value::Null, 2500),
+            ("lost", Value::Null, 2500),
+            ("won", Value::Null, 0),
+            ("warning_under_review", Value::Null, 0),
+            ("prevented", Value::Null, 0),
+        ] {
+            assert_eq!(taken(status, movements.clone()), Amount::cents(expected), "{status} {movements}");
         }
     }
 }

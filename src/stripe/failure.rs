@@ -74,11 +74,17 @@ impl ErrorAnswer {
         self.parameter.as_deref() == Some(parameter)
     }
 
-    /// Whether the idempotency key cannot lead to success before Stripe forgets it: Stripe has stored a temporary failure
-    /// under it, or other parameters.
+    /// Whether the idempotency key cannot lead to success before Stripe forgets it: Stripe has stored an error under it, which
+    /// it repeats whatever has changed since, or other parameters.
     pub(super) fn uses_up_key(&self) -> bool {
         let has_other_parameters = self.status == 400 && self.kind.as_deref() == Some("idempotency_error");
-        (self.replayed && self.is_temporary()) || has_other_parameters
+        self.replayed || has_other_parameters
+    }
+
+    /// Whether the error is about an amount that is more than what can be refunded. Stripe's list of codes has
+    /// `amount_too_large` for it; other answers only name the parameter.
+    pub(super) fn is_too_much(&self) -> bool {
+        self.has_code("amount_too_large") || (self.code.is_none() && self.is_about("amount"))
     }
 
     /// Whether the request was certainly not executed, and may be later: Stripe looks at the key and at its rate limits
@@ -236,6 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn more_than_is_left_is_told_from_amounts_that_are_wrong() {
+        for (error, expected) in [
+            (json!({"code": "amount_too_large", "param": "amount"}), true),
+            (json!({"param": "amount"}), true),
+            (json!({"code": "amount_too_small", "param": "amount"}), false),
+            (json!({"code": "parameter_invalid_integer", "param": "amount"}), false),
+            (json!({"param": "payment_intent"}), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(answer(400, &error).is_too_much(), expected, "{error}");
+        }
+    }
+
+    #[test]
     fn a_notice_waits_only_for_failures_that_pass() {
         for (status, waits) in [(400, false), (401, false), (403, false), (404, false), (429, true), (500, true)] {
             let error = Failure::Answer(answer(status, &json!({}))).about_a_notice();
@@ -265,12 +285,12 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_used_up_by_a_replayed_failure_or_by_other_parameters() {
-        let replayed = |status| ErrorAnswer::new(status, true, None, &json!({}));
-        assert!(replayed(500).uses_up_key());
-        assert!(!replayed(400).uses_up_key());
-        let balance = json!({"error": {"code": "balance_insufficient"}});
-        assert!(ErrorAnswer::new(400, true, None, &balance).uses_up_key());
+    fn a_key_is_used_up_by_a_replayed_error_or_by_other_parameters() {
+        for (status, code) in [(500, ""), (400, ""), (400, "charge_disputed"), (402, "insufficient_funds")] {
+            let body = json!({"error": {"code": code}});
+            assert!(ErrorAnswer::new(status, true, None, &body).uses_up_key(), "{status} {code}");
+            assert!(!ErrorAnswer::new(status, false, None, &body).uses_up_key(), "{status} {code}");
+        }
         assert!(!answer(500, &json!({})).uses_up_key());
         assert!(answer(400, &json!({"type": "idempotency_error"})).uses_up_key());
         assert!(!answer(409, &json!({"type": "idempotency_error", "code": "idempotency_key_in_use"})).uses_up_key());

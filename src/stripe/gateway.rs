@@ -9,18 +9,19 @@ use super::account::Accounts;
 use super::amounts;
 use super::client::{Call, Client};
 use super::event_mode::EventMode;
-use super::failure::{ErrorAnswer, Failure};
+use super::failure::Failure;
 use super::form::Form;
+use super::keys::{MAX_KEYS, REPEATED, numbered};
 use super::session;
 use super::session_state::{self, is_plain, is_session_id};
-use super::{disputes, lost_session, notices, refunds, signature};
+use super::{disputes, notices, refunds, signature};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{
     Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayDispute, GatewayError,
-    GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentLookUp,
-    PaymentMode, PaymentWebhooks, RefundReports, RefundRequest,
+    GatewayEvent, GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
+    PaymentLookUp, PaymentMode, PaymentWebhooks, RefundReports, RefundRequest,
 };
 
 const OTHER_MODE: &str = "the session is one of live mode and the secret key one of test mode, or the other way round";
@@ -75,16 +76,7 @@ impl StripeGateway {
         form.add("expand[0]", session_state::EXPANDED);
         let path = format!("checkout/sessions/{session}");
         let call = Call { path: &path, form, account, ..Call::default() };
-        let session = client.get(&call)?.body;
-        match self.state(&session)? {
-            CheckoutState::Paid(payment)
-                if session_state::is_disputed(&session)
-                    && disputes::is_lost(client, account, &payment.payment_reference)? =>
-            {
-                Ok(CheckoutState::Returned(payment))
-            }
-            state => Ok(state),
-        }
+        self.state(&client.get(&call)?.body)
     }
 
     fn state(&self, session: &Value) -> Result<CheckoutState, Failure> {
@@ -95,22 +87,6 @@ impl StripeGateway {
                 Err(Failure::Unexpected("the session has no state that is known".to_owned()))
             }
             state => Ok(state),
-        }
-    }
-
-    /// Finds the session of an order for which Stripe repeats a failure. `answer` is what it said.
-    fn find_session(
-        &self,
-        request: &CheckoutRequest,
-        account: Option<&str>,
-        answer: ErrorAnswer,
-    ) -> Result<Checkout, GatewayError> {
-        let client = self.client.on_behalf_of(request.organization_id);
-        match lost_session::find(&client, account, request) {
-            Ok(Some(session)) => Ok(checkout(&session, request)?),
-            Ok(None) => Err(GatewayError::Refused(format!("{}, and has no session", Failure::Answer(answer)))),
-            // Whether there is a session is not known.
-            Err(failure) => Err(GatewayError::Unavailable(failure.to_string())),
         }
     }
 
@@ -137,21 +113,24 @@ impl StripeGateway {
 }
 
 impl PaymentGateway for StripeGateway {
+    /// If Stripe repeats an error that it has stored under the key, the next key is used. The first request may have created
+    /// a session nevertheless. Nobody has the URL of its page, and it expires by itself.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let account = self.accounts.for_checkout(request);
         let form = session::parameters(request, account.as_ref()).map_err(GatewayError::Refused)?;
-        let call = Call {
-            path: "checkout/sessions",
-            form,
-            account: account.as_ref().map(|account| account.id.as_str()),
-            idempotency_key: Some(request.idempotency_key.clone()),
-        };
-        match self.client.on_behalf_of(request.organization_id).post(&call) {
-            Ok(reply) => Ok(checkout(&reply.body, request)?),
-            // The first request with this key may have created a session.
-            Err(Failure::Answer(answer)) if answer.uses_up_key() => self.find_session(request, call.account, answer),
-            Err(failure) => Err(failure.into()),
+        let client = self.client.on_behalf_of(request.organization_id);
+        let account = account.as_ref().map(|account| account.id.as_str());
+        for index in 0..MAX_KEYS {
+            // The keys of renewed checkouts end with a hyphen and a number.
+            let key = numbered(&request.idempotency_key, '.', index);
+            let call = Call { path: "checkout/sessions", form: form.clone(), account, idempotency_key: Some(key) };
+            match client.post(&call) {
+                Ok(reply) => return Ok(checkout(&reply.body, request)?),
+                Err(Failure::Answer(answer)) if answer.uses_up_key() => {}
+                Err(failure) => return Err(failure.into()),
+            }
         }
+        Err(GatewayError::Unavailable(REPEATED.to_owned()))
     }
 
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
@@ -236,6 +215,18 @@ impl PaymentWebhooks for StripeGateway {
             return Err(NoticeError::InvalidSignature);
         }
         notices::read(body, &self.events)
+    }
+
+    fn fetch(&self, notice: &GatewayNotice) -> Result<Option<GatewayNotice>, GatewayError> {
+        let GatewayEvent::Changed(path) = &notice.event else { return Ok(None) };
+        let mut form = Form::default();
+        if path.starts_with("checkout/") {
+            form.add("expand[0]", session_state::EXPANDED);
+        }
+        let client = self.client.on_behalf_of(notice.organization_id);
+        let call = Call { path, form, account: notice.account.as_deref(), ..Call::default() };
+        let object = client.get(&call).map_err(Failure::about_a_notice)?.body;
+        Ok(notices::about_object(notice, &object))
     }
 }
 

@@ -26,15 +26,19 @@
 //!   types of events; [`StripeGateway::check_setup`] tells which ones are missing:
 //!   `checkout.session.completed`, `checkout.session.expired`, `checkout.session.async_payment_succeeded`,
 //!   `checkout.session.async_payment_failed`, `charge.refunded`, `refund.failed`, `refund.updated`,
-//!   `charge.dispute.created`, `charge.dispute.updated` and `charge.dispute.closed`. The account may be shared with other
-//!   programs: their events, and those of the other mode than that of the key, are answered and ignored.
+//!   `charge.dispute.created`, `charge.dispute.updated`, `charge.dispute.funds_withdrawn`,
+//!   `charge.dispute.funds_reinstated` and `charge.dispute.closed`. Thin events are looked up by the id of what they name.
+//!   The account may be shared with other programs: their events, and those of the other mode than that of the key, are
+//!   answered and ignored.
 //! - **Return.** Stripe sends the customer back to `/checkout/return/…` of the server. That page looks the session up,
 //!   and sends the customer on to the order's own pages.
-//! - **Refunds.** They are made with idempotency keys. Before it tries again, the gateway looks whether Stripe has made
-//!   the refund already. Only refusals about the payment or the amount are final: others may be about the key, and the
+//! - **Refunds.** They are made with idempotency keys. Before it tries again, and before it asks for a refund that was
+//!   decided more than a minute ago, the gateway looks whether Stripe has made it already. If Stripe repeats an error that it
+//!   has stored under a key, the next key is used. Only refusals about the payment or the amount are final: others may be about the key, and the
 //!   refund stays due, for 7 days. Money that was refunded in the Dashboard, or that a bank has taken, is not owed again.
 //!   A refund may fail days later, also after it has succeeded: Stripe is asked about each one after 1, 7 and 30 days.
-//! - **Disputes.** Inquiries count as disputes. One with the status `prevented` is decided before the bank has opened
+//! - **Disputes.** Inquiries count as disputes, and take no money. What Stripe has taken follows from the balance
+//!   transactions of a dispute. One with the status `prevented` is decided before the bank has opened
 //!   it: if Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which
 //!   refunds the payment, it is [lost](crate::payment::DisputeStatus::Lost).
 //! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment, and
@@ -67,8 +71,8 @@ mod failure;
 mod form;
 mod gateway;
 mod key_connection;
+mod keys;
 mod locale;
-mod lost_session;
 mod notices;
 mod rate_limit;
 mod refunds;

@@ -15,9 +15,11 @@ use crate::model::id::{OrderId, OrganizationId};
 use crate::payment::{CheckoutState, GatewayEvent, GatewayNotice, NoticeError, RefundState};
 
 /// The types of events that an endpoint must receive. Others are ignored.
-pub(super) const EVENT_TYPES: [&str; 10] = [
+pub(super) const EVENT_TYPES: [&str; 12] = [
     "charge.dispute.closed",
     "charge.dispute.created",
+    "charge.dispute.funds_reinstated",
+    "charge.dispute.funds_withdrawn",
     "charge.dispute.updated",
     "charge.refunded",
     "checkout.session.async_payment_failed",
@@ -27,6 +29,14 @@ pub(super) const EVENT_TYPES: [&str; 10] = [
     "refund.failed",
     "refund.updated",
 ];
+
+/// What the type of an event object is that names what has changed, and does not have it:
+/// <https://docs.stripe.com/event-destinations#thin-events>.
+const THIN_EVENT: &str = "v2.core.event";
+
+/// What a thin event may be about: the type of the object, and the collection of the API that has it.
+const NAMED_OBJECTS: [(&str, &str); 4] =
+    [("charge", "charges"), ("checkout.session", "checkout/sessions"), ("dispute", "disputes"), ("refund", "refunds")];
 
 /// An event whose signature was verified.
 struct Event<'a> {
@@ -44,8 +54,13 @@ struct Event<'a> {
 /// [`NoticeError::Unreadable`] if the body is not an event.
 pub(super) fn read(body: &[u8], mode: &EventMode) -> Result<Vec<GatewayNotice>, NoticeError> {
     let body: Value = serde_json::from_slice(body).map_err(|_| unreadable("it is not JSON"))?;
+    let is_read = || mode.accepts(body.get("livemode").and_then(Value::as_bool));
+    if body.get("object").is_some_and(|object| object == THIN_EVENT) {
+        let notice = about_named(&body)?;
+        return Ok(notice.into_iter().filter(|_| is_read()).collect());
+    }
     let event = Event::of(&body)?;
-    if !mode.accepts(body.get("livemode").and_then(Value::as_bool)) {
+    if !is_read() {
         return Ok(Vec::new());
     }
     let notice = match event.kind {
@@ -55,10 +70,47 @@ pub(super) fn read(body: &[u8], mode: &EventMode) -> Result<Vec<GatewayNotice>, 
         | "checkout.session.async_payment_failed" => about_session(&event),
         "charge.refunded" => about_charge(&event),
         "charge.refund.updated" | "refund.created" | "refund.updated" | "refund.failed" => about_refund(&event),
-        "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed" => about_dispute(&event),
+        "charge.dispute.created"
+        | "charge.dispute.updated"
+        | "charge.dispute.funds_withdrawn"
+        | "charge.dispute.funds_reinstated"
+        | "charge.dispute.closed" => about_dispute(&event),
         _ => None,
     };
     Ok(notice.into_iter().collect())
+}
+
+/// What a thin event says: the path of the object that it names, after `/v1/`. `None` if that is not about a payment.
+///
+/// # Errors
+/// [`NoticeError::Unreadable`] if it has no id.
+fn about_named(event: &Value) -> Result<Option<GatewayNotice>, NoticeError> {
+    let text = |path: &str| event.pointer(path).and_then(Value::as_str);
+    let id = text("/id").filter(|id| is_plain(id)).ok_or_else(|| unreadable("it has no id"))?;
+    let kind = text("/related_object/type");
+    let named = NAMED_OBJECTS.iter().find(|(object, _)| kind == Some(object));
+    let Some(((_, collection), object)) = named.zip(text("/related_object/id").filter(|id| is_plain(id))) else {
+        return Ok(None);
+    };
+    let mut notice = GatewayNotice::new(id, GatewayEvent::Changed(format!("{collection}/{object}")));
+    notice.account =
+        text("/context").filter(|context| context.starts_with("acct_") && is_plain(context)).map(str::to_owned);
+    Ok(Some(notice))
+}
+
+/// What an object says that a notice has named. `None` if that is nothing about a payment, or nothing has come of it.
+pub(super) fn about_object(notice: &GatewayNotice, object: &Value) -> Option<GatewayNotice> {
+    let kind = object.get("object").and_then(Value::as_str)?;
+    let event = Event { id: &notice.id, kind, account: notice.account.as_deref(), object };
+    match kind {
+        "checkout.session" if session_state::state(object) == CheckoutState::Open => None,
+        "checkout.session" => about_session(&event),
+        // Its refunds may have failed.
+        "charge" => event.payment().map(|_| event.notice(GatewayEvent::RefundsChanged { total: None })),
+        "refund" => about_refund(&event),
+        "dispute" => about_dispute(&event),
+        _ => None,
+    }
 }
 
 impl<'a> Event<'a> {
@@ -117,9 +169,9 @@ fn about_session(event: &Event<'_>) -> Option<GatewayNotice> {
     }
     let id = event.text("id").filter(|id| is_session_id(id))?;
     let happened = match (event.kind, session_state::state(event.object)) {
-        (_, CheckoutState::Paid(payment)) => GatewayEvent::Checkout(CheckoutState::Paid(payment)),
+        (_, state @ (CheckoutState::Paid(_) | CheckoutState::Returned(_))) => GatewayEvent::Checkout(state),
         ("checkout.session.async_payment_failed", _) => GatewayEvent::PaymentFailed,
-        ("checkout.session.expired", _) => GatewayEvent::Checkout(CheckoutState::Closed),
+        ("checkout.session.expired", _) | (_, CheckoutState::Closed) => GatewayEvent::Checkout(CheckoutState::Closed),
         (_, CheckoutState::Processing) => GatewayEvent::Checkout(CheckoutState::Processing),
         // Without a payment: of another program.
         (_, CheckoutState::Unknown) if event.text("payment_status") == Some("no_payment_required") => return None,

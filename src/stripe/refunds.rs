@@ -6,6 +6,7 @@ use super::amounts;
 use super::client::{Call, Client};
 use super::failure::Failure;
 use super::form::Form;
+use super::keys::{MAX_KEYS, REPEATED, numbered};
 use super::session::{ORDER, ORGANIZATION};
 use super::session_state::{id_of, is_plain};
 use crate::model::id::RefundId;
@@ -13,9 +14,6 @@ use crate::payment::{GatewayError, GatewayRefund, RefundRequest, RefundSource, R
 
 /// The name of the metadata with which a refund of ours is known.
 const REFUND: &str = "refund";
-
-/// How many idempotency keys are used for one refund within the day for which Stripe keeps them.
-const MAX_KEYS: usize = 5;
 
 /// How many refunds are listed at once, and how many times at most.
 const PAGE: usize = 100;
@@ -25,8 +23,7 @@ const MAX_PAGES: usize = 10;
 const NOTHING_LEFT: [&str; 2] = ["charge_already_refunded", "charge_disputed"];
 
 /// The codes of errors about a payment that cannot be refunded.
-const FINAL: [&str; 4] =
-    ["amount_too_large", "amount_too_small", "charge_not_refundable", "payment_intent_unexpected_state"];
+const FINAL: [&str; 3] = ["amount_too_small", "charge_not_refundable", "payment_intent_unexpected_state"];
 
 /// A refund, as Stripe describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,8 +138,9 @@ fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> 
 /// Makes a refund, unless Stripe has made it already.
 ///
 /// The first attempt asks at once, if the refund was decided just now. Others first look for the refund: an answer may have
-/// been lost, and Stripe forgets idempotency keys after a day. If Stripe has stored a failure of its own under the key, the next key is used,
-/// with a suffix. A refund that failed later counts as not made, and is asked for with the next key too.
+/// been lost, and Stripe forgets idempotency keys after a day. If Stripe repeats an error that it has stored under the key,
+/// the next key is used, with a suffix: what the error was about may have changed. A refund that failed later counts as not
+/// made, and is asked for with the next key too.
 pub(super) fn make(
     client: &Client,
     account: Option<&str>,
@@ -165,7 +163,7 @@ pub(super) fn make(
             path: "refunds",
             form: parameters(payment, units, request, returns_fee),
             account,
-            idempotency_key: Some(numbered(&request.idempotency_key, key)),
+            idempotency_key: Some(numbered(&request.idempotency_key, '-', key)),
         };
         match client.post(&call) {
             Ok(reply) => {
@@ -197,7 +195,7 @@ pub(super) fn make(
     if first_key >= MAX_KEYS {
         return Err(GatewayError::Refused(format!("the refund failed {first_key} times")));
     }
-    Err(GatewayError::Unavailable("Stripe repeats failures that it has stored, for up to a day".to_owned()))
+    Err(GatewayError::Unavailable(REPEATED.to_owned()))
 }
 
 /// What a failure means for a refund. Only what is about the payment or the amount is final. Other refusals may be about
@@ -207,6 +205,9 @@ fn refund_failure(failure: Failure) -> GatewayError {
     let Failure::Answer(answer) = &failure else { return failure.into() };
     if NOTHING_LEFT.iter().any(|code| answer.has_code(code)) {
         return GatewayError::NothingLeft(failure.to_string());
+    }
+    if answer.is_too_much() {
+        return GatewayError::LessLeft(failure.to_string());
     }
     if FINAL.iter().any(|code| answer.has_code(code)) || answer.is_about("amount") || answer.status == 402 {
         return failure.into();
@@ -239,14 +240,6 @@ fn parameters(payment: &str, units: i64, request: &RefundRequest, returns_fee: b
     form.add(format!("metadata[{ORDER}]"), request.order_id);
     form.add(format!("metadata[{ORGANIZATION}]"), request.organization_id);
     form
-}
-
-/// The key itself, and then `<key>-2`, `<key>-3` and so on.
-fn numbered(key: &str, index: usize) -> String {
-    match index {
-        0 => key.to_owned(),
-        index => format!("{key}-{}", index + 1),
-    }
 }
 
 /// The payment that a refund, a charge or a dispute is about.
@@ -288,11 +281,5 @@ mod tests {
         for refund in [json!({}), json!([]), json!({"id": "re_1", "amount": "5", "currency": "eur"})] {
             assert_eq!(StripeRefund::read(&refund), None);
         }
-    }
-
-    #[test]
-    fn keys_after_the_first_have_a_number() {
-        let keys: Vec<String> = (0..3).map(|index| numbered("refund-1", index)).collect();
-        assert_eq!(keys, ["refund-1", "refund-1-2", "refund-1-3"]);
     }
 }

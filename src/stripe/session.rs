@@ -14,9 +14,6 @@ use crate::payment::{CheckoutRequest, CheckoutTerms};
 /// The least time for which a session is open. Stripe requires 30 minutes, by its own clock when it reads the request.
 pub(super) const SHORTEST: Duration = Duration::from_mins(31);
 
-/// The 30 minutes, in seconds.
-const STRIPE_MINIMUM: i64 = 30 * 60;
-
 /// The longest time for which a session can be open. Stripe allows 24 hours.
 const LONGEST: Duration = Duration::from_mins(24 * 60 - 1);
 
@@ -24,7 +21,8 @@ const LONGEST: Duration = Duration::from_mins(24 * 60 - 1);
 pub(super) const ORDER: &str = "order";
 pub(super) const ORGANIZATION: &str = "organization";
 
-/// The name of the metadata that tells the sessions of an order apart. The first one does not have it.
+/// The name of the metadata that tells the sessions of an order apart, for those who look at them in the Dashboard. The
+/// first one does not have it.
 const CHECKOUT: &str = "checkout";
 
 /// The payment methods whose outcome Stripe tells after the customer has left its page: in a minute, hours or days.
@@ -64,13 +62,6 @@ pub(super) fn check(terms: &CheckoutTerms) -> Result<(), String> {
     Ok(())
 }
 
-/// The latest time at which Stripe can create the session of a request, in Unix seconds: afterwards, the session would
-/// be open for less than Stripe's minimum.
-pub(super) fn latest_creation(request: &CheckoutRequest) -> i64 {
-    let expires_at = expires_at(started_at(request), request.hold_until).unwrap_or_default();
-    expires_at - STRIPE_MINIMUM
-}
-
 /// The parameters of a session. They follow from the request alone, so that a repeated request has the same ones.
 ///
 /// # Errors
@@ -83,8 +74,8 @@ pub(super) fn parameters(request: &CheckoutRequest, account: Option<&ConnectedAc
         form.add(format!("{prefix}[{ORDER}]"), request.order_id);
         form.add(format!("{prefix}[{ORGANIZATION}]"), request.organization_id);
     }
-    if let Some(name) = checkout_name(request) {
-        form.add(format!("metadata[{CHECKOUT}]"), name);
+    if request.renewed_at.is_some() {
+        form.add(format!("metadata[{CHECKOUT}]"), &request.idempotency_key);
     }
     add_items(&mut form, request)?;
     form.add("expires_at", expires_at(started_at(request), request.hold_until)?);
@@ -117,13 +108,8 @@ pub(super) fn return_url(request: &CheckoutRequest, session: &str) -> String {
 }
 
 /// When the session was first asked for.
-pub(super) fn started_at(request: &CheckoutRequest) -> Timestamp {
+fn started_at(request: &CheckoutRequest) -> Timestamp {
     request.renewed_at.unwrap_or(request.created_at)
-}
-
-/// What the metadata say of a renewed checkout. `None` for the first one of an order.
-pub(super) fn checkout_name(request: &CheckoutRequest) -> Option<&str> {
-    request.renewed_at.map(|_| request.idempotency_key.as_str())
 }
 
 /// Adds a line for each item. The amount of each line is what all its tickets cost less the discount, so its quantity is

@@ -29,7 +29,7 @@ pub(super) fn livemode(id: &str) -> Option<bool> {
 pub(super) const EXPANDED: &str = "payment_intent.latest_charge";
 
 /// What a session says of its payment. If its charge is [expanded](EXPANDED), a payment that failed later is told from one
-/// that is not decided, and one that was refunded from one that was kept.
+/// that is not decided, and one that was refunded or disputed from one that was kept.
 pub(super) fn state(session: &Value) -> CheckoutState {
     let text = |name: &str| session.get(name).and_then(Value::as_str);
     match (text("status"), text("payment_status")) {
@@ -51,11 +51,6 @@ pub(super) fn state(session: &Value) -> CheckoutState {
     }
 }
 
-/// Whether a bank has ever disputed the payment of a session whose charge is [expanded](EXPANDED).
-pub(super) fn is_disputed(session: &Value) -> bool {
-    charge_is(session, "disputed")
-}
-
 fn charge_is(session: &Value, field: &str) -> bool {
     let charge = session.pointer("/payment_intent/latest_charge");
     charge.and_then(|charge| charge.get(field)?.as_bool()) == Some(true)
@@ -65,7 +60,8 @@ fn charge_is(session: &Value, field: &str) -> bool {
 fn payment(session: &Value) -> Option<GatewayPayment> {
     let intent = id_of(session.get("payment_intent")?)?;
     let (amount, currency) = money(session, "amount_total")?;
-    Some(GatewayPayment::new(intent, amount, currency))
+    let payment = GatewayPayment::new(intent, amount, currency);
+    Some(if charge_is(session, "disputed") { payment.disputed() } else { payment })
 }
 
 /// The amount in a field of an object, and the object's currency, in upper case.
@@ -101,13 +97,12 @@ mod tests {
             (json!("ch_1"), CheckoutState::Paid(payment.clone())),
             (json!({"id": "ch_1", "refunded": false, "amount_refunded": 500}), CheckoutState::Paid(payment.clone())),
             (json!({"id": "ch_1", "refunded": true}), CheckoutState::Returned(payment.clone())),
-            (json!({"id": "ch_1", "refunded": "yes"}), CheckoutState::Paid(payment)),
+            (json!({"id": "ch_1", "refunded": "yes"}), CheckoutState::Paid(payment.clone())),
+            (json!({"id": "ch_1", "refunded": false, "disputed": true}), CheckoutState::Paid(payment.disputed())),
         ] {
             expanded["payment_intent"]["latest_charge"] = charge;
             assert_eq!(state(&expanded), expected, "{expanded}");
         }
-        expanded["payment_intent"]["latest_charge"] = json!({"disputed": true});
-        assert!(is_disputed(&expanded) && !is_disputed(&paid));
         for (session, expected) in [
             (json!({"status": "open", "payment_status": "unpaid"}), CheckoutState::Open),
             (json!({"status": "expired", "payment_status": "unpaid"}), CheckoutState::Closed),

@@ -260,7 +260,7 @@ fn a_refund_that_stripe_cannot_make_is_refused() {
     let more = stripe.open(2);
     let intent = stripe.fake.pay(&more.reference).unwrap();
     stripe.fake.refund_outside(&intent, Some(1));
-    assert!(matches!(stripe.refund(2, &more, 1), Err(GatewayError::Refused(_))), "0.01 less is left");
+    assert!(matches!(stripe.refund(2, &more, 1), Err(GatewayError::LessLeft(_))), "0.01 less is left");
     assert_eq!(stripe.refunds(), 1);
 }
 

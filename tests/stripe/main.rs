@@ -40,4 +40,6 @@ mod shop;
 #[cfg(feature = "stripe")]
 mod starts;
 #[cfg(feature = "stripe")]
+mod thin_notices;
+#[cfg(feature = "stripe")]
 mod wrong_keys;

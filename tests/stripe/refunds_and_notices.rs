@@ -280,28 +280,158 @@ fn a_refund_of_ours_is_told_from_others_and_the_order_of_notices_does_not_matter
 }
 
 #[test]
-fn a_dispute_is_reported_when_it_opens_and_closes() {
+fn a_dispute_is_reported_when_it_opens_moves_money_and_closes() {
     let stripe = Stripe::start();
     let (session, payment) = stripe.paid();
-    let id = stripe.fake.dispute(&payment);
-    let dispute = |status| {
-        let dispute = GatewayDispute::new(&id, WHOLE, "EUR").reason("fraudulent").status(status);
-        dispute.payment_reference(&payment)
-    };
-    let notices = stripe.read_all("charge.dispute.created");
-    assert_eq!(notices[0].event, GatewayEvent::Dispute(dispute(DisputeStatus::Open)));
     let of_payment = PaymentLookUp::new(&payment);
-    assert_eq!(stripe.gateway.disputes_of(&of_payment), Ok(vec![dispute(DisputeStatus::Open)]));
+    let id = stripe.fake.dispute(&payment);
+    let dispute = |status, amount: i64, taken: i64| {
+        let dispute = GatewayDispute::new(&id, Amount::cents(amount), "EUR").reason("fraudulent").status(status);
+        dispute.taken(Amount::cents(taken)).payment_reference(&payment)
+    };
+    let reported = || {
+        let notices = stripe.fake.take_notices().into_iter().filter(|notice| notice.kind.starts_with("charge.dispute"));
+        let read = notices.flat_map(|notice| stripe.read(&notice));
+        let event = |notice: GatewayNotice| match notice.event {
+            GatewayEvent::Dispute(dispute) => dispute,
+            other => panic!("{other:?}"),
+        };
+        read.map(event).collect::<Vec<_>>()
+    };
+    let open = |amount, taken| dispute(DisputeStatus::Open, amount, taken);
+    assert_eq!(reported(), [open(2500, 0), open(2500, 2500)]);
+    assert_eq!(stripe.gateway.disputes_of(&of_payment), Ok(vec![open(2500, 2500)]));
+    // The bank takes a part of it back.
+    stripe.fake.change_dispute(&id, 1000);
+    assert_eq!(reported(), [open(1000, 1000)]);
     // A dispute has no metadata, but its payment has a session.
-    assert_eq!(notices[0].payment_reference.as_deref(), Some(payment.as_str()));
-    assert_eq!(stripe.gateway.find_by_payment(&PaymentLookUp::new(&payment)), Ok(Some(session)));
+    assert_eq!(stripe.gateway.find_by_payment(&of_payment), Ok(Some(session)));
     assert_eq!(stripe.gateway.find_by_payment(&PaymentLookUp::new("pi_of_another_program")), Ok(None));
-    stripe.fake.close_dispute(&id, false);
-    let lost = dispute(DisputeStatus::Lost);
-    assert_eq!(stripe.read_all("charge.dispute.closed")[0].event, GatewayEvent::Dispute(lost.clone()));
+    stripe.fake.lose_dispute_in_part(&id, 400);
+    let lost = dispute(DisputeStatus::Lost, 1000, 600);
+    assert_eq!(reported(), [lost.clone(), lost.clone()]);
     assert_eq!(stripe.gateway.dispute(&of_payment, &id), Ok(lost));
-    let unknown = stripe.gateway.dispute(&of_payment, "du_unknown");
-    assert!(matches!(unknown, Err(GatewayError::Refused(_))), "{unknown:?}");
+    for unknown in ["du_unknown", "../refunds"] {
+        let unknown = stripe.gateway.dispute(&of_payment, unknown);
+        assert!(matches!(unknown, Err(GatewayError::Refused(_))), "{unknown:?}");
+    }
+}
+
+#[test]
+fn an_inquiry_takes_no_money_until_it_becomes_a_dispute() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    let taken = || {
+        let disputes = stripe.gateway.disputes_of(&PaymentLookUp::new(&payment)).unwrap();
+        disputes.iter().map(|dispute| (dispute.status, dispute.taken)).collect::<Vec<_>>()
+    };
+    let id = stripe.fake.inquire(&payment);
+    assert_eq!(taken(), [(DisputeStatus::Open, Amount::ZERO)]);
+    stripe.fake.escalate(&id);
+    assert_eq!(taken(), [(DisputeStatus::Open, WHOLE)]);
+    stripe.fake.close_dispute(&id, true);
+    assert_eq!(taken(), [(DisputeStatus::Won, Amount::ZERO)]);
+}
+
+/// What has happened to the payment since is told by its refunds and disputes.
+#[test]
+fn a_payment_of_which_a_bank_has_taken_any_part_is_paid_and_disputed() {
+    for part in [1000, 2500] {
+        let stripe = Stripe::start();
+        let (session, payment) = stripe.paid();
+        let dispute = stripe.fake.dispute_part(&payment, part);
+        stripe.fake.close_dispute(&dispute, false);
+        let paid = GatewayPayment::new(&payment, WHOLE, "EUR").disputed();
+        assert_eq!(stripe.look_up(&session), CheckoutState::Paid(paid), "{part}");
+        let disputes = stripe.gateway.disputes_of(&PaymentLookUp::new(&payment)).unwrap();
+        assert_eq!((disputes.len(), disputes[0].taken), (1, Amount::cents(part)));
+    }
+}
+
+#[test]
+fn what_is_made_of_a_refund_is_returned_with_its_id_amount_and_state() {
+    for (state, expected) in [
+        ("succeeded", RefundState::Succeeded),
+        ("pending", RefundState::Pending),
+        ("requires_action", RefundState::RequiresAction),
+    ] {
+        let stripe = Stripe::start();
+        let (_, payment) = stripe.paid();
+        match state {
+            "pending" => stripe.fake.delay_refunds(),
+            "requires_action" => stripe.fake.ask_customers_about_refunds(),
+            _ => {}
+        }
+        let made = stripe.refund(&payment, HALF, 1).unwrap();
+        let id = stripe.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
+        let refund = GatewayRefund::new(&id, HALF, "EUR").refund(refund_id(1));
+        assert_eq!(made, refund.clone().state(expected));
+        // An answer that was lost, a day later.
+        stripe.clock.advance(Duration::from_hours(25));
+        assert_eq!(stripe.refund(&payment, HALF, 2), Ok(made));
+        stripe.fake.succeed_refund(&id);
+        assert_eq!(stripe.refund(&payment, HALF, 3), Ok(refund));
+        assert_eq!(stripe.refunded(), [1250]);
+    }
+}
+
+/// The decision was in a backup that was restored, or the process ended before it recorded the answer.
+#[test]
+fn the_first_attempt_at_an_older_decision_looks_first() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    let decided = stripe.clock.now();
+    let attempt = |asked_at| {
+        let request = RefundRequest::new(order(), HALF, "EUR").refund(refund_id(1)).payment_reference(&payment);
+        stripe.gateway.refund(&request.idempotency_key("refund-1").decided_at(decided).asked_at(asked_at)).unwrap()
+    };
+    let made = attempt(decided);
+    assert_eq!(stripe.fake.requests_to("GET", REFUNDS).len(), 0);
+    // Stripe has forgotten the key.
+    stripe.clock.advance(Duration::from_hours(25));
+    assert_eq!(attempt(stripe.clock.now()), made);
+    assert_eq!(stripe.refunded(), [1250]);
+}
+
+#[test]
+fn a_refusal_that_stripe_repeats_uses_up_its_key() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    let dispute = stripe.fake.dispute(&payment);
+    assert!(matches!(stripe.refund(&payment, WHOLE, 1), Err(GatewayError::NothingLeft(_))));
+    stripe.clock.advance(Duration::from_hours(1));
+    // It is still so: under the second key, Stripe says it of now.
+    assert!(matches!(stripe.refund(&payment, WHOLE, 2), Err(GatewayError::NothingLeft(_))));
+    stripe.fake.close_dispute(&dispute, true);
+    stripe.refund(&payment, WHOLE, 3).unwrap();
+    assert_eq!(stripe.refunded(), [2500]);
+    let posts = stripe.fake.requests_to("POST", REFUNDS);
+    let keys: Vec<_> = posts.iter().map(|sent| sent.request.header("idempotency-key").unwrap().to_owned()).collect();
+    let [one, two, three] = ["refund-1", "refund-1-2", "refund-1-3"];
+    assert_eq!(keys, [one, one, two, one, two, three]);
+}
+
+#[test]
+fn after_a_refund_of_the_dashboard_has_failed_the_repeated_refusal_does_not_count() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    let outside = stripe.fake.refund_outside(&payment, None);
+    assert!(matches!(stripe.refund(&payment, WHOLE, 1), Err(GatewayError::NothingLeft(_))));
+    stripe.fake.fail_refund(outside["id"].as_str().unwrap());
+    stripe.refund(&payment, WHOLE, 2).unwrap();
+    assert_eq!(stripe.refunded(), [2500]);
+}
+
+#[test]
+fn what_is_left_is_refunded_under_the_key_of_the_refund_that_asked_for_too_much() {
+    let stripe = Stripe::start();
+    let (_, payment) = stripe.paid();
+    stripe.fake.refund_outside(&payment, Some(300));
+    let refused = stripe.refund(&payment, WHOLE, 1);
+    assert!(matches!(refused, Err(GatewayError::LessLeft(_))), "{refused:?}");
+    let made = stripe.refund(&payment, Amount::cents(2200), 2).unwrap();
+    assert_eq!(made.amount, Amount::cents(2200));
+    assert_eq!(stripe.refunded(), [300, 2200]);
 }
 
 #[test]
@@ -437,6 +567,8 @@ fn the_setup_tells_which_types_of_events_an_endpoint_lacks() {
     stripe.fake.set_endpoint_with("http://127.0.0.1:1/gateway/notices", &[WEBHOOK_SECRET], &some);
     let missing = &stripe.gateway.check_setup().unwrap().endpoints[0].missing_event_types;
     let expected = [
+        "charge.dispute.funds_reinstated",
+        "charge.dispute.funds_withdrawn",
         "charge.dispute.updated",
         "checkout.session.async_payment_failed",
         "checkout.session.async_payment_succeeded",

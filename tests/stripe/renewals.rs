@@ -146,16 +146,30 @@ fn a_payment_under_an_earlier_session_is_found_for_its_refund() {
 }
 
 #[test]
-fn a_renewal_that_stripe_will_never_make_is_followed_by_another() {
+fn a_renewal_that_failed_at_stripe_is_made_again_under_another_key() {
     let shop = Shop::open();
     let (order, first) = shop.order();
     shop.fake.expire(&first);
     // A 500 is stored under its key for a day.
     shop.fake.fail("POST", SESSIONS, Fault::ServerError, 1);
-    for _ in 0..2 {
-        assert!(matches!(renew(&shop, &order), Err(Error::CheckoutNotRenewed(_))));
-        assert_eq!(payable(&shop), [""; 0]);
-    }
+    assert!(matches!(renew(&shop, &order), Err(Error::CheckoutNotRenewed(_))));
+    assert_eq!(payable(&shop), [""; 0]);
+    assert!(renew(&shop, &order).unwrap().renewed);
+    assert_eq!(payable(&shop).len(), 1);
+    let checkout = shop.service().get_checkout(&shop.fixture.caller, order.id).unwrap();
+    assert_eq!(checkout.renewals, 1);
+}
+
+#[test]
+fn a_renewal_that_stripe_refuses_is_followed_by_another() {
+    let shop = Shop::open();
+    let (order, first) = shop.order();
+    shop.fake.expire(&first);
+    // Too late for the 30 minutes for which a session has to be open.
+    shop.fake.fail("POST", SESSIONS, Fault::ServerError, 1);
+    assert!(matches!(renew(&shop, &order), Err(Error::CheckoutNotRenewed(_))));
+    shop.skip(Duration::from_mins(2));
+    assert!(matches!(renew(&shop, &order), Err(Error::CheckoutNotRenewed(_))));
     assert!(renew(&shop, &order).unwrap().renewed);
     assert_eq!(payable(&shop).len(), 1);
     let checkout = shop.service().get_checkout(&shop.fixture.caller, order.id).unwrap();

@@ -12,7 +12,7 @@ use ticketing::stripe::ConnectedAccount;
 
 use crate::common::fake_stripe::{FakeStripe, Fault};
 use crate::common::log;
-use crate::common::{Fixture, NOW, at, new_order};
+use crate::common::{Fixture, NOW, at, eur, new_order};
 use crate::crashes::{BASKET, order_without_record};
 use crate::gateway::{Stripe, request, settings};
 use crate::shop::Shop;
@@ -92,88 +92,73 @@ fn a_session_is_closed_although_the_client_s_retry_was_turned_away() {
 }
 
 #[test]
-fn a_session_behind_a_stored_server_error_is_found_among_many() {
+fn behind_a_stored_server_error_another_session_is_made_and_the_first_is_known_to_nobody() {
     let stripe = Stripe::start();
     stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
     let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
     assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
-    // Stripe lists the newest first, at most 100 at once.
-    for number in 100..350 {
-        stripe.open(number);
-    }
+    let unheard = stripe.fake.all("checkout.session")[0].clone();
     let checkout = stripe.open(1);
-    let session = stripe.fake.get(&checkout.reference);
-    assert_eq!(session["client_reference_id"], request(1).order_id.to_string());
-    assert_eq!(session["url"], checkout.link);
+    assert_ne!(unheard["id"], checkout.reference);
+    assert_eq!(stripe.fake.get(&checkout.reference)["url"], checkout.link);
+    // Every further attempt gets the same session.
+    assert_eq!(stripe.open(1), checkout);
+    assert_eq!(stripe.fake.all("checkout.session").len(), 2);
     assert_eq!(stripe.close(1, &checkout), Ok(CheckoutState::Closed));
-    assert_eq!(stripe.fake.all("checkout.session").len(), 251);
+    stripe.clock.advance(Duration::from_mins(31));
+    stripe.fake.all("checkout.session");
+    assert_eq!(stripe.fake.get(unheard["id"].as_str().unwrap())["status"], "expired");
 }
 
+/// The keys of renewed checkouts end with a number too.
 #[test]
-fn a_session_of_a_retry_some_minutes_after_the_order_is_found() {
+fn a_renewed_checkout_gets_no_session_of_the_one_before() {
     let stripe = Stripe::start();
-    let order = request(1).hold_until(at(NOW).saturating_add(Duration::from_hours(1)));
-    stripe.clock.advance(Duration::from_mins(5));
-    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
-    assert!(stripe.gateway.start_checkout(&order).is_err());
-    let checkout = stripe.gateway.start_checkout(&order).unwrap();
-    assert_eq!(stripe.fake.all("checkout.session")[0]["id"], checkout.reference);
-}
-
-/// The first attempts did not reach Stripe.
-#[test]
-fn a_session_of_a_retry_hours_after_the_order_is_found() {
-    let stripe = Stripe::start();
-    let order = request(1).hold_until(at(NOW).saturating_add(Duration::from_hours(5)));
-    for fault in [Fault::CloseBefore, Fault::RateLimitedForLong] {
-        stripe.fake.fail("POST", SESSIONS, fault, 1);
-        assert!(stripe.gateway.start_checkout(&order).is_err());
-    }
-    // The last minute in which Stripe creates a session of 30 minutes or more.
-    stripe.clock.advance(Duration::from_hours(4) + Duration::from_mins(30));
-    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
-    assert!(stripe.gateway.start_checkout(&order).is_err());
-    let checkout = stripe.gateway.start_checkout(&order).unwrap();
-    assert_eq!(stripe.fake.all("checkout.session")[0]["id"], checkout.reference);
-}
-
-#[test]
-fn a_session_among_too_many_is_not_given_up_silently() {
-    let stripe = Stripe::start();
-    stripe.fake.list_at_most(2);
-    stripe.fake.fail("POST", SESSIONS, Fault::ServerErrorAfterEffect, 1);
-    assert!(stripe.gateway.start_checkout(&request(1)).is_err());
-    for number in 100..160 {
-        stripe.open(number);
-    }
-    let (failed, log) = log::during(|| stripe.gateway.start_checkout(&request(1)).unwrap_err());
-    assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
-    let warnings = log.lines();
-    let warnings = warnings.iter().filter(|line| line.contains(&request(1).order_id.to_string()));
-    assert_eq!(warnings.filter(|line| line.contains("is not found among the others of its time")).count(), 1);
-}
-
-#[test]
-fn a_stored_server_error_without_a_session_is_final() {
-    let stripe = Stripe::start();
-    stripe.open(2);
     stripe.fake.fail("POST", SESSIONS, Fault::ServerError, 1);
-    assert!(matches!(stripe.gateway.start_checkout(&request(1)), Err(GatewayError::Unavailable(_))));
+    assert!(stripe.gateway.start_checkout(&request(1)).is_err());
+    let first = stripe.open(1);
+    let renewed = request(1).renewed_at(at(NOW)).idempotency_key(format!("{}-2", request(1).idempotency_key));
+    let second = stripe.gateway.start_checkout(&renewed).unwrap();
+    assert_ne!(first, second);
+    let keys: Vec<_> = stripe.fake.requests_to("POST", SESSIONS).into_iter().map(|sent| sent.request).collect();
+    let keys: Vec<_> = keys.iter().map(|request| request.header("idempotency-key").unwrap().to_owned()).collect();
+    let key = request(1).idempotency_key;
+    assert_eq!(keys, [key.clone(), key.clone(), format!("{key}.2"), format!("{key}-2")]);
+}
+
+/// A session of less than 30 minutes cannot be made any more.
+#[test]
+fn a_retry_after_a_stored_server_error_that_comes_too_late_is_refused() {
+    let stripe = Stripe::start();
+    stripe.fake.fail("POST", SESSIONS, Fault::ServerError, 1);
+    assert!(stripe.gateway.start_checkout(&request(1)).is_err());
+    stripe.clock.advance(Duration::from_mins(5));
     let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
     assert!(matches!(failed, GatewayError::Refused(_)), "{failed}");
-    // While the list does not answer, nobody knows.
-    stripe.fake.fail("GET", SESSIONS, Fault::RateLimited, usize::MAX);
-    let failed = stripe.gateway.start_checkout(&request(1)).unwrap_err();
-    assert!(matches!(failed, GatewayError::Unavailable(_)), "{failed}");
 }
 
 #[test]
-fn a_session_whose_parameters_have_changed_since_is_found() {
+fn a_refusal_that_stripe_repeats_does_not_outlive_its_reason() {
+    let stripe = Stripe::start();
+    // The least amount of a payment, which Stripe finds while it creates the session.
+    let small = request(1).amount(eur(10)).items([]);
+    for _ in 0..2 {
+        let failed = stripe.gateway.start_checkout(&small).unwrap_err();
+        assert!(matches!(failed, GatewayError::Refused(_)), "{failed}");
+    }
+    stripe.fake.accept_small_amounts();
+    stripe.gateway.start_checkout(&small).unwrap();
+}
+
+#[test]
+fn a_start_whose_parameters_have_changed_since_gets_another_session() {
     let stripe = Stripe::start();
     let first = stripe.open(1);
     let changed = request(1).locale("de".to_owned());
-    assert_eq!(stripe.gateway.start_checkout(&changed).unwrap(), first);
-    assert_eq!(stripe.fake.all("checkout.session").len(), 1);
+    let second = stripe.gateway.start_checkout(&changed).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(stripe.gateway.start_checkout(&changed).unwrap(), second);
+    assert_eq!(stripe.fake.all("checkout.session").len(), 2);
 }
 
 #[test]

@@ -89,15 +89,15 @@ pub(super) fn paths() -> Value {
 /// The path item of the notices of the payment gateway.
 fn notices() -> Value {
     let received = json!({
-        "description": "What the notice says is stored, or it concerns no order of this server.",
+        "description": "What the notice says is stored, or it concerns no order of this server, or it cannot be read, which is logged.",
         "headers": headers::references(&["X-Request-Id"]),
     });
     let problem = |name: &str| json!({"$ref": format!("#/components/responses/{name}")});
     json!({"post": {
         "operationId": "receive_gateway_notice", "tags": ["Checkout"], "summary": "Receive a notice of the payment gateway",
         "description": "Sent by the payment gateway, in its own format and with its own signature, when a payment, a \
-            refund or a dispute changes. A notice that is not signed by the gateway, or cannot be read, is refused with \
-            400. The gateway should send it again after 500 and 503.",
+            refund or a dispute changes. A notice that is not signed by the gateway is refused with 400. The gateway should \
+            send it again after 500 and 503.",
         "requestBody": {"required": true, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
         "responses": {
             "200": received, "400": problem("MalformedRequest"), "404": problem("NotFound"),

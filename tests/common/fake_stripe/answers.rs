@@ -48,6 +48,12 @@ impl Answer {
         Self::error(403, "invalid_request_error", message, None, Some("account_invalid"))
     }
 
+    /// A restricted key lacks a permission.
+    pub fn not_permitted() -> Self {
+        let message = "The provided key 'rk_test_****' does not have the required permissions for this endpoint.";
+        Self::error(403, "invalid_request_error", message, None, None)
+    }
+
     /// The parameters of a repeated request are not those of the first.
     pub fn other_parameters(key: &str) -> Self {
         let message = format!(

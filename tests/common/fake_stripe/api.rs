@@ -52,6 +52,9 @@ pub fn run(state: &mut State, request: &Request, key: Option<&str>, fault: Optio
         _ => route(state, request).map_or_else(|refused| refused, Answer::success),
     };
     if fault == Some(&Fault::ServerErrorAfterEffect) {
+        if answer.body["object"] == "checkout.session" && request.path.ends_with("/sessions") {
+            state.hide(answer.body["id"].as_str().expect("an id"), "unheard", "its URL was sent to nobody");
+        }
         answer = Answer::server_error();
     }
     if let Some(key) = key {
@@ -70,6 +73,9 @@ fn check_headers(state: &State, request: &Request) -> Result<(), Answer> {
     }
     if request.account().is_some_and(|account| state.disconnected.contains(&account)) {
         return Err(Answer::forbidden());
+    }
+    if !state.may_refund && request.method == "POST" && request.path == "/v1/refunds" {
+        return Err(Answer::not_permitted());
     }
     if let Some(version) = request.header("stripe-version") {
         let (date, name) = version.split_once('.').unwrap_or((version, ""));

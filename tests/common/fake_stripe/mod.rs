@@ -140,7 +140,22 @@ impl FakeStripe {
 
     /// Makes new refunds pending, as with some payment methods.
     pub fn delay_refunds(&self) {
-        self.shared.lock().refunds_succeed = false;
+        self.shared.lock().refund_status = "pending";
+    }
+
+    /// Makes new refunds wait for the customer, who has to say where the money goes.
+    pub fn ask_customers_about_refunds(&self) {
+        self.shared.lock().refund_status = "requires_action";
+    }
+
+    /// Refunds the part of a payment that is not disputed.
+    pub fn refund_undisputed_rest(&self) {
+        self.shared.lock().refunds_undisputed_rest = true;
+    }
+
+    /// Takes the permission to make refunds from the key, or gives it back.
+    pub fn permit_refunds(&self, may_refund: bool) {
+        self.shared.lock().may_refund = may_refund;
     }
 
     /// Answers so many requests for the same path in a second of real time, and 429 to further ones.
@@ -205,11 +220,11 @@ impl FakeStripe {
         state.all(object).cloned().collect()
     }
 
-    /// Whether somebody who opens the page of this session now can pay.
+    /// Whether somebody can open the page of this session now and pay.
     pub fn is_payable(&self, session: &str) -> bool {
         let mut state = self.shared.lock();
         sessions::expire_due(&mut state);
-        state.text(session, "status") == "open"
+        state.text(session, "status") == "open" && state.get(session).hidden["unheard"].is_null()
     }
 
     // The customer, the organizer in Stripe's dashboard, and the bank.
@@ -257,13 +272,46 @@ impl FakeStripe {
         self.act(|state| refunds::cancel(state, refund));
     }
 
+    /// The money of a refund has arrived.
+    pub fn succeed_refund(&self, refund: &str) {
+        self.act(|state| refunds::succeed(state, refund));
+    }
+
     /// The cardholder disputes a payment. Returns the id of the dispute.
     pub fn dispute(&self, intent: &str) -> String {
-        self.act(|state| disputes::open(state, intent, "fraudulent"))
+        self.act(|state| disputes::open(state, intent, None))
+    }
+
+    /// The cardholder disputes a part of a payment. Returns the id of the dispute.
+    pub fn dispute_part(&self, intent: &str, amount: i64) -> String {
+        self.act(|state| disputes::open(state, intent, Some(amount)))
+    }
+
+    /// The bank asks questions about a payment, and takes no money. Returns the id of the dispute.
+    pub fn inquire(&self, intent: &str) -> String {
+        self.act(|state| disputes::inquire(state, intent))
+    }
+
+    /// An inquiry becomes a dispute that takes the money.
+    pub fn escalate(&self, dispute: &str) {
+        self.act(|state| disputes::escalate(state, dispute));
+    }
+
+    /// The bank lowers the amount of a dispute.
+    pub fn change_dispute(&self, dispute: &str, amount: i64) {
+        self.act(|state| disputes::change(state, dispute, amount));
     }
 
     pub fn close_dispute(&self, dispute: &str, is_won: bool) {
-        self.act(|state| disputes::close(state, dispute, is_won));
+        self.act(|state| {
+            let returned = if is_won { state.number(dispute, "amount") } else { 0 };
+            disputes::close(state, dispute, is_won, returned);
+        });
+    }
+
+    /// The organizer loses a dispute, and gets this part of the amount back.
+    pub fn lose_dispute_in_part(&self, dispute: &str, returned: i64) {
+        self.act(|state| disputes::close(state, dispute, false, returned));
     }
 
     fn act<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -280,6 +328,29 @@ impl FakeStripe {
     /// Takes the events that are not delivered yet, the oldest first.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.act(|state| state.undelivered.drain(..).collect())
+    }
+
+    /// The same event as a destination for thin events gets it: <https://docs.stripe.com/event-destinations#thin-events>.
+    pub fn thin(&self, notice: &Notice) -> Notice {
+        let event: Value = serde_json::from_str(&notice.body).expect("JSON");
+        let object = &event["data"]["object"];
+        let text = |field: &str| object[field].as_str().expect(field);
+        let collection = match text("object") {
+            "checkout.session" => "checkout/sessions".to_owned(),
+            object => format!("{object}s"),
+        };
+        Notice::new(&json!({
+            "id": event["id"],
+            "object": "v2.core.event",
+            "type": format!("v1.{}", notice.kind),
+            "livemode": event["livemode"],
+            "created": "2026-06-01T12:00:00.000Z",
+            "context": event["account"],
+            "reason": null,
+            "related_object": {
+                "id": text("id"), "type": text("object"), "url": format!("/v1/{collection}/{}", text("id")),
+            },
+        }))
     }
 
     /// Signs a notice at the time of the fake's clock, with the secrets of the endpoint.

@@ -80,7 +80,8 @@ pub fn settle_later(state: &mut State, session: &str, is_paid: bool) {
 }
 
 fn check_open(state: &State, session: &str) -> Result<(), NotPayable> {
-    let Some(stored) = state.find(session) else { return Err(NotPayable::NoSuchSession) };
+    let stored = state.find(session).filter(|stored| stored.hidden["unheard"].is_null());
+    let Some(stored) = stored else { return Err(NotPayable::NoSuchSession) };
     match stored.value["status"].as_str() {
         Some("open") => Ok(()),
         status => Err(NotPayable::Ended(status.unwrap_or_default().to_owned())),

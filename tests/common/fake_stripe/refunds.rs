@@ -52,7 +52,13 @@ pub fn refund(state: &mut State, charge: &str, amount: Option<i64>, metadata: Va
         let message = format!("Charge {charge} has already been refunded.");
         return Err(Answer::refused(message, None, Some("charge_already_refunded")));
     }
-    if state.all("dispute").any(|dispute| dispute["charge"] == charge && dispute["status"] != "won") {
+    let taken = state.all("dispute").filter(|dispute| dispute["charge"] == charge);
+    let taken: Vec<i64> = taken
+        .filter(|dispute| dispute["is_charge_refundable"] == false)
+        .filter_map(|dispute| dispute["amount"].as_i64())
+        .collect();
+    let left = left - if state.refunds_undisputed_rest { taken.iter().sum() } else { 0 };
+    if left <= 0 || !(taken.is_empty() || state.refunds_undisputed_rest) {
         let message = format!("Charge {charge} has been charged back; cannot issue a refund.");
         return Err(Answer::refused(message, None, Some("charge_disputed")));
     }
@@ -79,7 +85,7 @@ pub fn refund(state: &mut State, charge: &str, amount: Option<i64>, metadata: Va
         "metadata": metadata,
         "payment_intent": state.text(charge, "payment_intent"),
         "reason": reason,
-        "status": if state.refunds_succeed { "succeeded" } else { "pending" },
+        "status": state.refund_status,
     });
     let account = state.get(charge).account.clone();
     state.insert(Stored { account, value: refund.clone(), hidden: Value::Null });
@@ -96,6 +102,15 @@ pub fn cancel(state: &mut State, id: &str) {
     state.change(id, &json!({ "status": "canceled" }));
     let amount = state.number(id, "amount");
     set_refunded(state, &charge, -amount);
+    for kind in ["refund.updated", "charge.refund.updated"] {
+        state.emit_change(kind, id, &json!({ "status": previous }));
+    }
+}
+
+/// The money of a refund has arrived.
+pub fn succeed(state: &mut State, id: &str) {
+    let previous = state.text(id, "status");
+    state.change(id, &json!({ "status": "succeeded" }));
     for kind in ["refund.updated", "charge.refund.updated"] {
         state.emit_change(kind, id, &json!({ "status": previous }));
     }

@@ -49,8 +49,12 @@ pub struct State {
     pub date_ahead: Option<i64>,
     /// How many objects a page of a list has at most.
     pub longest_page: usize,
-    /// Whether refunds succeed at once. Otherwise they are pending.
-    pub refunds_succeed: bool,
+    /// The status of new refunds.
+    pub refund_status: &'static str,
+    /// Whether the part of a payment that is not disputed can be refunded. Otherwise, nothing of it can.
+    pub refunds_undisputed_rest: bool,
+    /// Whether the key may make refunds.
+    pub may_refund: bool,
     pub endpoint: Option<Endpoint>,
     /// The events that are not delivered yet.
     pub undelivered: VecDeque<Notice>,
@@ -78,7 +82,9 @@ impl State {
             answered: Vec::new(),
             date_ahead: None,
             longest_page: 100,
-            refunds_succeed: true,
+            refund_status: "succeeded",
+            refunds_undisputed_rest: false,
+            may_refund: true,
             endpoint: None,
             undelivered: VecDeque::new(),
             is_automatic: false,
