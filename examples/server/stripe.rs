@@ -86,8 +86,8 @@ mod with_stripe {
         Ok(builder.build()?)
     }
 
-    /// Asks Stripe whether it accepts the key, and prints the mode of the key and the endpoints for notices. Fails if no
-    /// endpoint receives all notices.
+    /// Asks Stripe whether it accepts the key, and prints the mode of the key, whether it may make refunds, and the endpoints
+    /// for notices. Fails if it may not, or if no endpoint receives all notices.
     pub(crate) fn check(settings: &StripeSettings) -> Result<(), Failure> {
         let setup = gateway(settings)?.check_setup().map_err(|error| Failure::Run(error.to_string()))?;
         let endpoints = setup.endpoints.iter().map(|endpoint| {
@@ -97,7 +97,8 @@ mod with_stripe {
             })
         });
         let mode = setup.is_live.map(|is_live| if is_live { "live" } else { "test" });
-        print_line(&json!({ "mode": mode, "endpoints": endpoints.collect::<Vec<_>>() }).to_string())?;
+        let endpoints: Vec<_> = endpoints.collect();
+        print_line(&json!({ "mode": mode, "canRefund": setup.can_refund, "endpoints": endpoints }).to_string())?;
         match setup.problem() {
             None => Ok(()),
             Some(problem) => Err(Failure::Run(problem.to_owned())),

@@ -12,6 +12,9 @@ use crate::payment::GatewayError;
 /// The end of the URL to which Stripe must send notices.
 const NOTICES: &str = "/gateway/notices";
 
+/// The id of a payment that does not exist.
+const NO_PAYMENT: &str = "pi_that_does_not_exist";
+
 /// What [`StripeGateway::check_setup`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,6 +23,8 @@ pub struct StripeSetup {
     pub is_live: Option<bool>,
     /// Whether organizations may have [accounts of their own](super::StripeGatewayBuilder::account_for).
     pub has_accounts: bool,
+    /// Whether the key may make refunds. A restricted key needs the permission to write refunds.
+    pub can_refund: bool,
     /// The endpoints at Stripe whose URL ends with `/gateway/notices`.
     pub endpoints: Vec<StripeEndpoint>,
 }
@@ -41,10 +46,14 @@ pub struct StripeEndpoint {
 }
 
 impl StripeSetup {
-    /// What is wrong with the endpoints, as a sentence without a full stop. `None` if one is enabled that receives all
-    /// notices. If organizations have accounts of their own, it must be one for connected accounts.
+    /// What is wrong with the key or the endpoints, as a sentence without a full stop. `None` if the key may make refunds, and
+    /// an endpoint is enabled that receives all notices. If organizations have accounts of their own, it must be one for
+    /// connected accounts.
     #[must_use]
     pub fn problem(&self) -> Option<&'static str> {
+        if !self.can_refund {
+            return Some("the secret key may not make refunds: it needs the permission to write refunds");
+        }
         let mut endpoints =
             self.endpoints.iter().filter(|endpoint| endpoint.is_connect == self.has_accounts).peekable();
         if self.endpoints.is_empty() {
@@ -66,7 +75,8 @@ impl StripeSetup {
 
 impl StripeGateway {
     /// Asks Stripe whether it accepts the secret key, and which endpoints are set up for notices. The key must be allowed
-    /// to read Checkout Sessions, refunds and webhook endpoints.
+    /// to read Checkout Sessions, refunds and webhook endpoints. Whether it may also make refunds is tried with a payment that
+    /// does not exist, so that none is made.
     ///
     /// # Errors
     /// Why the key cannot be used.
@@ -85,8 +95,21 @@ impl StripeGateway {
         Ok(StripeSetup {
             is_live: self.livemode(),
             has_accounts: self.accounts.are_set(),
+            can_refund: self.can_refund()?,
             endpoints: endpoints.collect(),
         })
+    }
+
+    /// Whether Stripe lets the key make refunds: it looks at the key before it looks for the payment.
+    fn can_refund(&self) -> Result<bool, Failure> {
+        let mut form = Form::default();
+        form.add("payment_intent", NO_PAYMENT);
+        match self.client.post(&Call { path: "refunds", form, ..Call::default() }) {
+            Err(Failure::Answer(answer)) if answer.status == 403 => Ok(false),
+            Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 404) => Ok(true),
+            Ok(_) => Err(Failure::Unexpected("it has refunded a payment that does not exist".to_owned())),
+            Err(failure) => Err(failure),
+        }
     }
 }
 

@@ -85,13 +85,15 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
     let missing = [
         "charge.dispute.closed",
         "charge.dispute.created",
+        "charge.dispute.funds_reinstated",
+        "charge.dispute.funds_withdrawn",
         "charge.dispute.updated",
         "checkout.session.async_payment_failed",
         "checkout.session.async_payment_succeeded",
         "refund.updated",
     ];
     let endpoint = json!({"url": url, "enabled": true, "live": false, "connect": false, "missingEventTypes": missing});
-    let expected = json!({"mode": "test", "endpoints": [endpoint]});
+    let expected = json!({"mode": "test", "canRefund": true, "endpoints": [endpoint]});
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), expected);
 
     fake.set_endpoint(url);
@@ -99,6 +101,14 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["endpoints"][0]["missingEventTypes"], json!([]));
+
+    // A restricted key.
+    fake.permit_refunds(false);
+    let output = check(folder.path(), &fake);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("may not make refunds"), "{}", text(&output.stderr));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["canRefund"], false);
 }
 
 #[test]
