@@ -74,6 +74,33 @@ fn an_older_schema_is_refused_without_migration_and_a_newer_one_always() {
 }
 
 #[test]
+fn the_migrations_that_a_database_lacks_are_applied_when_it_is_opened() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let url = cluster.create("hall");
+    let mut client = cluster.client("hall");
+    client.batch_execute(include_str!("../../src/store/migrations/postgres/0001_schema.sql")).unwrap();
+    client
+        .batch_execute(
+            "CREATE TABLE schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
+            INSERT INTO schema_version (id, version) VALUES (1, 1)",
+        )
+        .unwrap();
+    let checks = "SELECT COUNT(*) FROM pg_constraint WHERE pg_get_constraintdef(oid) LIKE '%ticket.checked_in%'";
+    let mut number = |sql| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
+    assert_eq!(number(checks), 3);
+    let Err(Error::Store(error)) = TicketingService::postgres(&url).unwrap().migrate(false).open() else {
+        panic!("opened")
+    };
+    assert!(matches!(error.kind(), StoreErrorKind::SchemaTooOld { found: 1, .. }), "{error}");
+    let migrated = TicketingService::postgres(&url).unwrap().open().unwrap();
+    assert_eq!(number(checks), 0);
+    assert!(number("SELECT version FROM schema_version") > 1);
+    migrated.create_organization(CreateOrganization::default()).unwrap();
+    // Nothing is left to do.
+    TicketingService::postgres(&url).unwrap().migrate(false).open().unwrap();
+}
+
+#[test]
 fn a_user_without_the_right_to_create_tables_can_open_a_database_that_has_them() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");

@@ -111,6 +111,47 @@ pub fn answers(fixture: &Fixture, caller: &Caller) -> Value {
     })
 }
 
+/// Asserts that the tables are those of a new database, and have the checks of the last migration that changed them.
+#[track_caller]
+pub fn assert_current_schema(fixture: &Fixture) {
+    let schema = |fixture: &Fixture| -> Vec<String> {
+        fixture
+            .database()
+            .column("SELECT name || ': ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name")
+    };
+    assert_eq!(schema(fixture), schema(&Fixture::new()));
+    let columns = |table: &str| -> Vec<String> {
+        let sql: String = fixture.database().value(&format!("SELECT sql FROM sqlite_schema WHERE name = '{table}'"));
+        sql.lines().map(|line| line.trim().trim_end_matches(',').to_owned()).collect()
+    };
+    let outbox_state =
+        "state TEXT NOT NULL CHECK (state = 'WAITING' OR state = 'DELIVERED' OR state = 'DEAD' OR state = 'REMOVED')";
+    for (table, column) in [
+        ("webhook_outbox", "type TEXT NOT NULL"),
+        ("webhook_outbox", outbox_state),
+        ("webhook_deliveries", "type TEXT NOT NULL"),
+        ("webhook_fan_outs", "type TEXT NOT NULL"),
+        ("checkouts", "status TEXT NOT NULL CHECK (status = 'OPEN' OR status = 'CLOSING' OR status = 'CLOSED')"),
+    ] {
+        let columns = columns(table);
+        assert!(columns.iter().any(|found| found == column), "{table}: {column}: {columns:#?}");
+    }
+    for (table, check) in [
+        ("orders", "CHECK (status = 'PENDING' OR status = 'COMPLETED' OR status = 'CANCELLED' OR status = 'EXPIRED')"),
+        ("orders", "CHECK (payment_status = 'WAITING' OR payment_status = 'COMPLETED' OR payment_status = 'FAILED' OR"),
+        ("tickets", "CHECK (status = 'CHECKED_IN' OR status = 'NOT_CHECKED_IN' OR status = 'CANCELLED')"),
+    ] {
+        let columns = columns(table);
+        assert!(columns.iter().any(|found| found.contains(check)), "{table}: {check}: {columns:#?}");
+    }
+}
+
+#[test]
+fn a_database_of_0_1_0_gets_the_tables_and_checks_of_a_new_one() {
+    let (fixture, _, _) = upgraded();
+    assert_current_schema(&fixture);
+}
+
 fn ticket_type(fixture: &Fixture, name: &str) -> TicketType {
     let events = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("events").data;
     let event = events.iter().find(|event| event.slug == "summer-night").expect("the event");

@@ -11,7 +11,7 @@ use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::{Caller, Error};
 
 use crate::common::*;
-use crate::upgrade::{answers, assert_contains, assert_rows_are_kept};
+use crate::upgrade::{answers, assert_contains, assert_current_schema, assert_rows_are_kept};
 
 /// The content of a file that 0.2.0 wrote.
 fn content(name: &str) -> Vec<u8> {
@@ -55,6 +55,11 @@ fn a_database_of_0_2_0_is_found_to_be_sound() {
     let fixture = upgraded();
     let report = fixture.service.check().expect("a check");
     assert!(report.is_clean(), "{:#?}", report.findings);
+}
+
+#[test]
+fn a_database_of_0_2_0_gets_the_tables_and_checks_of_a_new_one() {
+    assert_current_schema(&upgraded());
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! The header of a database has the number of migrations that were applied. When it is opened, the missing ones run in
 //! one transaction. A database with more migrations than [`SQLITE`] is refused: a newer version has migrated it.
 //!
-//! To add a migration, write a file with the next number in `sqlite/`, and append it to [`SQLITE`]. Then:
+//! To add a migration, write a file with the next number in `sqlite/` and one in `postgres/`, and append them to
+//! [`SQLITE`] and `POSTGRES`. Then:
 //! - Never change or remove a migration that was released.
 //! - Give a new column a default, or fill it in the migration.
 //! - Keep it fast: a migration blocks all writers, and a database may have millions of rows.
@@ -14,7 +15,8 @@
 //!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
 
 #[cfg(feature = "postgres")]
-pub(in crate::store) const POSTGRES: &[&str] = &[include_str!("postgres/0001_schema.sql")];
+pub(in crate::store) const POSTGRES: &[&str] =
+    &[include_str!("postgres/0001_schema.sql"), include_str!("postgres/0002_notification_types.sql")];
 
 pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),
@@ -49,4 +51,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0030_document_links.sql"),
     include_str!("sqlite/0031_plain_checks.sql"),
     include_str!("sqlite/0032_ticket_locale.sql"),
+    include_str!("sqlite/0033_notification_types.sql"),
 ];
