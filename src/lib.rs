@@ -251,11 +251,10 @@ pub mod organization {
 /// Notifications inside the program: for functions, durably ([`Builder::on_notification`]), and for views, best effort
 /// ([`TicketingService::subscribe`]).
 pub mod notification {
-    pub use crate::model::handler_notification::{
-        Notification, NotificationDetails, NotificationTopic, OrderCreated, OrderExpired, RefundNotification,
-        TicketCancelled,
-    };
-    pub use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
+    pub use crate::model::handler_notification::*;
+    pub use crate::model::notification::Notification;
+    pub use crate::model::notification_data::*;
+    pub use crate::model::notification_types::{NotificationDetails, NotificationTopic};
     pub use crate::service::NotificationReceiver;
 }
 
@@ -263,7 +262,8 @@ pub mod notification {
 pub mod id {
     pub use crate::model::id::{
         ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId,
-        OrganizationId, OutboxId, ParseIdError, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
+        OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
+        WebhookId, kind,
     };
 }
 

@@ -241,6 +241,8 @@ kinds! {
     TicketTypeId = TicketType("type", "ticket type");
     /// The id of an order: `order_…`.
     OrderId = Order("order", "order");
+    /// The id of a payment: `payment_…`. It is not the gateway's id of it.
+    PaymentId = Payment("payment", "payment");
     /// The id of a refund: `refund_…`.
     RefundId = Refund("refund", "refund");
     /// The id of a dispute: `dispute_…`.

@@ -30,6 +30,8 @@ pub(crate) mod metadata;
 pub(crate) mod new_order;
 pub(crate) mod notice;
 pub(crate) mod notification;
+pub(crate) mod notification_data;
+pub(crate) mod notification_types;
 pub(crate) mod order;
 pub(crate) mod organization;
 pub(crate) mod page;

@@ -1,12 +1,10 @@
-//! Notifications: what webhooks report. No code, name or e-mail address is in one: a receiver reads what it needs.
+//! Notifications: what webhooks and functions of the program get.
 
 use serde::ser::SerializeStruct;
 
-use super::amount::Amount;
-use super::amounts::{self, InCurrency, amounts};
-use super::id::{CustomerId, EventId, NotificationId, OrderId, TicketId, TicketTypeId};
+use super::id::{NotificationId, OrganizationId};
+use super::notification_types::{NotificationData, NotificationDetails};
 use super::timestamp::Timestamp;
-use super::webhook::EventType;
 
 /// A notification as a webhook receiver gets it: the JSON body of a webhook request.
 ///
@@ -35,139 +33,63 @@ pub struct WebhookNotification {
     pub data: NotificationData,
 }
 
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
-#[serde(tag = "type", content = "data")]
-#[non_exhaustive]
-pub enum NotificationData {
-    /// An order was completed.
-    #[serde(rename = "order.completed")]
-    OrderCompleted(#[serde(deserialize_with = "amounts::in_currency")] OrderCompleted),
-    /// An order was cancelled.
-    #[serde(rename = "order.cancelled")]
-    OrderCancelled(OrderCancelled),
-    /// A ticket was issued.
-    #[serde(rename = "ticket.issued")]
-    TicketIssued(TicketIssued),
-    /// A ticket was checked in.
-    #[serde(rename = "ticket.checked_in")]
-    TicketCheckedIn(TicketCheckedIn),
-}
-
-/// An order that was completed.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderCompleted {
-    /// The order.
-    pub order_id: OrderId,
-    /// Its event.
-    pub event_id: EventId,
-    /// Who ordered.
-    pub customer_id: CustomerId,
-    /// What it cost.
-    pub total: Amount,
-    /// The currency of the total: an ISO 4217 code.
-    pub currency: String,
-}
-
-amounts! { OrderCompleted { total } }
-
-impl InCurrency for OrderCompleted {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
-
-/// An order that was cancelled.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderCancelled {
-    /// The order.
-    pub order_id: OrderId,
-    /// Its event.
-    pub event_id: EventId,
-    /// Who ordered.
-    pub customer_id: CustomerId,
-    /// Whether somebody has to give money back by hand.
-    pub requires_manual_refund: bool,
-}
-
-/// A ticket that was issued.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TicketIssued {
-    /// The ticket.
-    pub issued_ticket_id: TicketId,
-    /// Its type.
-    #[serde(rename = "ticketId")]
-    pub ticket_type_id: TicketTypeId,
-    /// Its event.
-    pub event_id: EventId,
-    /// Its order. Not set if the organization issued the ticket without one.
-    pub order_id: Option<OrderId>,
-}
-
-/// A ticket that was checked in.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TicketCheckedIn {
-    /// The ticket.
-    pub issued_ticket_id: TicketId,
-    /// Its type.
-    #[serde(rename = "ticketId")]
-    pub ticket_type_id: TicketTypeId,
-    /// Its event.
-    pub event_id: EventId,
-    /// Its order. Not set if the organization issued the ticket without one.
-    pub order_id: Option<OrderId>,
-    /// When it was checked in.
-    pub check_in_date: Timestamp,
-}
-
-impl NotificationData {
-    /// Which of the four it is.
-    #[must_use]
-    pub const fn event_type(&self) -> EventType {
-        match self {
-            Self::OrderCompleted(_) => EventType::OrderCompleted,
-            Self::OrderCancelled(_) => EventType::OrderCancelled,
-            Self::TicketIssued(_) => EventType::TicketIssued,
-            Self::TicketCheckedIn(_) => EventType::TicketCheckedIn,
-        }
-    }
-}
-
 impl serde::Serialize for WebhookNotification {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_struct("WebhookNotification", 4)?;
         body.serialize_field("id", &self.id)?;
         body.serialize_field("type", &self.data.event_type())?;
         body.serialize_field("createdAt", &self.created_at)?;
-        match &self.data {
-            NotificationData::OrderCompleted(data) => body.serialize_field("data", data)?,
-            NotificationData::OrderCancelled(data) => body.serialize_field("data", data)?,
-            NotificationData::TicketIssued(data) => body.serialize_field("data", data)?,
-            NotificationData::TicketCheckedIn(data) => body.serialize_field("data", data)?,
-        }
+        self.data.serialize_as_field("data", &mut body)?;
         body.end()
     }
+}
+
+/// A notification inside the program, with its organization: from
+/// [`Builder::on_notification`](crate::Builder::on_notification) or
+/// [`subscribe`](crate::TicketingService::subscribe).
+///
+/// A webhook receiver gets a [`WebhookNotification`](crate::webhook::WebhookNotification).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notification {
+    /// The id, which is the same for every call of a handler with this notification, and for all subscriptions. Each
+    /// handler has an id of its own, and so has a webhook that reports the same change.
+    pub id: NotificationId,
+    /// The organization whose data has changed. [`act_for`](crate::TicketingService::act_for) returns a caller for it.
+    pub organization_id: OrganizationId,
+    /// When the change happened.
+    pub created_at: Timestamp,
+    /// The number of this call of the handler: 1 to 8. It is 1 in a subscription.
+    pub attempt: u32,
+    /// What happened.
+    pub details: NotificationDetails,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::amount::Amount;
+    use crate::model::dispute::DisputeStatus;
+    use crate::model::notification_data::{
+        DisputeNotification, OrderCancelled, OrderCompleted, PaymentReturnReason, PaymentReturned, RefundFailed,
+        RefundSucceeded, TicketCheckedIn, TicketIssued,
+    };
+    use crate::model::refund::RefundSource;
 
     /// An id that is the number 11 in every kind: 13 base32 digits.
     fn id<K: super::super::id::Kind>() -> super::super::id::Id<K> {
         super::super::id::Id::from_raw(11)
+    }
+
+    /// Asserts that a notification is written with these fields of its data, and read back.
+    #[track_caller]
+    fn assert_json(data: NotificationData, name: &str, expected: &str) {
+        let notification = WebhookNotification { id: id(), created_at: Timestamp::UNIX_EPOCH, data };
+        let expected = format!(
+            r#"{{"id":"evt_000000000000B","type":"{name}","createdAt":"1970-01-01T00:00:00.000Z","data":{{{expected}}}}}"#
+        );
+        assert_eq!(serde_json::to_string(&notification).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<WebhookNotification>(&expected).unwrap(), notification);
     }
 
     #[test]
@@ -226,12 +148,80 @@ mod tests {
                 format!(r#"{ticket},"orderId":"order_000000000000B","checkInDate":"1970-01-01T00:00:00.000Z""#),
             ),
         ] {
-            let notification = WebhookNotification { id: id(), created_at: at, data };
-            let expected = format!(
-                r#"{{"id":"evt_000000000000B","type":"{name}","createdAt":"1970-01-01T00:00:00.000Z","data":{{{expected}}}}}"#
-            );
-            assert_eq!(serde_json::to_string(&notification).unwrap(), expected);
-            assert_eq!(serde_json::from_str::<WebhookNotification>(&expected).unwrap(), notification);
+            assert_json(data, name, &expected);
+        }
+    }
+
+    #[test]
+    fn a_body_about_money_has_the_fields_of_its_type_and_reads_back() {
+        let order_id = id();
+        let event_id = id();
+        let total = Amount::cents(1250);
+        let money = r#""amount":12.5,"currency":"EUR""#;
+        let of_order = r#""orderId":"order_000000000000B","eventId":"event_000000000000B""#;
+        let refund = format!(r#""refundId":"refund_000000000000B",{of_order}"#);
+        let currency = "EUR".to_owned();
+        let dispute = DisputeNotification {
+            dispute_id: id(),
+            order_id,
+            event_id,
+            amount: Amount::cents(1250),
+            currency: currency.clone(),
+            reason: "fraudulent".to_owned(),
+            status: DisputeStatus::Open,
+        };
+        let disputed = |status: &str| {
+            let dispute = r#""disputeId":"dispute_000000000000B""#;
+            format!(r#"{dispute},{of_order},{money},"reason":"fraudulent","status":"{status}""#)
+        };
+        for (data, name, expected) in [
+            (
+                NotificationData::RefundSucceeded(RefundSucceeded {
+                    refund_id: id(),
+                    order_id,
+                    event_id,
+                    payment_id: Some(id()),
+                    amount: total,
+                    currency: currency.clone(),
+                    source: RefundSource::Order,
+                }),
+                "refund.succeeded",
+                format!(r#"{refund},"paymentId":"payment_000000000000B",{money},"source":"ORDER""#),
+            ),
+            (
+                NotificationData::RefundFailed(RefundFailed {
+                    refund_id: id(),
+                    order_id,
+                    event_id,
+                    payment_id: None,
+                    amount: total,
+                    currency: currency.clone(),
+                    source: RefundSource::LatePayment,
+                    requires_manual_refund: true,
+                }),
+                "refund.failed",
+                format!(r#"{refund},"paymentId":null,{money},"source":"LATE_PAYMENT","requiresManualRefund":true"#),
+            ),
+            (NotificationData::DisputeOpened(dispute.clone()), "dispute.opened", disputed("OPEN")),
+            (
+                NotificationData::DisputeClosed(DisputeNotification { status: DisputeStatus::Lost, ..dispute }),
+                "dispute.closed",
+                disputed("LOST"),
+            ),
+            (
+                NotificationData::PaymentReturned(PaymentReturned {
+                    payment_id: None,
+                    order_id,
+                    event_id,
+                    amount: total,
+                    currency,
+                    reason: PaymentReturnReason::OtherAmount,
+                }),
+                "payment.returned",
+                format!(r#""paymentId":null,{of_order},{money},"reason":"OTHER_AMOUNT""#),
+            ),
+        ] {
+            assert_json(data, name, &expected);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::amounts::amounts;
 use super::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
+use super::notification_types::{DeliveryEventType, EventType};
 use super::page::PageRequest;
 use super::secret::Secret;
 use super::timestamp::Timestamp;
@@ -11,57 +12,6 @@ use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
 use crate::form::limits::URL_LENGTH;
 use crate::form::setters::constructor;
 use crate::form::writable_fields::writable_fields;
-use crate::text_enum::text_enum;
-
-text_enum! {
-    /// The type of a notification.
-    pub enum EventType {
-        /// An order was completed.
-        OrderCompleted = "order.completed",
-        /// An order was cancelled.
-        OrderCancelled = "order.cancelled",
-        /// A ticket was issued.
-        TicketIssued = "ticket.issued",
-        /// A ticket was checked in.
-        TicketCheckedIn = "ticket.checked_in",
-    }
-}
-
-text_enum! {
-    /// The type of a notification, as spelled in deliveries.
-    pub enum DeliveryEventType {
-        /// `order.completed`
-        OrderCompleted = "ORDER_COMPLETED",
-        /// `order.cancelled`
-        OrderCancelled = "ORDER_CANCELLED",
-        /// `ticket.issued`
-        TicketIssued = "TICKET_ISSUED",
-        /// `ticket.checked_in`
-        TicketCheckedIn = "TICKET_CHECKED_IN",
-    }
-}
-
-impl From<EventType> for DeliveryEventType {
-    fn from(event_type: EventType) -> Self {
-        match event_type {
-            EventType::OrderCompleted => Self::OrderCompleted,
-            EventType::OrderCancelled => Self::OrderCancelled,
-            EventType::TicketIssued => Self::TicketIssued,
-            EventType::TicketCheckedIn => Self::TicketCheckedIn,
-        }
-    }
-}
-
-impl From<DeliveryEventType> for EventType {
-    fn from(event_type: DeliveryEventType) -> Self {
-        match event_type {
-            DeliveryEventType::OrderCompleted => Self::OrderCompleted,
-            DeliveryEventType::OrderCancelled => Self::OrderCancelled,
-            DeliveryEventType::TicketIssued => Self::TicketIssued,
-            DeliveryEventType::TicketCheckedIn => Self::TicketCheckedIn,
-        }
-    }
-}
 
 /// A webhook endpoint: a URL to which notifications are sent.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

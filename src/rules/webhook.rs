@@ -5,8 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::Checked;
 use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::model::notification_types::EventType;
 use crate::model::secret::Secret;
-use crate::model::webhook::{EventType, WebhookFields};
+use crate::model::webhook::WebhookFields;
 
 const SECRET_PREFIX: &str = "whsec_";
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use super::each_row::{EachRow, each_row};
 use crate::error::Result;
-use crate::model::handler_notification::{NotificationDetails, OrderExpired};
+use crate::model::handler_notification::OrderExpired;
 use crate::model::id::{EventId, OrderId};
+use crate::model::notification_types::NotificationDetails;
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
 use crate::store::{

@@ -21,7 +21,8 @@
 //! - A status of an order, or a way in which an order ends: `order_lifecycle`.
 //! - Something that takes seats or uses of a discount: it gets a `ReleaseBudget`, and `service` calls it through
 //!   `with_expired_holds`.
-//! - A notification: report it with `outbox::report` in the function that makes the change.
+//! - A notification: report it with `outbox::report` in the function that makes the change. A new type of notification:
+//!   see `model::notification_types`.
 
 pub(crate) mod check_in;
 pub(crate) mod checkout_attempts;
@@ -38,6 +39,7 @@ pub(crate) mod idempotent_operation;
 mod inventory;
 #[cfg(feature = "documents")]
 pub(crate) mod linked_documents;
+mod money_notifications;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 mod order_refunds;

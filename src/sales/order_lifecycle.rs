@@ -17,15 +17,16 @@ use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_refunds::refund_of;
 use super::other_payments::{self, NO_REFUNDS, RecordedPayment};
-use super::{discount_use, holds, inventory, order_refunds};
+use super::{discount_use, holds, inventory, money_notifications, order_refunds};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::event::EventStatus;
-use crate::model::handler_notification::{NotificationDetails, TicketCancelled};
+use crate::model::handler_notification::TicketCancelled;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
-use crate::model::notification::{NotificationData, OrderCancelled, OrderCompleted};
+use crate::model::notification_data::{OrderCancelled, OrderCompleted};
+use crate::model::notification_types::{NotificationData, NotificationDetails};
 use crate::model::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
 use crate::model::refund::RefundSource;
 use crate::rules::money::decimals_of_stored;
@@ -124,6 +125,7 @@ pub(crate) fn payment_completed(
         return Ok(RecordedPayment::KEPT);
     }
     let refund = refund_of(&state, RefundSource::LatePayment, state.total);
+    money_notifications::payment_returned(tx, &state, &refund, false)?;
     if can_refund {
         let due = order_refunds::record_due(tx, &refund)?;
         return Ok(RecordedPayment { refund_due: Some(due), ..RecordedPayment::KEPT });

@@ -1,9 +1,11 @@
 //! Decisions to give money back: which part of it through the gateway, and which part by hand.
 
+use super::money_notifications::{self, ReportedRefund};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
-use crate::model::handler_notification::{NotificationDetails, RefundNotification};
+use crate::model::handler_notification::RefundNotification;
 use crate::model::id::{OrderId, RefundId};
+use crate::model::notification_types::NotificationDetails;
 use crate::model::refund::RefundSource;
 use crate::rules::money::decimals_of_stored;
 use crate::store::order_status::OrderState;
@@ -44,7 +46,8 @@ pub(super) fn record_due(tx: &Transaction<'_>, refund: &NewRefund<'_>) -> Result
 pub(super) fn record_refused(tx: &Transaction<'_>, refund: &NewRefund<'_>, problem: &str) -> Result<()> {
     let id = refunds::insert_refused(tx, refund, problem)?;
     let notification = NotificationDetails::RefundRefused(notification(refund, id)?);
-    handler_queue::report(tx, refund.organization, [notification])
+    handler_queue::report(tx, refund.organization, [notification])?;
+    money_notifications::refund_failed(tx, ReportedRefund::recorded(refund, id)?, true)
 }
 
 /// Decides whether the money of a refund that was refused has to be given back by hand, and counts it then. It need not be

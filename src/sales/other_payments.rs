@@ -1,7 +1,7 @@
 //! Payments that the gateway reports for an order, but that are not the payment of the order: another amount or currency
 //! than the order costs, or a second payment. They complete nothing and are refunded.
 
-use super::order_refunds;
+use super::{money_notifications, order_refunds};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutStatus, GatewayPayment};
@@ -75,6 +75,7 @@ pub(super) fn refund(
         payment_reference: Some(&payment.payment_reference),
         ..order_refunds::refund_of(state, RefundSource::OtherPayment, stored.minor_units)
     };
+    money_notifications::payment_returned(tx, state, &refund, mismatch)?;
     if !stored.is_exact {
         let problem = format!("{} was paid, which this service cannot refund", stored.text);
         order_refunds::record_refused(tx, &refund, &problem)?;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use super::money_notifications::{self, ReportedRefund};
 use super::order_refunds::owe;
 use crate::error::Result;
 use crate::model::amount::Amount;
-use crate::model::handler_notification::{NotificationDetails, RefundNotification};
+use crate::model::handler_notification::RefundNotification;
 use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
+use crate::model::notification_types::NotificationDetails;
 use crate::model::refund::RefundSource;
 use crate::model::timestamp::Timestamp;
 use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, delay_after};
@@ -89,7 +91,19 @@ pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<
         sales_figures::refunded(tx, attempt.order, attempt.amount.minor_units())?;
     }
     order_refunds::close_payment(tx, attempt.order)?;
-    Ok(())
+    money_notifications::refund_succeeded(tx, reported(attempt))
+}
+
+fn reported(attempt: &RefundAttempt) -> ReportedRefund {
+    ReportedRefund {
+        organization: attempt.organization,
+        order: attempt.order,
+        event: attempt.event,
+        id: attempt.id,
+        amount: attempt.amount,
+        currency: attempt.currency.clone(),
+        source: attempt.source,
+    }
 }
 
 /// Why a refund will not be made.
@@ -133,11 +147,15 @@ pub(crate) fn refused(
     if !refunds::mark_refused(tx, attempt.id, attempt.number, &problem)? {
         return Ok(RecordedRefusal::NotDue);
     }
-    if refusal == Refusal::NothingLeft {
-        refused_refunds::settle(tx, attempt.id, SettledBy::Gateway)?;
-        return Ok(RecordedRefusal::Settled);
-    }
-    if !owe(tx, attempt.order, &refund)? {
+    let is_owed = match refusal {
+        Refusal::ForGood => owe(tx, attempt.order, &refund)?,
+        Refusal::NothingLeft => {
+            refused_refunds::settle(tx, attempt.id, SettledBy::Gateway)?;
+            false
+        }
+    };
+    money_notifications::refund_failed(tx, reported(attempt), is_owed)?;
+    if !is_owed {
         return Ok(RecordedRefusal::Settled);
     }
     let notification = NotificationDetails::RefundRefused(RefundNotification {

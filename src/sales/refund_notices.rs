@@ -6,8 +6,9 @@ use crate::model::checkout::GatewayPayment;
 use crate::model::currency::Decimals;
 use crate::model::dispute::DisputeStatus;
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
-use crate::model::handler_notification::{NotificationDetails, RefundNotification};
+use crate::model::handler_notification::RefundNotification;
 use crate::model::id::{OrderId, OrganizationId};
+use crate::model::notification_types::NotificationDetails;
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::refund::{RefundSource, RefundStatus};
 use crate::rules::refund::FIRST_CHECK;
@@ -16,9 +17,10 @@ use crate::store::order_status::OrderState;
 use crate::store::refunds::{NewRefund, StoredRefund};
 use crate::store::refused_refunds::{self, SettledBy};
 use crate::store::{
-    Transaction, checkouts, disputes, handler_queue, order_refunds, refund_checks, refunds, sales_figures,
+    Transaction, checkouts, disputes, handler_queue, order_refunds, order_status, refund_checks, refunds, sales_figures,
 };
 
+use super::money_notifications::{self, ReportedRefund};
 use super::order_lifecycle;
 use super::order_refunds::{attempt_again, owe, refund_of, settle_returned};
 
@@ -48,6 +50,7 @@ pub(crate) fn own_refund(
         return Ok(RecordedRefund::NotOurs);
     };
     let id = refund.id;
+    let reported = ReportedRefund::stored(&order_status::load(tx, organization, order)?, &refund);
     refunds::set_reference(tx, id, &report.reference)?;
     match &report.state {
         RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded
@@ -59,6 +62,7 @@ pub(crate) fn own_refund(
                 sales_figures::refunded(tx, order, refund.amount)?;
             }
             order_refunds::close_payment(tx, order)?;
+            money_notifications::refund_succeeded(tx, reported)?;
             Ok(RecordedRefund::Changed)
         }
         // It was given up, because the gateway did not answer for too long.
@@ -72,6 +76,7 @@ pub(crate) fn own_refund(
                 sales_figures::refunded(tx, order, refund.amount)?;
             }
             order_refunds::close_payment(tx, order)?;
+            money_notifications::refund_succeeded(tx, reported)?;
             Ok(RecordedRefund::Changed)
         }
         RefundState::Failed(problem) if refund.status != RefundStatus::Refused => {
@@ -80,7 +85,9 @@ pub(crate) fn own_refund(
                 sales_figures::refunded(tx, order, -refund.amount)?;
             }
             order_refunds::reopen_payment(tx, order)?;
-            if !owe(tx, order, &refund)? {
+            let is_owed = owe(tx, order, &refund)?;
+            money_notifications::refund_failed(tx, reported, is_owed)?;
+            if !is_owed {
                 return Ok(RecordedRefund::Changed);
             }
             let notification = NotificationDetails::RefundRefused(RefundNotification {
@@ -149,10 +156,13 @@ pub(crate) fn outside_refund(
     };
     let status = if failed { RefundStatus::Refused } else { RefundStatus::Done };
     let id = refunds::insert_reported(tx, &new, &refund.reference, status)?;
+    let reported = ReportedRefund::recorded(&new, id)?;
     if failed {
         refused_refunds::settle(tx, id, SettledBy::Gateway)?;
+        money_notifications::refund_failed(tx, reported, false)?;
         return Ok(true);
     }
+    money_notifications::refund_succeeded(tx, reported)?;
     if of_order && state.paid_by_gateway {
         order_refunds::claim_outside(tx, order, amount)?;
         sales_figures::refunded(tx, order, amount)?;
@@ -190,7 +200,8 @@ pub(crate) fn returned_payment(
         payment_reference: Some(reference),
         ..refund_of(&state, RefundSource::Outside, rest)
     };
-    refunds::insert_reported(tx, &new, reference, RefundStatus::Done)?;
+    let id = refunds::insert_reported(tx, &new, reference, RefundStatus::Done)?;
+    money_notifications::refund_succeeded(tx, ReportedRefund::recorded(&new, id)?)?;
     settle_returned(tx, order)
 }
 
@@ -212,6 +223,7 @@ fn take_back(tx: &Transaction<'_>, state: &OrderState, known: &StoredRefund, fai
         refused_refunds::settle(tx, known.id, SettledBy::Gateway)?;
     }
     order_refunds::reopen_payment(tx, state.id)?;
+    money_notifications::refund_failed(tx, ReportedRefund::stored(state, known), owed > 0)?;
     Ok(true)
 }
 
@@ -237,10 +249,12 @@ pub(crate) fn dispute(
     let minor_units =
         Decimals::of_currency(&dispute.currency).and_then(|decimals| dispute.amount.minor_with(decimals.get()));
     let Some(amount) = minor_units.filter(|amount| *amount >= 0) else { return Ok(false) };
-    let is_new = disputes::record(tx, &DisputedOrder { organization, order, event: state.event, amount }, dispute)?;
-    if is_new && dispute.status == DisputeStatus::Won {
+    let of = DisputedOrder { organization, order, event: state.event, amount };
+    let Some(recorded) = disputes::record(tx, &of, dispute)? else { return Ok(false) };
+    money_notifications::dispute_changed(tx, &state, recorded)?;
+    if dispute.status == DisputeStatus::Won {
         // The bank has given the money back to the account at the gateway.
         attempt_again(tx, order)?;
     }
-    Ok(is_new)
+    Ok(true)
 }

@@ -5,8 +5,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::error::{Result, StoreError};
-use crate::model::handler_notification::NotificationTopic;
 use crate::model::id::WebhookId;
+use crate::model::notification_types::NotificationTopic;
 use crate::store::{CommitListener, Store};
 
 /// How long stopping waits for a call of the handler that is in progress.

@@ -11,8 +11,8 @@ use super::close::WeakTicketingService;
 use super::handler_thread::{HandlerThread, RegisteredHandler, Registration, Wakeup};
 use super::skipped_rows::SkippedTable;
 use crate::error::{FieldErrors, Result};
-use crate::model::handler_notification::Notification;
 use crate::model::id::{NotificationId, OrganizationId};
+use crate::model::notification::Notification;
 use crate::store::handler_queue::{self, Claim, ClaimedNotification};
 
 /// How often a handler's queue is read, for the notifications of other processes and the repetitions that are due.

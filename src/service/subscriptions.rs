@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvError, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use super::TicketingService;
-use crate::model::handler_notification::Notification;
+use crate::model::notification::Notification;
 use crate::store::Subscription;
 
 /// Receives the notifications of a [subscription](TicketingService::subscribe). Its methods and errors are those of a

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::{CommitEvent, Transaction, subscribed_endpoints};
 use crate::error::Result;
 use crate::model::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
+use crate::model::notification_types::EventType;
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::EventType;
 use crate::rules::delivery::delay_after;
 
 // The following statements change nothing if the row no longer has the claim's token.

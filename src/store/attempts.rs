@@ -11,10 +11,10 @@ use super::subscribed_endpoints::Generations;
 use super::{Bind, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
+use crate::model::notification_types::EventType;
 use crate::model::secret::Secret;
 use crate::model::statistics::WebhookOutcome;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::EventType;
 use crate::rules::delivery::{LATEST_DUE, MAX_INTERRUPTIONS};
 use crate::text_enum::TextEnum;
 

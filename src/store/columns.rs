@@ -7,8 +7,8 @@ use super::{Bind, Row};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::metadata::Metadata;
+use crate::model::notification_types::EventType;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::EventType;
 use crate::text_enum::TextEnum;
 
 /// A type of field that is stored in one column.

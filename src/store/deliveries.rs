@@ -8,8 +8,9 @@ use super::pages::read_page_of;
 use super::{Row, Transaction, webhooks};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
+use crate::model::notification_types::EventType;
 use crate::model::page::Page;
-use crate::model::webhook::{EventType, ListWebhookDeliveries, WebhookDelivery};
+use crate::model::webhook::{ListWebhookDeliveries, WebhookDelivery};
 use crate::rules::Checked;
 use crate::text_enum::TextEnum;
 

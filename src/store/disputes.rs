@@ -15,6 +15,13 @@ use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId};
 use crate::model::page::Page;
 use crate::rules::Checked;
 
+/// The columns of a [`Dispute`].
+macro_rules! columns {
+    () => {
+        "id, order_id, reference, amount, currency, reason, status, created_at, updated_at"
+    };
+}
+
 const INSERT: &str =
     "INSERT INTO disputes (id, organization_id, order_id, event_id, reference, amount, currency, reason,
         status, created_at, updated_at)
@@ -22,7 +29,8 @@ const INSERT: &str =
 /// Notices may arrive in any order: a dispute that is decided is not open again.
 const UPDATE: &str = "UPDATE disputes SET status = ?3, updated_at = ?4
     WHERE order_id = ?1 AND reference = ?2 AND status <> ?3 AND ?3 <> 'OPEN'";
-pub(super) const BY_REFERENCE: &str = "SELECT id FROM disputes WHERE order_id = ?1 AND reference = ?2";
+pub(super) const BY_REFERENCE: &str =
+    concat!("SELECT ", columns!(), " FROM disputes WHERE order_id = ?1 AND reference = ?2");
 /// The conditions of all filters.
 macro_rules! filters {
     () => {
@@ -44,13 +52,8 @@ macro_rules! range {
 }
 
 /// The items of a page.
-pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
-    ListQuery::new(
-        "SELECT id, order_id, reference, amount, currency, reason, status, created_at, updated_at
-            FROM disputes WHERE id",
-        "ORDER BY id DESC",
-    )
-});
+pub(super) static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM disputes WHERE id"), "ORDER BY id DESC"));
 pub(super) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
 pub(super) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
 pub(super) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
@@ -80,14 +83,17 @@ pub(crate) struct DisputedOrder {
     pub(crate) amount: i64,
 }
 
-/// Records a dispute that the gateway reports, or its new status. Returns whether that was new.
-pub(crate) fn record(tx: &Transaction<'_>, of: &DisputedOrder, dispute: &GatewayDispute) -> Result<bool> {
+/// Records a dispute that the gateway reports, or its new status. Returns the dispute if that was new.
+pub(crate) fn record(tx: &Transaction<'_>, of: &DisputedOrder, dispute: &GatewayDispute) -> Result<Option<Dispute>> {
     tx.debug_assert_event_locked();
     let reference = dispute.reference.as_str();
     let status = dispute.status.as_str();
     if tx.exists(BY_REFERENCE, &[of.order.into(), reference.into()])? {
         let binds = [of.order.into(), reference.into(), status.into(), tx.now().into()];
-        return Ok(tx.execute(UPDATE, &binds)? == 1);
+        return match tx.execute(UPDATE, &binds)? {
+            0 => Ok(None),
+            _ => by_reference(tx, of.order, reference),
+        };
     }
     let binds = [
         of.organization.into(),
@@ -101,7 +107,12 @@ pub(crate) fn record(tx: &Transaction<'_>, of: &DisputedOrder, dispute: &Gateway
         tx.now().into(),
     ];
     let _: DisputeId = tx.insert(INSERT, &binds)?;
-    Ok(true)
+    by_reference(tx, of.order, reference)
+}
+
+/// Returns the dispute of an order by the gateway's id of it.
+fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<Option<Dispute>> {
+    tx.query_opt(BY_REFERENCE, &[order.into(), reference.into()], decode)
 }
 
 /// Lists the disputes of an organization, newest first.

@@ -9,8 +9,8 @@ use super::outbox_rows::{self, IdentifiedNotification, NewRow};
 use super::{CommitEvent, Row, Transaction, subscribed_endpoints};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
+use crate::model::notification_types::EventType;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::EventType;
 
 /// How many rows one transaction inserts. Other writers wait for as long as this takes.
 const BATCH: usize = 256;

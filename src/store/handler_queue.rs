@@ -10,8 +10,9 @@ use super::change_context::{self, Handler};
 use super::engine::ids::first_of;
 use super::{Bind, CommitEvent, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
-use crate::model::handler_notification::{Notification, NotificationDetails, NotificationTopic};
 use crate::model::id::{NotificationId, OrganizationId};
+use crate::model::notification::Notification;
+use crate::model::notification_types::{NotificationDetails, NotificationTopic};
 use crate::model::timestamp::Timestamp;
 use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
 

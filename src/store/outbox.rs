@@ -10,10 +10,9 @@ use super::outbox_rows::{self, IdentifiedNotification, NewRow};
 use super::subscribed_endpoints::{self, EnabledEndpoint};
 use super::{CommitEvent, Transaction, fan_outs, handler_queue};
 use crate::error::{Error, Result};
-use crate::model::handler_notification::NotificationDetails;
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
-use crate::model::notification::{NotificationData, WebhookNotification};
-use crate::model::webhook::EventType;
+use crate::model::notification::WebhookNotification;
+use crate::model::notification_types::{EventType, NotificationData, NotificationDetails};
 use crate::text_enum::TextEnum;
 
 /// How many rows a transaction inserts for all endpoints. Beyond that, it inserts one row for each notification.

@@ -7,7 +7,7 @@ use super::subscribed_endpoints::{self, ExistingEndpoint, Generations};
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::id::{OrganizationId, WebhookId};
-use crate::model::webhook::EventType;
+use crate::model::notification_types::EventType;
 use crate::text_enum::TextEnum;
 
 // The index covers all counted columns. For each group, the row of its endpoint is read.

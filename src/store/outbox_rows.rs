@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use super::{Bind, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OutboxId, WebhookId};
+use crate::model::notification_types::EventType;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::EventType;
 
 const INSERT: &str =
     "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, generation, state, due_at, created_at) VALUES ";

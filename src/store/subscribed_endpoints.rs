@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::{CommitEvent, Row, RowLock, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{OrganizationId, WebhookId};
-use crate::model::webhook::EventType;
+use crate::model::notification_types::EventType;
 
 pub(super) const ENABLED: &str = "SELECT id, events, generations FROM webhook_endpoints
     WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";

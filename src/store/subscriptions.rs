@@ -6,7 +6,7 @@ use std::sync::mpsc::TryRecvError;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::model::handler_notification::Notification;
+use crate::model::notification::Notification;
 
 /// The queue of one subscriber. When it is full, the oldest notification makes room for the new one, so that the
 /// writer never waits for the subscriber.

@@ -8,7 +8,7 @@ use super::subscribed_endpoints::{self, Generations};
 use super::{RowLock, Transaction};
 use crate::error::Result;
 use crate::model::id::WebhookId;
-use crate::model::webhook::EventType;
+use crate::model::notification_types::EventType;
 use crate::text_enum::TextEnum;
 
 /// How many rows one transaction removes. Other writers wait for as long as this takes.

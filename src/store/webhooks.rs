@@ -9,9 +9,10 @@ use super::pages::read_page;
 use super::{Bind, CommitEvent, RowLock, Transaction, subscribed_endpoints, webhook_removals};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId};
+use crate::model::notification_types::EventType;
 use crate::model::page::Page;
 use crate::model::secret::Secret;
-use crate::model::webhook::{EventType, ListWebhooks, WebhookEndpoint, WebhookFields};
+use crate::model::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
 use crate::rules::Checked;
 
 columns! {

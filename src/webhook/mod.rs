@@ -41,12 +41,12 @@ mod signature;
 mod transport;
 mod verifier;
 
-pub use crate::model::notification::{
-    NotificationData, OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued, WebhookNotification,
-};
+pub use crate::model::notification::WebhookNotification;
+pub use crate::model::notification_data::*;
+pub use crate::model::notification_types::{DeliveryEventType, EventType, NotificationData};
 pub use crate::model::webhook::{
-    CreateWebhook, CreatedWebhookEndpoint, DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks,
-    ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
+    CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
+    RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
 #[cfg(feature = "stripe")]
 pub(crate) use https::ureq_traits;

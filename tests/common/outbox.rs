@@ -6,7 +6,8 @@ use ticketing::webhook::EventType;
 
 use super::database::{Database, Row, id_digits, params, stored_id};
 
-pub const ALL_NOTIFICATIONS: [EventType; 4] =
+/// What a sale reports: everything but money that goes back.
+pub const SALE_NOTIFICATIONS: [EventType; 4] =
     [EventType::OrderCompleted, EventType::OrderCancelled, EventType::TicketIssued, EventType::TicketCheckedIn];
 
 /// Inserts an enabled webhook endpoint for these notifications.
@@ -150,7 +151,7 @@ pub fn record_attempt(database: &Database, row: i64, attempt: i64, status: Optio
 }
 
 /// Asserts that there is exactly one notification for each completed order, each cancelled order, each ticket and each
-/// ticket that was checked in. There must be one endpoint, for all notifications, and no ticket checked in twice.
+/// ticket that was checked in. There must be one endpoint, for [`SALE_NOTIFICATIONS`], and no ticket checked in twice.
 #[track_caller]
 pub fn assert_one_notification_each(database: &Database) {
     let changes = "SELECT 'order.completed' AS type, id FROM orders WHERE completed_at IS NOT NULL

@@ -34,6 +34,7 @@ mod maintenance;
 mod many_expired_holds;
 mod metadata;
 mod metrics;
+mod money_notifications;
 mod notification_handlers;
 mod order_payments;
 mod orders;

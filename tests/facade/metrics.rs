@@ -468,8 +468,8 @@ fn notifications_wait_until_they_are_sent_and_are_due_at_their_time() {
     let database = fixture.database();
     let other_caller = fixture.other_organization();
     let secs = Duration::from_secs;
-    outbox::insert_webhook(&database, fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
-    outbox::insert_webhook(&database, other_caller.organization(), &outbox::ALL_NOTIFICATIONS);
+    outbox::insert_webhook(&database, fixture.caller.organization(), &outbox::SALE_NOTIFICATIONS);
+    outbox::insert_webhook(&database, other_caller.organization(), &outbox::SALE_NOTIFICATIONS);
     let free = fixture.ticket_type(&fixture.event(), 0, 100);
     fixture.order(&free, 2);
     assert_eq!(notifications(), Notifications { waiting: 3, due: 3, oldest_due: Some(secs(0)) });

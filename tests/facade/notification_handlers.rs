@@ -1,5 +1,6 @@
 //! `Builder::on_notification`: functions of the program that are called with every change.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -13,6 +14,7 @@ use crate::common::*;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
 use ticketing::organization::ListOrganizations;
+use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent};
 use ticketing::text_enum::TextEnum;
 use ticketing::webhook::{EventType, ListWebhooks};
 use ticketing::{Builder, TicketingService, Timestamp};
@@ -101,11 +103,12 @@ fn every_topic_is_reported_with_its_organization_and_its_subject() {
 
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
     fixture.service.cancel_order(&fixture.caller, order.id).unwrap();
-    let mut details = expect(4);
+    let mut details = expect(5);
     details.sort_by_key(|details| details.topic().as_str());
     let [
         NotificationDetails::OrderCancelled(cancelled),
         NotificationDetails::RefundDue(due),
+        NotificationDetails::RefundFailed(failed),
         NotificationDetails::RefundRefused(refused),
         NotificationDetails::TicketCancelled(cancelled_ticket),
     ] = &details[..]
@@ -115,7 +118,29 @@ fn every_topic_is_reported_with_its_organization_and_its_subject() {
     assert_eq!(cancelled.order_id, order.id);
     assert_eq!((due.order_id, due.amount, due.currency.as_str()), (order.id, eur(1250), "EUR"));
     assert_eq!(refused, due);
+    assert_eq!((Some(failed.refund_id), failed.requires_manual_refund), (due.refund_id, true));
     assert_eq!((cancelled_ticket.issued_ticket_id, cancelled_ticket.order_id), (ticket.id, Some(order.id)));
+
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    let paid_twice = fixture.order(&ticket_type, 1);
+    let dispute = GatewayDispute::new("dp_1", eur(1250), "EUR");
+    for notice in [
+        Notice::paid(&paid_twice, eur(1250), "pi_1"),
+        Notice::paid(&paid_twice, eur(1250), "pi_2"),
+        Notice::about(&paid_twice, GatewayEvent::Dispute(dispute.clone())),
+        Notice::about(&paid_twice, GatewayEvent::Dispute(dispute.status(DisputeStatus::Lost))),
+    ] {
+        fixture.gateway.know(&notice);
+        notice.send(&fixture.service).unwrap();
+    }
+    fixture.service.run_maintenance().unwrap();
+    let topics = expect(8).iter().map(NotificationDetails::topic).collect::<BTreeSet<_>>();
+    use NotificationTopic::{
+        DisputeClosed, DisputeOpened, OrderCompleted, OrderCreated, PaymentReturned, RefundDue, RefundSucceeded,
+        TicketIssued,
+    };
+    let expected = [OrderCreated, OrderCompleted, TicketIssued, PaymentReturned, RefundDue, RefundSucceeded];
+    assert_eq!(topics, expected.into_iter().chain([DisputeOpened, DisputeClosed]).collect());
 
     let expiring = fixture.order(&ticket_type, 1);
     fixture.expire_holds();

@@ -625,6 +625,7 @@ const WEBHOOK: &[Field] = &[
         &[
             "[\"order.completed\"]",
             "[\"order.completed\", \"order.cancelled\", \"ticket.issued\", \"ticket.checked_in\"]",
+            "[\"refund.succeeded\", \"refund.failed\", \"dispute.opened\", \"dispute.closed\", \"payment.returned\"]",
             "[\"ticket.issued\", \"ticket.issued\"]",
         ],
         &[

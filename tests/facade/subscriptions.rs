@@ -50,8 +50,8 @@ fn a_change_is_received_when_its_operation_has_returned() {
     fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).unwrap();
     assert_eq!(topics(&receiver), [NotificationTopic::TicketCheckedIn]);
     fixture.service.cancel_order(&fixture.caller, order.id).unwrap();
-    let expected =
-        [NotificationTopic::TicketCancelled, NotificationTopic::RefundDue, NotificationTopic::OrderCancelled];
+    use NotificationTopic::{OrderCancelled, RefundDue, RefundSucceeded, TicketCancelled};
+    let expected = [TicketCancelled, RefundDue, OrderCancelled, RefundSucceeded];
     assert_eq!(topics(&receiver).into_iter().collect::<BTreeSet<_>>(), BTreeSet::from(expected));
 
     fixture.order(&ticket_type, 1);
@@ -95,8 +95,8 @@ fn a_subscriber_receives_the_same_changes_as_a_handler() {
     let order = fixture.paid_order(fixture.default_ticket_type(), 2);
     fixture.service.cancel_order(&fixture.caller, order.id).unwrap();
     let received: Vec<_> = received(&receiver).into_iter().map(|notification| notification.details).collect();
-    // Created, completed, two issued, two cancelled tickets, refund due, cancelled order.
-    assert_eq!(received.len(), 8);
+    // Created, completed, two issued, two cancelled tickets, refund due, cancelled order, refund succeeded.
+    assert_eq!(received.len(), 9);
     for details in &received {
         assert_eq!(handled.recv_timeout(TIMEOUT).as_ref(), Ok(details));
     }

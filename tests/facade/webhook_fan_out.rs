@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::common::outbox::{ALL_NOTIFICATIONS, OutboxRow, insert_webhook};
+use crate::common::outbox::{OutboxRow, SALE_NOTIFICATIONS, insert_webhook};
 use crate::common::transport::{FakeTransport, header, respond};
 use crate::common::*;
 use ticketing::environment::Clock;
@@ -72,7 +72,7 @@ fn the_largest_order_inserts_no_more_rows_for_a_hundred_endpoints_than_for_one()
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     let types = [(); 5].map(|()| free_type(&fixture));
-    let add = || insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    let add = || insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
     let mut endpoints = vec![add()];
     let added_by_order = || {
         let before = fixture.all_rows().len();
@@ -267,7 +267,7 @@ fn cancelling_an_event_with_many_orders_inserts_few_rows_in_each_transaction() {
     let fixture = Fixture::with_transport(&FakeTransport::succeeding());
     let database = fixture.database();
     for _ in 0..100 {
-        insert_webhook(&database, fixture.caller.organization(), &ALL_NOTIFICATIONS);
+        insert_webhook(&database, fixture.caller.organization(), &SALE_NOTIFICATIONS);
     }
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 1000);

@@ -1,7 +1,7 @@
 //! The outbox: each change queues a notification for every subscribed endpoint, in the transaction of the change, and
 //! nothing else does.
 
-use crate::common::outbox::{self, ALL_NOTIFICATIONS, OutboxRow, insert_disabled_webhook, insert_webhook};
+use crate::common::outbox::{self, OutboxRow, SALE_NOTIFICATIONS, insert_disabled_webhook, insert_webhook};
 use crate::common::*;
 use serde_json::{Value, json};
 use ticketing::error::Reason;
@@ -21,13 +21,13 @@ const START: &str = "2026-06-01T12:00:00.000Z";
 /// The time after [`Fixture::expire_holds`], in JSON.
 const AFTER_HOLD: &str = "2026-06-01T12:30:00.000Z";
 
-/// Creates a fixture with one endpoint that is subscribed to all notifications.
+/// Creates a fixture with one endpoint that is subscribed to all notifications of a sale.
 fn fixture_with_endpoint() -> Fixture {
     with_endpoint(Fixture::new())
 }
 
 fn with_endpoint(fixture: Fixture) -> Fixture {
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
     fixture
 }
 
@@ -339,11 +339,11 @@ fn each_enabled_and_subscribed_endpoint_gets_the_same_notification() {
     let fixture = Fixture::new();
     let other_caller = fixture.other_organization();
     let endpoint = |events: &[EventType]| insert_webhook(&fixture.database(), fixture.caller.organization(), events);
-    let everything = endpoint(&ALL_NOTIFICATIONS);
+    let everything = endpoint(&SALE_NOTIFICATIONS);
     let tickets = endpoint(&[TicketIssued, TicketCheckedIn]);
-    insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
     let orders = endpoint(&[OrderCancelled, OrderCompleted]);
-    let foreign = insert_webhook(&fixture.database(), other_caller.organization(), &ALL_NOTIFICATIONS);
+    let foreign = insert_webhook(&fixture.database(), other_caller.organization(), &SALE_NOTIFICATIONS);
 
     let free = fixture.ticket_type(&fixture.event(), 0, 10);
     let (order, rows) = queued_by(&fixture, || fixture.order(&free, 1));
@@ -389,7 +389,7 @@ fn create_free_order(fixture: &Fixture, caller: &Caller) -> Order {
 fn seventy_five_endpoints_get_the_same_notifications_in_the_same_order() {
     let fixture = Fixture::new();
     let mut endpoints: Vec<_> = (0..75)
-        .map(|_| insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS))
+        .map(|_| insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS))
         .collect();
     let free = fixture.ticket_type(&fixture.event(), 0, 10);
     let (order, rows) = queued_by(&fixture, || fixture.order(&free, 2));
@@ -408,8 +408,8 @@ fn seventy_five_endpoints_get_the_same_notifications_in_the_same_order() {
 #[test]
 fn nothing_is_queued_without_an_enabled_endpoint() {
     let fixture = Fixture::new();
-    insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
-    insert_webhook(&fixture.database(), fixture.other_organization().organization(), &ALL_NOTIFICATIONS);
+    insert_disabled_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
+    insert_webhook(&fixture.database(), fixture.other_organization().organization(), &SALE_NOTIFICATIONS);
     let ticket_type = new_ticket_type(&fixture);
     let order = fixture.paid_order(&ticket_type, 1);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");

@@ -1,6 +1,6 @@
 //! Retention of webhook data: the history is kept for 30 days or as configured, waiting notifications for ever.
 
-use crate::common::outbox::{self, ALL_NOTIFICATIONS, insert_webhook, record_failure_at, record_success_at};
+use crate::common::outbox::{self, SALE_NOTIFICATIONS, insert_webhook, record_failure_at, record_success_at};
 use crate::common::transport::FakeTransport;
 use crate::common::*;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn notifications(fixture: &Fixture) -> i64 {
 /// Queues three notifications: one that is delivered at the second attempt, one that failed once and waits, and one
 /// without an attempt.
 fn with_notifications(fixture: Fixture) -> Fixture {
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
     let event = fixture.event_with(|new| {
         new.start_date = at("2027-01-01T00:00:00Z");
         new.end_date = None;
@@ -105,7 +105,7 @@ fn the_retention_is_configurable_and_at_least_a_day() {
 #[test]
 fn one_run_deletes_all_old_data() {
     let fixture = Fixture::new();
-    insert_webhook(&fixture.database(), fixture.caller.organization(), &ALL_NOTIFICATIONS);
+    insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
     let database = fixture.database();
     let event = fixture.event_with(|new| {
         new.start_date = at("2027-01-01T00:00:00Z");

@@ -98,7 +98,7 @@ fn an_endpoint_has_the_values_of_its_request_and_defaults() {
     new.enabled = Some(false);
     let created = setup.fixture.service.create_webhook(&setup.fixture.caller, new).expect("an endpoint").endpoint;
     assert_eq!((created.url.as_str(), created.enabled), ("https://example.com:8443/a?b=c", false));
-    assert_eq!((created.description.as_deref(), created.events.len()), (Some("Ours"), 4));
+    assert_eq!((created.description.as_deref(), created.events.len()), (Some("Ours"), 9));
 
     setup.fixture.clock.advance(Duration::from_secs(60));
     let changes = UpdateWebhook::default().url("https://example.org/");

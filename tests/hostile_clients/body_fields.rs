@@ -349,8 +349,17 @@ pub(crate) const VALIDATE_FIELDS: &[Field] = &[
     ),
 ];
 
-const NOTIFICATION_TYPE: Schema =
-    one_of(&["\"order.completed\"", "\"order.cancelled\"", "\"ticket.issued\"", "\"ticket.checked_in\""]);
+const NOTIFICATION_TYPE: Schema = one_of(&[
+    "\"order.completed\"",
+    "\"order.cancelled\"",
+    "\"ticket.issued\"",
+    "\"ticket.checked_in\"",
+    "\"refund.succeeded\"",
+    "\"refund.failed\"",
+    "\"dispute.opened\"",
+    "\"dispute.closed\"",
+    "\"payment.returned\"",
+]);
 
 pub(crate) const WEBHOOK_FIELDS: &[Field] = &[
     required(

@@ -208,6 +208,7 @@ fn every_id_and_cursor_has_a_named_schema() {
         "OrderItemId",
         "OrganizationId",
         "OutboxId",
+        "PaymentId",
         "RefundId",
         "TicketId",
         "TicketTypeId",

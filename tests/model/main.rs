@@ -69,7 +69,7 @@ impl System {
             new.start_date = start();
             new.end_date = Some(over);
         });
-        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
+        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::SALE_NOTIFICATIONS);
         let (types, discounts, orders, tickets) = Default::default();
         Self { fixture, event: event.id, types, discounts, orders, tickets }
     }

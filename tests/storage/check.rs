@@ -326,11 +326,45 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["webhook-subject"],
     ),
     (
+        "UPDATE webhook_outbox SET type = 'secret' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-body"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'refund.succeeded', body = REPLACE(REPLACE(body, 'ticket.issued', 'refund.succeeded'),
+                '\"orderId\":null', '\"orderId\":\"order_0000000000001\",\"refundId\":\"refund_0000000000001\",
+                \"paymentId\":null,\"amount\":1,\"currency\":\"EUR\",\"source\":\"ORDER\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject", "webhook-subscription"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'refund.failed', body = REPLACE(REPLACE(body, 'ticket.issued', 'refund.failed'),
+                '\"orderId\":null', '\"orderId\":\"order_0000000000001\",\"refundId\":\"refund_0000000000001\",
+                \"paymentId\":null,\"amount\":1,\"currency\":\"EUR\",\"source\":\"ORDER\",
+                \"requiresManualRefund\":true')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject", "webhook-subscription"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'dispute.opened', body = REPLACE(REPLACE(body, 'ticket.issued', 'dispute.opened'),
+                '\"orderId\":null', '\"orderId\":\"order_0000000000001\",\"disputeId\":\"dispute_0000000000001\",
+                \"amount\":1,\"currency\":\"EUR\",\"reason\":\"general\",\"status\":\"OPEN\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject", "webhook-subscription"],
+    ),
+    (
+        "UPDATE webhook_outbox SET type = 'payment.returned', body = REPLACE(REPLACE(body, 'ticket.issued', 'payment.returned'),
+                '\"orderId\":null', '\"orderId\":\"order_0000000000001\",\"paymentId\":null,
+                \"amount\":1,\"currency\":\"EUR\",\"reason\":\"LATE\"')
+            WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')",
+        &["webhook-subject", "webhook-subscription"],
+    ),
+    (
         "UPDATE webhook_endpoints SET organization_id = (SELECT MAX(id) FROM organizations) WHERE id = 1",
         &["webhook-event", "webhook-subject"],
     ),
     ("UPDATE webhook_fan_outs SET notifications = '[[\"secret\"]]'", &["webhook-fan-out"]),
     ("UPDATE webhook_fan_outs SET type = 'order.completed'", &["webhook-fan-out"]),
+    ("UPDATE webhook_fan_outs SET type = 'secret'", &["webhook-fan-out"]),
     ("UPDATE webhook_fan_outs SET total = 2", &["webhook-fan-out"]),
     ("UPDATE handler_queue SET body = '{\"topic\": \"secret\"}'", &["handler-notification"]),
     ("UPDATE handler_queue SET created_at = -1", &["handler-notification"]),
@@ -346,6 +380,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE webhook_deliveries SET success = 0, error_message = 'secret' WHERE success = 1", &["webhook-delivery"]),
     ("UPDATE webhook_deliveries SET success = 1, error_message = NULL WHERE attempt = 8", &["webhook-delivery"]),
     ("UPDATE webhook_deliveries SET endpoint_id = 2 WHERE attempt = 8", &["webhook-delivery"]),
+    ("UPDATE webhook_deliveries SET type = 'secret' WHERE attempt = 8", &["webhook-delivery"]),
     ("DELETE FROM webhook_outbox WHERE state = 'DEAD'", &["webhook-delivery"]),
 ];
 

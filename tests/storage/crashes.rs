@@ -57,7 +57,7 @@ fn work_and_kill(sale: &Sale, round: u64) -> Acknowledged {
 #[test]
 fn after_fifty_kills_everything_acknowledged_is_stored_completely() {
     let fixture = Fixture::new();
-    outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
+    outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::SALE_NOTIFICATIONS);
     let sale = Sale::prepare(fixture);
     let mut orders = 0;
     let mut first = None;
@@ -101,7 +101,7 @@ fn control_a_missing_notification_and_one_without_its_change_are_noticed() {
     ] {
         let fixture = Fixture::new();
         fixture.skip_final_check();
-        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
+        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::SALE_NOTIFICATIONS);
         let order = fixture.order(&fixture.new_ticket_type(0, 10), 2);
         let code = order.items[0].issued_tickets[0].code.clone();
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).unwrap();

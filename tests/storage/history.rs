@@ -107,7 +107,7 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     });
     let file = fixture.database();
     let organization = fixture.caller.organization();
-    outbox::insert_webhook(&fixture.database(), organization, &outbox::ALL_NOTIFICATIONS);
+    outbox::insert_webhook(&fixture.database(), organization, &outbox::SALE_NOTIFICATIONS);
     outbox::insert_webhook(&fixture.database(), organization, &[EventType::OrderCompleted]);
     outbox::insert_webhook(&fixture.database(), other.organization(), &[EventType::OrderCancelled]);
     fixture.order(&ticket_type, 1);

@@ -65,7 +65,7 @@ impl Record {
     /// Returns `None` if the library that makes a record cannot be compiled here.
     fn of_a_sale() -> Option<Self> {
         let fixture = Fixture::new();
-        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::ALL_NOTIFICATIONS);
+        outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::SALE_NOTIFICATIONS);
         let sale = Sale::prepare(fixture);
         let shim = SyncShim::for_database(&sale.path)?;
         let before = std::fs::read(&sale.path).unwrap();

@@ -40,7 +40,7 @@ fn a_child_process_sells_and_sends() {
 /// Creates a sale whose notifications go to the receiver.
 fn new_sale(receiver: &WebhookReceiver) -> Sale {
     let fixture = Fixture::with_gateway(|builder| builder.allow_local_webhooks(true));
-    let new = CreateWebhook::new(receiver.url("/hook"), outbox::ALL_NOTIFICATIONS);
+    let new = CreateWebhook::new(receiver.url("/hook"), outbox::SALE_NOTIFICATIONS);
     fixture.service.create_webhook(&fixture.caller, new).unwrap();
     Sale::prepare(fixture)
 }

@@ -75,7 +75,7 @@ impl TwoProcesses {
     fn start(seats: i64) -> Self {
         let receiver = WebhookReceiver::start();
         let fixture = Fixture::with_gateway(|builder| builder.allow_local_webhooks(true));
-        let new = CreateWebhook::new(receiver.url("/hook"), outbox::ALL_NOTIFICATIONS);
+        let new = CreateWebhook::new(receiver.url("/hook"), outbox::SALE_NOTIFICATIONS);
         fixture.service.create_webhook(&fixture.caller, new).unwrap();
         let sale = Sale::with_seats(fixture, seats);
         let child = ChildProcess::start(sale.child(CHILD, "sell"));

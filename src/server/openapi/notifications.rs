@@ -5,9 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::form::schema::NamedSchemas;
 use crate::model::id::NotificationId;
-use crate::model::notification::{OrderCancelled, OrderCompleted, TicketCheckedIn, TicketIssued};
+use crate::model::notification_types::EventType;
 use crate::model::timestamp::Timestamp;
-use crate::model::webhook::EventType;
 use crate::text_enum::TextEnum;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
@@ -23,12 +22,8 @@ const DESCRIPTION: &str = "Delivered at least once: if it arrives again, it has 
 pub(super) fn webhooks(named: &mut NamedSchemas, generator: &mut SchemaGenerator) -> Value {
     let mut webhooks = Map::new();
     for kind in EventType::ALL {
-        let (summary, data) = match kind {
-            EventType::OrderCompleted => ("An order was completed", generator.subschema_for::<OrderCompleted>()),
-            EventType::OrderCancelled => ("An order was cancelled", generator.subschema_for::<OrderCancelled>()),
-            EventType::TicketIssued => ("A ticket was issued", generator.subschema_for::<TicketIssued>()),
-            EventType::TicketCheckedIn => ("A ticket was checked in", generator.subschema_for::<TicketCheckedIn>()),
-        };
+        let summary = kind.title();
+        let data = kind.data_schema(generator);
         let body = body(*kind, summary, &data, generator);
         let body = named.refer_to(&format!("{kind:?}Notification"), body);
         webhooks.insert(kind.as_str().to_owned(), json!({"post": post(*kind, summary, &body)}));

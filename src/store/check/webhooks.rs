@@ -7,8 +7,8 @@ use super::invariant::Invariant;
 use crate::error::Result;
 use crate::model::check::{CheckReport, Finding};
 use crate::model::id::{NotificationId, OrganizationId};
-use crate::model::notification::{NotificationData, WebhookNotification};
-use crate::model::webhook::EventType;
+use crate::model::notification::WebhookNotification;
+use crate::model::notification_types::{EventType, NotificationData};
 use crate::store::fan_outs::FanOutKey;
 use crate::store::subscribed_endpoints::Generations;
 use crate::store::{Row, Transaction, fan_outs};
@@ -83,7 +83,7 @@ const BODY: Rule =
     Rule { name: "webhook-body", sentence: "the body must be a notification with the id and type of its row" };
 const SUBJECT: Rule = Rule {
     name: "webhook-subject",
-    sentence: "the order or ticket of a notification must exist in the reported state, in the organization of its endpoint",
+    sentence: "what a notification reports must exist in the reported state, in the organization of its endpoint",
 };
 const SUBSCRIPTION: Rule = Rule {
     name: "webhook-subscription",
@@ -92,8 +92,8 @@ const SUBSCRIPTION: Rule = Rule {
 };
 const FAN_OUT: Rule = Rule {
     name: "webhook-fan-out",
-    sentence: "the notifications of a fan-out must have its type, and report orders or tickets of its organization that exist \
-        in the reported state",
+    sentence: "the notifications of a fan-out must have its type, and report what exists in its organization in the \
+        reported state",
 };
 
 // The first row of each notification, or all remaining rows if the first was deleted.
@@ -115,6 +115,10 @@ const ISSUED: &str = "SELECT organization_id FROM tickets
     AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0)";
 const CHECKED_IN: &str = "SELECT organization_id FROM tickets WHERE id = ?1 AND event_id = ?2 AND ticket_type_id = ?3
     AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0) AND check_in_at IS NOT NULL";
+// Refunds and disputes change after they were reported.
+const REFUND: &str = "SELECT organization_id FROM refunds WHERE id = ?1 AND order_id = ?2 AND event_id = ?3";
+const DISPUTE: &str = "SELECT organization_id FROM disputes WHERE id = ?1 AND order_id = ?2 AND event_id = ?3";
+const ORDER: &str = "SELECT organization_id FROM orders WHERE id = ?1 AND event_id = ?2";
 
 impl Rule {
     fn finding(&self, table: &str, row: Option<i64>) -> Finding {
@@ -127,7 +131,7 @@ impl Rule {
     }
 }
 
-/// Compares each notification with the orders and tickets.
+/// Compares each notification with what it reports.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     check_outbox(tx, report)?;
     check_waiting(tx, report)?;
@@ -218,8 +222,7 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
     Ok(if is_obeyed { None } else { Some(&SUBJECT) })
 }
 
-/// Returns the organization of the order or ticket that a notification reports; `None` if there is none in the reported
-/// state.
+/// Returns the organization of what a notification reports; `None` if there is none in the reported state.
 fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<OrganizationId>> {
     let decode = |row: &Row<'_>| row.get("organization_id");
     match data {
@@ -242,6 +245,21 @@ fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<
             let order = ticket.order_id;
             let binds = [id.into(), ticket.event_id.into(), ticket.ticket_type_id.into(), order.into()];
             tx.query_opt(CHECKED_IN, &binds, decode)
+        }
+        NotificationData::RefundSucceeded(refund) => {
+            let binds = [refund.refund_id.into(), refund.order_id.into(), refund.event_id.into()];
+            tx.query_opt(REFUND, &binds, decode)
+        }
+        NotificationData::RefundFailed(refund) => {
+            let binds = [refund.refund_id.into(), refund.order_id.into(), refund.event_id.into()];
+            tx.query_opt(REFUND, &binds, decode)
+        }
+        NotificationData::DisputeOpened(dispute) | NotificationData::DisputeClosed(dispute) => {
+            let binds = [dispute.dispute_id.into(), dispute.order_id.into(), dispute.event_id.into()];
+            tx.query_opt(DISPUTE, &binds, decode)
+        }
+        NotificationData::PaymentReturned(payment) => {
+            tx.query_opt(ORDER, &[payment.order_id.into(), payment.event_id.into()], decode)
         }
     }
 }

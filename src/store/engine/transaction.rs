@@ -13,8 +13,9 @@ use super::values::Bind;
 use super::violation::StatementError;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::model::handler_notification::{Notification, NotificationDetails};
 use crate::model::id::{Id, Kind, OrganizationId};
+use crate::model::notification::Notification;
+use crate::model::notification_types::NotificationDetails;
 use crate::model::timestamp::Timestamp;
 use crate::store::counters::CommitEvent;
 

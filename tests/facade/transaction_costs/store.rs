@@ -9,7 +9,7 @@ use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType};
 use ticketing::webhook::EventType;
 
 use crate::common::database::{Database, stored_id};
-use crate::common::outbox::{ALL_NOTIFICATIONS, insert_webhook};
+use crate::common::outbox::{SALE_NOTIFICATIONS, insert_webhook};
 use crate::common::transport::FakeTransport;
 use crate::common::*;
 
@@ -70,7 +70,7 @@ impl Store {
         let database = fixture.database();
         let organization = fixture.caller.organization();
         let endpoints =
-            (0..MAX_ENDPOINTS).map(|_| insert_webhook(&database, organization, &ALL_NOTIFICATIONS)).collect();
+            (0..MAX_ENDPOINTS).map(|_| insert_webhook(&database, organization, &SALE_NOTIFICATIONS)).collect();
         let (event, types) = event_with_types(&fixture, 1250);
         let (_, free_types) = event_with_types(&fixture, 0);
         let discount = percent_off(&event, "ALL", 10).applicable_ticket_types(all_types(&fixture, &event));
