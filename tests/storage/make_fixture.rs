@@ -125,7 +125,8 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     // What was done since then, as if it were not: the removal of its notifications, and a run of the maintenance.
     let removal = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)";
     database.execute(removal, [database::stored_id(endpoint.id)]);
-    let run = "INSERT INTO maintenance_clock (id, believed_at) VALUES (1, ?1)";
+    let run = "INSERT INTO maintenance_clock (id, believed_at) VALUES (1, ?1)
+        ON CONFLICT (id) DO UPDATE SET believed_at = excluded.believed_at";
     database.execute(run, [fixture.clock.now().millis()]);
     // The secret of the links of tickets and orders, which a service with links stores.
     database.run("INSERT INTO link_secret (id, secret) VALUES (1, '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f')");
