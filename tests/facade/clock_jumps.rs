@@ -100,6 +100,24 @@ fn refunds_do_not_wait_for_the_clock() {
 }
 
 #[test]
+fn a_payment_does_not_go_back_because_the_clock_says_that_the_event_has_ended() {
+    // The clock jumps beyond the end, and is believed after an hour.
+    for (pass, expected) in [(Duration::ZERO, OrderStatus::Completed), (HOUR, OrderStatus::Expired)] {
+        let clock = MachineClock::new(at(NOW));
+        let fixture = Fixture::with_gateway(|builder| builder.clock(clock.clone()));
+        let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 2);
+        fixture.service.run_maintenance().expect("a run");
+        clock.jump_to(at(EVENT_END));
+        fixture.service.run_maintenance().expect("a run");
+        clock.pass(pass);
+        fixture.service.run_maintenance().expect("a run");
+        let paid = fixture.service.payment_completed(&fixture.caller, order.id).expect("recorded");
+        assert_eq!(paid.status, expected);
+        assert_eq!(fixture.gateway.refunds().len(), usize::from(expected == OrderStatus::Expired));
+    }
+}
+
+#[test]
 fn a_start_after_a_long_stop_waits_for_an_hour_and_a_restart_does_not() {
     let clock = MachineClock::new(at(NOW));
     let (fixture, ..) = fixture(&clock);

@@ -402,6 +402,11 @@ fn a_late_payment_is_refunded_if_the_event_has_ended() {
         fixture.set_clock(EVENT_END);
         assert_eq!(fixture.order_status(order.id), OrderStatus::Expired);
     });
+    // Also if the maintenance has not run since.
+    assert_refunded(|fixture, _, _| {
+        fixture.service.run_maintenance().expect("maintenance");
+        fixture.set_clock(EVENT_END);
+    });
     assert_refunded(|fixture, ticket_type, _| {
         fixture.expire_holds();
         fixture.set_event_status(ticket_type.event_id, EventStatus::Expired).expect("closed early");
