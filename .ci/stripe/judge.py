@@ -30,6 +30,7 @@ TYPES = [
     (r"POST /v1/refunds", "RefundCreateParams"),
     (r"GET /v1/refunds/re_\w+", "RefundRetrieveParams"),
     (r"GET /v1/refunds", "RefundListParams"),
+    (r"GET /v1/disputes/du_\w+", "DisputeRetrieveParams"),
     (r"GET /v1/disputes", "DisputeListParams"),
     (r"GET /v1/webhook_endpoints", "WebhookEndpointListParams"),
     (r"GET /v1/balance", "BalanceRetrieveParams"),

@@ -12,7 +12,7 @@ use crate::payment::GatewayError;
 /// The end of the URL to which Stripe must send notices.
 const NOTICES: &str = "/gateway/notices";
 
-/// The id of a payment that does not exist.
+/// The id of a payment that does not exist, which is also the idempotency key of its refund.
 const NO_PAYMENT: &str = "pi_that_does_not_exist";
 
 /// What [`StripeGateway::check_setup`] found.
@@ -104,7 +104,8 @@ impl StripeGateway {
     fn can_refund(&self) -> Result<bool, Failure> {
         let mut form = Form::default();
         form.add("payment_intent", NO_PAYMENT);
-        match self.client.post(&Call { path: "refunds", form, ..Call::default() }) {
+        let key = Some(NO_PAYMENT.to_owned());
+        match self.client.post(&Call { path: "refunds", form, idempotency_key: key, ..Call::default() }) {
             Err(Failure::Answer(answer)) if answer.status == 403 => Ok(false),
             Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 404) => Ok(true),
             Ok(_) => Err(Failure::Unexpected("it has refunded a payment that does not exist".to_owned())),
