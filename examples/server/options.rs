@@ -57,6 +57,9 @@ Options. Each can also be set by its environment variable; the command line take
   --no-migration-copy     TICKETING_NO_MIGRATION_COPY
                                                    Keep no copy of a database that is migrated to a newer schema; the
                                                    variable is true or false [default: false]
+  --sandbox               TICKETING_SANDBOX        Say that payments go through the sandbox, which takes no money; the
+                                                   variable is true or false. Without the files of Stripe, they do
+                                                   anyway [default: false]
   --stripe-key-file PATH  TICKETING_STRIPE_KEY_FILE
                                                    File with Stripe's secret key. Customers then pay with Stripe
                                                    Checkout
@@ -220,6 +223,7 @@ pub(crate) fn parse(
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
             Arg::Long("allow-local-webhooks") => options.add("allow-local-webhooks", "true".into()),
+            Arg::Long("sandbox") => options.add("sandbox", "true".into()),
             Arg::Long("no-migration-copy") => options.add("no-migration-copy", "true".into()),
             Arg::Long(name) => match OPTIONS.into_iter().find(|known| *known == name) {
                 Some(name) => options.add(name, parser.value().map_err(usage)?),
@@ -313,6 +317,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "stripe-key-file",
         "stripe-webhook-secret-file",
         "stripe-api-base",
+        "sandbox",
         "fonts",
         "log-format",
         "no-migration-copy",
@@ -332,6 +337,11 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
     if let (Database::Postgres(_), Some(copy)) = (&database, options.raw("no-migration-copy")) {
         return Err(usage(format!("{} is for database files", copy.source)));
     }
+    let stripe = stripe::server_settings(options)?;
+    let sandbox = options.parsed("sandbox", boolean)?.unwrap_or(false);
+    if sandbox && stripe.is_some() {
+        return Err(usage("--sandbox and --stripe-key-file exclude each other"));
+    }
     Ok(Settings {
         database,
         listen: options.parsed("listen", listen)?.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
@@ -344,7 +354,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         failed_authentications: options.parsed("failed-authentications", requests)?.unwrap_or(60),
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
         migration_copy: !options.parsed("no-migration-copy", boolean)?.unwrap_or(false),
-        stripe: stripe::server_settings(options)?,
+        stripe,
         fonts: options.raw("fonts").map(|fonts| fonts.value.into()),
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })

@@ -8,7 +8,7 @@ use crate::database_option;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 18] = [
+const WITH_VARIABLE: [&str; 19] = [
     "database",
     "database-password-file",
     "listen",
@@ -24,6 +24,7 @@ const WITH_VARIABLE: [&str; 18] = [
     "stripe-key-file",
     "stripe-webhook-secret-file",
     "stripe-api-base",
+    "sandbox",
     "fonts",
     "log-format",
     "no-migration-copy",

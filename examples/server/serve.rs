@@ -46,8 +46,11 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()
         .map_err(|error| fonts.explain(error))?;
-    if gateway.takes_no_money {
-        print_line("Warning: Stripe's secret key is one of test mode. Orders are completed without real money.")?;
+    if settings.stripe.is_none() {
+        tracing::warn!(target: "ticketing::payment", "{SANDBOX}");
+    }
+    if let Some(warning) = gateway.warning {
+        print_line(&format!("Warning: {warning}"))?;
     }
     print_startup(&service, address, metrics.as_ref().map(|metrics| metrics.address))?;
     if settings.allow_local_webhooks {
@@ -92,20 +95,25 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
 /// The payment gateway.
 struct Gateway {
     set: Box<dyn FnOnce(Builder) -> Builder>,
-    /// Whether it looks like one that takes real money, and takes none.
-    takes_no_money: bool,
+    /// What is printed if it takes no money.
+    warning: Option<&'static str>,
 }
+
+/// Printed and logged at each start with the sandbox: the options of Stripe may have been lost.
+const SANDBOX: &str = "payments go through the sandbox, which takes no money: anybody who opens a checkout page can say that \
+    an order is paid";
 
 impl Gateway {
     /// Reads what the gateway needs: before a database is created.
     fn new(stripe: Option<&StripeSettings>) -> Result<Self, Failure> {
         match stripe {
-            None => Ok(Self { set: Box::new(Builder::sandbox_gateway), takes_no_money: false }),
+            None => Ok(Self { set: Box::new(Builder::sandbox_gateway), warning: Some(SANDBOX) }),
             #[cfg(feature = "stripe")]
             Some(settings) => {
                 let gateway = crate::stripe::gateway(settings)?;
-                let takes_no_money = gateway.livemode() == Some(false);
-                Ok(Self { set: Box::new(|builder| builder.payment_gateway(gateway)), takes_no_money })
+                let test_mode = "Stripe's secret key is one of test mode; orders are completed without real money";
+                let warning = (gateway.livemode() == Some(false)).then_some(test_mode);
+                Ok(Self { set: Box::new(|builder| builder.payment_gateway(gateway)), warning })
             }
             #[cfg(not(feature = "stripe"))]
             Some(_) => Err(crate::stripe::not_compiled()),

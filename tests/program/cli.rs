@@ -55,13 +55,37 @@ fn error_line(command: &mut Command, status: i32) -> String {
 fn the_first_start_prints_organization_key_address_and_a_curl_command() {
     let folder = folder();
     let server = ExampleServer::start(folder.path(), &[]);
-    assert_eq!(server.lines.len(), 4, "{:?}", server.lines);
-    assert!(server.lines[0].starts_with("Organization: org_"));
-    assert!(server.lines[1].starts_with("API key: tk_"));
-    assert!(server.lines[2].starts_with("Listening on http://127.0.0.1:") && server.lines[2].ends_with("/v1"));
+    assert_eq!(server.lines.len(), 5, "{:?}", server.lines);
+    assert!(server.lines[0].starts_with("Warning: payments go through the sandbox"));
+    assert!(server.lines[1].starts_with("Organization: org_"));
+    assert!(server.lines[2].starts_with("API key: tk_"));
+    assert!(server.lines[3].starts_with("Listening on http://127.0.0.1:") && server.lines[3].ends_with("/v1"));
     assert!(!server.address().ends_with(":0"));
     assert_eq!(server.get("/v1/events", server.key()).0, 200);
     assert!(folder.path().join("ticketing.db").exists());
+}
+
+#[test]
+fn each_start_with_the_sandbox_warns_that_it_takes_no_money() {
+    let folder = folder();
+    let log = folder.path().join("log");
+    let warns = |arguments: &[&str], variable: Option<&str>| {
+        let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
+        command.args(arguments).stderr(std::fs::File::create(&log).unwrap());
+        command.envs(variable.map(|value| ("TICKETING_SANDBOX", value)));
+        let server = ExampleServer::start_program(&mut command);
+        let printed = server.lines.iter().filter(|line| line.contains("sandbox, which takes no money")).count();
+        server.stop("TERM");
+        let log = std::fs::read_to_string(&log).unwrap();
+        let logged = log.lines().filter(|line| line.contains("WARN") && line.contains("which takes no money"));
+        (printed, logged.count())
+    };
+    for (arguments, variable) in [(&[][..], None), (&[], None), (&["--sandbox"], None), (&[], Some("true"))] {
+        assert_eq!(warns(arguments, variable), (1, 1), "{arguments:?} {variable:?}");
+    }
+    let mut command = program(folder.path(), &[]);
+    let error = error_line(command.env("TICKETING_SANDBOX", "maybe"), 2);
+    assert_eq!(error, "invalid value \"maybe\" for TICKETING_SANDBOX: must be true or false");
 }
 
 #[test]
@@ -71,8 +95,8 @@ fn later_starts_print_no_key_and_accept_the_first_one() {
     let key = first.key().to_owned();
     first.stop("TERM");
     let second = ExampleServer::start(folder.path(), &[]);
-    assert_eq!(second.lines.len(), 2, "{:?}", second.lines);
-    assert!(second.lines[0].starts_with("Listening on "));
+    assert_eq!(second.lines.len(), 3, "{:?}", second.lines);
+    assert!(second.lines[1].starts_with("Listening on "));
     assert_eq!(second.get("/v1/events", &key).0, 200);
 }
 

@@ -45,6 +45,12 @@ fn both_files_are_needed_and_a_wrong_one_starts_no_server() {
             "--stripe-api-base",
             2,
         ),
+        (
+            &["--stripe-key-file", "key", "--stripe-webhook-secret-file", "key", "--sandbox"],
+            "--sandbox and --stripe-key-file exclude each other",
+            2,
+        ),
+        (&["stripe-check", "--sandbox"], "--sandbox", 2),
         (&["stripe-check"], "--stripe-key-file", 2),
         (&["stripe-check", "now"], "stripe-check", 2),
         (&["stripe-check", "--stripe-key-file", "key", "--listen", "127.0.0.1:0"], "--listen", 2),

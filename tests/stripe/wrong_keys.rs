@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use ticketing::environment::ManualClock;
 use ticketing::order::OrderStatus;
-use ticketing::payment::{CheckoutState, CheckoutStatus, Checkouts, GatewayError, LookUp};
+use ticketing::payment::{CheckoutState, CheckoutStatus, Checkouts, GatewayError, LookUp, RefundStatus};
 use ticketing::stripe::StripeGateway;
 
-use crate::common::fake_stripe::FakeStripe;
+use crate::common::fake_stripe::{FakeStripe, Fault};
 use crate::common::log;
 use crate::common::{NOW, at};
 use crate::gateway::{Stripe, gateway, order};
@@ -37,6 +37,36 @@ fn a_session_is_closed_when_the_key_of_its_account_is_back() {
     assert_eq!(checkout.status, CheckoutStatus::Closed);
     shop.pass_hold();
     assert_eq!((shop.status(&paid), shop.kept(&intent)), (OrderStatus::Completed, 2500));
+}
+
+#[test]
+fn a_program_that_lost_its_stripe_key_leaves_refunds_and_sessions_to_the_next_start() {
+    let mut shop = Shop::open();
+    let (paid, session) = shop.order();
+    let intent = shop.fake.pay(&session).unwrap();
+    shop.deliver_all();
+    let (cancelled, open) = shop.order();
+    shop.fake.fail("POST", "/v1/", Fault::BadGateway, usize::MAX);
+    shop.cancel(&paid);
+    shop.cancel(&cancelled);
+    shop.maintain();
+    shop.fake.repair();
+    let before = shop.fake.requests().len();
+    shop.fixture.service = shop.fixture.second_service_with(|builder| builder.sandbox_gateway());
+    shop.skip(Duration::from_hours(1));
+    shop.pass(Duration::from_secs(60));
+    assert_eq!(shop.fake.requests().len(), before);
+    assert_eq!((shop.refunds()[0].status, shop.kept(&intent)), (RefundStatus::Due, 2500));
+    let checkout = || shop.service().get_checkout(&shop.fixture.caller, cancelled.id).unwrap().status;
+    assert_eq!((checkout(), shop.fake.is_payable(&open)), (CheckoutStatus::Closing, true));
+
+    shop.crash();
+    shop.skip(Duration::from_hours(1));
+    shop.pass(Duration::from_secs(2));
+    assert_eq!((shop.refunds()[0].status, shop.kept(&intent)), (RefundStatus::Done, 0));
+    assert!(!shop.fake.is_payable(&open));
+    let checkout = shop.service().get_checkout(&shop.fixture.caller, cancelled.id).unwrap();
+    assert_eq!(checkout.status, CheckoutStatus::Closed);
 }
 
 #[test]
