@@ -152,6 +152,8 @@ pub(crate) struct Settings {
     pub(crate) migration_copy: bool,
     /// How Stripe is reached; `None` if payments go through the sandbox.
     pub(crate) stripe: Option<StripeSettings>,
+    /// Whether the operator has said that payments go through the sandbox.
+    pub(crate) sandbox: bool,
     /// The folder with further fonts for ticket documents.
     pub(crate) fonts: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
@@ -355,6 +357,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         allow_local_webhooks: options.parsed("allow-local-webhooks", boolean)?.unwrap_or(false),
         migration_copy: !options.parsed("no-migration-copy", boolean)?.unwrap_or(false),
         stripe,
+        sandbox,
         fonts: options.raw("fonts").map(|fonts| fonts.value.into()),
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })

@@ -46,8 +46,10 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()
         .map_err(|error| fonts.explain(error))?;
-    if settings.stripe.is_none() {
-        tracing::warn!(target: "ticketing::payment", "{SANDBOX}");
+    match (&settings.stripe, settings.sandbox) {
+        (Some(_), _) => {}
+        (None, true) => tracing::info!(target: "ticketing::payment", "{SANDBOX}"),
+        (None, false) => tracing::warn!(target: "ticketing::payment", "{SANDBOX}"),
     }
     if let Some(warning) = gateway.warning {
         print_line(&format!("Warning: {warning}"))?;
@@ -99,7 +101,8 @@ struct Gateway {
     warning: Option<&'static str>,
 }
 
-/// Printed and logged at each start with the sandbox: the options of Stripe may have been lost.
+/// Printed and logged at each start with the sandbox, as a warning unless `--sandbox` is set: the options of Stripe may
+/// have been lost.
 const SANDBOX: &str = "payments go through the sandbox, which takes no money: anybody who opens a checkout page can say that \
     an order is paid";
 

@@ -77,11 +77,15 @@ fn each_start_with_the_sandbox_warns_that_it_takes_no_money() {
         let printed = server.lines.iter().filter(|line| line.contains("sandbox, which takes no money")).count();
         server.stop("TERM");
         let log = std::fs::read_to_string(&log).unwrap();
-        let logged = log.lines().filter(|line| line.contains("WARN") && line.contains("which takes no money"));
-        (printed, logged.count())
+        let logged =
+            |level| log.lines().filter(|line| line.contains(level) && line.contains("which takes no money")).count();
+        (printed, logged("WARN"), logged("INFO"))
     };
-    for (arguments, variable) in [(&[][..], None), (&[], None), (&["--sandbox"], None), (&[], Some("true"))] {
-        assert_eq!(warns(arguments, variable), (1, 1), "{arguments:?} {variable:?}");
+    for (arguments, variable) in [(&[][..], None), (&[], None), (&[], Some("false"))] {
+        assert_eq!(warns(arguments, variable), (1, 1, 0), "{arguments:?} {variable:?}");
+    }
+    for (arguments, variable) in [(&["--sandbox"][..], None), (&[], Some("true"))] {
+        assert_eq!(warns(arguments, variable), (1, 0, 1), "{arguments:?} {variable:?}: it is meant");
     }
     let mut command = program(folder.path(), &[]);
     let error = error_line(command.env("TICKETING_SANDBOX", "maybe"), 2);
