@@ -41,6 +41,7 @@ pub(crate) mod refund;
 mod response_schema;
 pub(crate) mod secret;
 mod shared_fields;
+pub(crate) mod statement;
 pub(crate) mod statistics;
 pub(crate) mod summary;
 pub(crate) mod suspended;

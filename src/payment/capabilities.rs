@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::{
     CheckoutState, CheckoutTerms, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
-    NoticeError, NoticeHeaders, PaymentLookUp,
+    NoticeError, NoticeHeaders, PaymentLookUp, StatementRequest,
 };
+use crate::model::statement::StatementLine;
 use crate::model::timestamp::Timestamp;
 
 /// A gateway that closes checkouts and looks them up: [`PaymentGateway::checkouts`](super::PaymentGateway::checkouts).
@@ -108,6 +109,38 @@ pub trait RefundReports {
         let found = disputes.find(|dispute| dispute.reference == reference);
         found.ok_or_else(|| GatewayError::Refused("the payment has no such dispute".to_owned()))
     }
+}
+
+/// A gateway that lists the payments, refunds and disputes of a period:
+/// [`PaymentGateway::statements`](super::PaymentGateway::statements).
+///
+/// The service compares a statement with its own records, so that it finds money that only one side knows: after the
+/// database was restored from a backup, or if a notice was lost. It trusts the ids, amounts and times, which the provider
+/// has set. The order and the organization of a line are different: the owner of the account at the provider may be able to
+/// write any. The service decides which accounts it trusts with them.
+pub trait Statements {
+    /// Calls `each` with every payment, refund and dispute of the period, in no particular order. Amounts are in the
+    /// currency of the payment. A line shows the state at the time of the call: a refund that was created within the period
+    /// and failed after it is listed as failed, and a dispute that was created before the period and decided within it is
+    /// not listed.
+    ///
+    /// Only payments that the program has asked for are listed, and their refunds and disputes, also those that somebody
+    /// else has made: the account may be shared with other programs. A payment that was refunded is still listed. If several
+    /// refunds at the provider are attempts at one refund of this service, each has a line.
+    ///
+    /// A period may have any number of lines: ask the provider for pages of about 100, and keep no more than one of them in
+    /// memory. Customers come first: send these requests with a lower priority, if the provider limits their number. A
+    /// statement may take minutes, and has no timeout. What changes during the call may be missing if the period
+    /// includes the present.
+    ///
+    /// # Errors
+    /// The error of `each`, at once, or the reason for which the provider cannot be asked. The lines before the error are
+    /// right, and others may be missing.
+    fn statement(
+        &self,
+        request: &StatementRequest,
+        each: &mut dyn FnMut(StatementLine) -> Result<(), GatewayError>,
+    ) -> Result<(), GatewayError>;
 }
 
 /// What a gateway cannot do: [`PaymentGateway::limits`](super::PaymentGateway::limits). By default, it can take every payment and make every refund.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::capabilities::{Checkouts, Limits, NoLimits, PaymentWebhooks, RefundReports};
+use super::capabilities::{Checkouts, Limits, NoLimits, PaymentWebhooks, RefundReports, Statements};
 use super::{
     CheckoutRequest, CheckoutState, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
     PaymentLookUp, PaymentMode, RefundRequest,
@@ -13,8 +13,9 @@ use crate::model::id::OrganizationId;
 /// (feature `stripe`) has one.
 ///
 /// Requests are sent outside any database transaction, on a thread of their own, with a timeout of 20 seconds
-/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). The requests for a checkout and for a refund carry an
-/// idempotency key: a gateway that receives the same key again must not start a second payment or a second refund.
+/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)), which [`Statements`] do not have. The requests for a
+/// checkout and for a refund carry an idempotency key: a gateway that receives the same key again must not start a second
+/// payment or a second refund.
 ///
 /// Only [`start_checkout`](Self::start_checkout) and [`refund`](Self::refund) are required. The program then reports the
 /// outcome of each payment with [`payment_completed`](crate::TicketingService::payment_completed) or
@@ -44,7 +45,7 @@ use crate::model::id::OrganizationId;
 /// ```
 ///
 /// What else a provider can do is in traits of their own, which a gateway implements as it needs them:
-/// [`Checkouts`], [`PaymentWebhooks`], [`RefundReports`] and [`Limits`]. The guide
+/// [`Checkouts`], [`PaymentWebhooks`], [`RefundReports`], [`Statements`] and [`Limits`]. The guide
 /// [`payment_gateway`](crate::guide::payment_gateway) shows them.
 pub trait PaymentGateway: Send + Sync + 'static {
     /// Creates a checkout page on which the customer pays.
@@ -104,6 +105,11 @@ pub trait PaymentGateway: Send + Sync + 'static {
 
     /// Lists the refunds and disputes of a payment. `None`, the default, if the gateway cannot tell.
     fn refund_reports(&self) -> Option<&dyn RefundReports> {
+        None
+    }
+
+    /// Lists the payments, refunds and disputes of a period. `None`, the default, if the gateway cannot list them.
+    fn statements(&self) -> Option<&dyn Statements> {
         None
     }
 
@@ -174,6 +180,10 @@ macro_rules! for_pointers {
 
             fn refund_reports(&self) -> Option<&dyn RefundReports> {
                 (**self).refund_reports()
+            }
+
+            fn statements(&self) -> Option<&dyn Statements> {
+                (**self).statements()
             }
 
             fn limits(&self) -> &dyn Limits {

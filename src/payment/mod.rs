@@ -8,10 +8,12 @@ mod requests;
 mod sandbox;
 
 pub(crate) use calls::{CallLimits, GatewayCalls};
-pub use capabilities::{Checkouts, Limits, PaymentWebhooks, RefundReports};
+pub use capabilities::{Checkouts, Limits, PaymentWebhooks, RefundReports, Statements};
 pub use gateway::{Checkout, PaymentGateway};
 pub use notice::{GatewayEvent, GatewayNotice, NoticeHeaders};
-pub use requests::{CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, PaymentLookUp, RefundRequest};
+pub use requests::{
+    CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, PaymentLookUp, RefundRequest, StatementRequest,
+};
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::{SandboxNotice, SandboxPayment, sandbox_reference};
 
@@ -25,3 +27,4 @@ pub use crate::model::gateway_account::{GatewayAccount, PaymentMode};
 pub use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
 pub use crate::model::notice::NoticeOutcome;
 pub use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse, RefundSource, RefundStatus};
+pub use crate::model::statement::{StatementEvent, StatementLine};

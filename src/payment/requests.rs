@@ -310,6 +310,30 @@ with_setters! {
     }
 }
 
+impl StatementRequest {
+    /// Creates a request for the statement of a period: what happened at `from` or later, and before `to`. It is about all
+    /// organizations and the account of the gateway itself, unless they are set.
+    #[must_use]
+    pub const fn new(from: Timestamp, to: Timestamp) -> Self {
+        Self { from, to, account: GatewayAccount::Own, organization_id: None }
+    }
+}
+
+with_setters! {
+    /// A period whose payments, refunds and disputes the gateway is to list.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct StatementRequest {
+        /// The beginning of the period.
+        pub from: Timestamp,
+        /// The end of the period. What happens at this time is not part of it.
+        pub to: Timestamp,
+        /// The account at the provider. Payments of other accounts are not listed.
+        pub account: GatewayAccount,
+        /// Only payments of this organization, as the program has attached it to them. `None` for those of all.
+        pub organization_id: Option<OrganizationId>,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
