@@ -342,3 +342,65 @@ fn an_event_is_delivered_with_a_signature_for_each_secret() {
     let signature = request.header("Stripe-Signature").unwrap();
     assert!(signature.starts_with("t=1780315200,v1=") && signature.matches(",v1=").count() == 2, "{signature}");
 }
+
+#[test]
+fn lists_are_filtered_by_the_time_of_creation_in_pages_and_expanded() {
+    let stripe = Stripe::start();
+    let now = at(NOW).millis() / 1000;
+    let sales: Vec<_> = (0..3)
+        .map(|_| {
+            let sale = stripe.fake.sell(None, 2500, "eur", &[]);
+            stripe.fake.refund_outside(&sale.1, Some(500));
+            stripe.clock.advance(Duration::from_secs(1));
+            sale
+        })
+        .collect();
+    let ids = |query: &str| {
+        let list = stripe.get(&format!("{SESSIONS}?{query}")).body;
+        list["data"].as_array().unwrap().iter().map(|session| session["id"].clone()).collect::<Vec<_>>()
+    };
+    let expected = |indexes: &[usize]| indexes.iter().map(|index| sales[*index].0.clone()).collect::<Vec<_>>();
+    assert_eq!(ids("limit=2"), expected(&[2, 1]));
+    assert_eq!(ids(&format!("limit=2&starting_after={}", sales[1].0)), expected(&[0]));
+    for (query, indexes) in [
+        (format!("created[gte]={}&created[lt]={}", now + 1, now + 2), vec![1]),
+        (format!("created[gt]={}&created[lte]={}", now, now + 2), vec![2, 1]),
+        (format!("created[gte]={}", now + 3), vec![]),
+    ] {
+        assert_eq!(ids(&query), expected(&indexes), "{query}");
+    }
+    let list = stripe.get(&format!("{SESSIONS}?expand[]=data.payment_intent.latest_charge.balance_transaction")).body;
+    let charge = &list["data"][0]["payment_intent"]["latest_charge"];
+    assert_eq!((charge["amount"].as_i64(), charge["balance_transaction"]["fee"].as_i64()), (Some(2500), Some(60)));
+    let list = stripe.get(&format!("{REFUNDS}?expand[]=data.balance_transaction")).body;
+    assert_eq!(list["data"][0]["balance_transaction"]["net"], -500);
+    assert_eq!(list["data"][0]["payment_intent"], sales[2].1);
+    for (query, parameter) in [
+        ("created[from]=1", "parameter_unknown"),
+        ("expand[]=payment_intent", "expand"),
+        ("expand[]=data.customer", "expand"),
+        ("limit=101", "limit"),
+    ] {
+        assert_eq!(stripe.get(&format!("{SESSIONS}?{query}")).error(), parameter, "{query}");
+    }
+}
+
+/// "If a refund fails or you cancel it, the amount of the refund returns to your Stripe balance."
+#[test]
+fn the_balance_has_every_payment_and_refund_less_the_fees() {
+    let stripe = Stripe::start();
+    let balance = || {
+        let transactions = stripe.fake.all("balance_transaction");
+        transactions.iter().map(|transaction| transaction["net"].as_i64().unwrap()).sum::<i64>()
+    };
+    let (_, intent) = stripe.fake.sell(None, 2500, "eur", &[]);
+    assert_eq!(balance(), 2440);
+    let refund = stripe.fake.refund_outside(&intent, Some(1000));
+    assert_eq!(balance(), 1440);
+    stripe.fake.fail_refund(refund["id"].as_str().unwrap());
+    assert_eq!(balance(), 2440);
+    let dispute = stripe.fake.dispute(&intent);
+    assert_eq!(balance(), -2060);
+    stripe.fake.close_dispute(&dispute, true);
+    assert_eq!(balance(), 440);
+}

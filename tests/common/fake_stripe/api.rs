@@ -112,23 +112,34 @@ fn route(state: &mut State, request: &Request) -> Answered {
             retrieve(state, account.as_deref(), "checkout.session", id, &params, &expandable)
         }
         ("GET", ["checkout", "sessions"]) => {
-            list(state, account.as_deref(), "checkout.session", &params, &["payment_intent", "status"])
+            let expandable = [
+                "data.payment_intent",
+                "data.payment_intent.latest_charge",
+                "data.payment_intent.latest_charge.balance_transaction",
+            ];
+            list(state, account.as_deref(), "checkout.session", &params, &["payment_intent", "status"], &expandable)
         }
         ("GET", ["payment_intents", id]) => {
             retrieve(state, account.as_deref(), "payment_intent", id, &params, &["latest_charge"])
         }
-        ("GET", ["payment_intents"]) => list(state, account.as_deref(), "payment_intent", &params, &[]),
+        ("GET", ["payment_intents"]) => list(state, account.as_deref(), "payment_intent", &params, &[], &[]),
         ("GET", ["charges", id]) => retrieve(state, account.as_deref(), "charge", id, &params, &["payment_intent"]),
         ("POST", ["refunds"]) => refunds::create(state, account.as_deref(), &params),
-        ("GET", ["refunds"]) => list(state, account.as_deref(), "refund", &params, &["payment_intent", "charge"]),
+        ("GET", ["refunds"]) => {
+            let expandable = ["data.payment_intent", "data.balance_transaction", "data.failure_balance_transaction"];
+            list(state, account.as_deref(), "refund", &params, &["payment_intent", "charge"], &expandable)
+        }
         ("GET", ["refunds", id]) => {
             retrieve(state, account.as_deref(), "refund", id, &params, &["payment_intent", "charge"])
         }
-        ("GET", ["disputes"]) => list(state, account.as_deref(), "dispute", &params, &["payment_intent", "charge"]),
+        ("GET", ["disputes"]) => {
+            let filters = ["payment_intent", "charge"];
+            list(state, account.as_deref(), "dispute", &params, &filters, &["data.payment_intent"])
+        }
         ("GET", ["disputes", id]) => {
             retrieve(state, account.as_deref(), "dispute", id, &params, &["payment_intent", "charge"])
         }
-        ("GET", ["events"]) => list(state, account.as_deref(), "event", &params, &["type"]),
+        ("GET", ["events"]) => list(state, account.as_deref(), "event", &params, &["type"], &[]),
         ("GET", ["events", id]) => retrieve(state, account.as_deref(), "event", id, &params, &[]),
         ("GET", ["webhook_endpoints"]) => webhook_endpoints(state, &params),
         ("GET", ["account"]) => {
@@ -171,17 +182,22 @@ fn retrieve(
             value[field] = json!({ "object": "list", "data": stored.hidden["line_items"], "has_more": false });
             continue;
         }
-        // A field of an object that is expanded has a dot before its name.
-        let mut object = &mut value;
-        for name in field.split('.') {
-            let Some(inner) = object.get_mut(name) else { break };
-            object = inner;
-            if let Some(inner) = object.as_str() {
-                *object = state.get(inner).value.clone();
-            }
-        }
+        expand_field(state, &mut value, field);
     }
     Ok(value)
+}
+
+/// Replaces the ids in a field of an object by the objects. A field of an object that is expanded has a dot before its
+/// name.
+fn expand_field(state: &State, value: &mut Value, field: &str) {
+    let mut object = value;
+    for name in field.split('.') {
+        let Some(inner) = object.get_mut(name) else { break };
+        object = inner;
+        if let Some(inner) = object.as_str() {
+            *object = state.get(inner).value.clone();
+        }
+    }
 }
 
 /// Reads the names of the fields to expand.
@@ -196,8 +212,16 @@ pub fn check_expand<'a>(params: &Reader<'a>, expandable: &[&str]) -> Result<Vec<
     }
 }
 
-/// A list, the newest first: <https://docs.stripe.com/api/pagination>.
-fn list(state: &State, account: Option<&str>, object: &str, params: &Reader<'_>, filters: &[&str]) -> Answered {
+/// A list, the newest first: <https://docs.stripe.com/api/pagination>. What is expanded in its objects begins with `data`:
+/// <https://docs.stripe.com/api/expanding_objects>.
+fn list(
+    state: &State,
+    account: Option<&str>,
+    object: &str,
+    params: &Reader<'_>,
+    filters: &[&str],
+    expandable: &[&str],
+) -> Answered {
     let limit = params.integer("limit")?.unwrap_or(10);
     let limit = usize::try_from(limit).ok().filter(|limit| (1..=100).contains(limit));
     let limit = limit.ok_or_else(|| params.invalid("limit", "Invalid integer: must be between 1 and 100"))?;
@@ -209,6 +233,7 @@ fn list(state: &State, account: Option<&str>, object: &str, params: &Reader<'_>,
         }
     }
     let created = created_within(params)?;
+    let expand = check_expand(params, expandable)?;
     params.finish()?;
     let is_wanted = |stored: &&Stored| {
         stored.account.as_deref() == account
@@ -226,14 +251,22 @@ fn list(state: &State, account: Option<&str>, object: &str, params: &Reader<'_>,
     let limit = limit.min(state.longest_page);
     let has_more = rest.len() > limit;
     rest.truncate(limit);
-    Ok(json!({ "object": "list", "data": rest, "has_more": has_more }))
+    let mut data: Vec<Value> = rest.into_iter().cloned().collect();
+    for value in &mut data {
+        for field in expand.iter().filter_map(|field| field.strip_prefix("data.")) {
+            expand_field(state, value, field);
+        }
+    }
+    Ok(json!({ "object": "list", "data": data, "has_more": has_more }))
 }
 
 /// The bounds of the time of creation, in Unix seconds.
 fn created_within(params: &Reader<'_>) -> Result<std::ops::RangeInclusive<i64>, Answer> {
     let Some(created) = params.group("created")? else { return Ok(i64::MIN..=i64::MAX) };
-    let (from, to) = (created.integer("gte")?, created.integer("lte")?);
+    let from = [created.integer("gte")?, created.integer("gt")?.map(|after| after + 1)];
+    let to = [created.integer("lte")?, created.integer("lt")?.map(|before| before - 1)];
     created.finish()?;
+    let (from, to) = (from.into_iter().flatten().max(), to.into_iter().flatten().min());
     Ok(from.unwrap_or(i64::MIN)..=to.unwrap_or(i64::MAX))
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::balance;
 use super::state::{State, Stored};
 
 /// What Stripe charges for a dispute, in cents.
@@ -87,17 +88,7 @@ fn withdraw(state: &mut State, id: &str) {
 
 /// Adds a balance transaction to a dispute.
 fn move_money(state: &mut State, id: &str, amount: i64, fee: i64) {
-    let transaction = json!({
-        "id": state.new_id("txn_1", 24),
-        "object": "balance_transaction",
-        "amount": amount,
-        "created": state.now_seconds(),
-        "currency": state.text(id, "currency"),
-        "fee": fee,
-        "net": amount - fee,
-        "source": id,
-        "type": "adjustment",
-    });
+    let transaction = balance::change(state, id, "adjustment", amount, fee);
     let mut transactions = state.get(id).value["balance_transactions"].clone();
     transactions.as_array_mut().expect("a list").push(transaction);
     state.change(id, &json!({ "balance_transactions": transactions }));

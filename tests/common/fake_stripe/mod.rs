@@ -7,6 +7,7 @@
 
 mod answers;
 mod api;
+mod balance;
 mod currencies;
 mod disputes;
 mod events;
@@ -168,6 +169,11 @@ impl FakeStripe {
         self.shared.lock().longest_page = objects;
     }
 
+    /// Keeps the balances of all accounts in this currency from now on, such as `usd`.
+    pub fn keep_balances_in(&self, currency: &str) {
+        self.shared.lock().balance_currency = Some(currency.to_owned());
+    }
+
     /// A connected account revokes the access: 403 for all requests on its behalf.
     pub fn disconnect(&self, account: &str) {
         self.shared.lock().disconnected.insert(account.to_owned());
@@ -228,6 +234,36 @@ impl FakeStripe {
     }
 
     // The customer, the organizer in Stripe's dashboard, and the bank.
+
+    /// A program creates a session over this amount and attaches these metadata to it and to its payment, and the customer
+    /// pays with a card. Nothing is sent. Returns the ids of the session and of the PaymentIntent.
+    pub fn sell(
+        &self,
+        account: Option<&str>,
+        amount: i64,
+        currency: &str,
+        metadata: &[(&str, &str)],
+    ) -> (String, String) {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("mode", "payment");
+        form.append_pair("success_url", "https://shop.example/thanks");
+        for prefix in ["metadata", "payment_intent_data[metadata]"] {
+            for (name, value) in metadata {
+                form.append_pair(&format!("{prefix}[{name}]"), value);
+            }
+        }
+        form.append_pair("line_items[0][quantity]", "1");
+        form.append_pair("line_items[0][price_data][currency]", currency);
+        form.append_pair("line_items[0][price_data][unit_amount]", &amount.to_string());
+        form.append_pair("line_items[0][price_data][product_data][name]", "Seat");
+        let params = form::decode(form.finish().as_bytes()).expect("a form");
+        self.act(|state| {
+            let session = sessions::create(state, account, &form::Reader::new(&params)).expect("a session");
+            let id = session["id"].as_str().expect("an id").to_owned();
+            let intent = payments::pay(state, &id).expect("a payment");
+            (id, intent)
+        })
+    }
 
     /// The customer pays with a card. Returns the id of the PaymentIntent.
     pub fn pay(&self, session: &str) -> Result<String, NotPayable> {

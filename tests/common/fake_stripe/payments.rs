@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::balance;
 use super::state::{State, Stored};
 
 /// Payment methods that report the outcome later, often days later:
@@ -121,6 +122,10 @@ fn create_intent(state: &mut State, session: &str) -> String {
 fn succeed(state: &mut State, intent: &str) {
     let charge = create_charge(state, intent, "succeeded");
     let amount = state.number(intent, "amount");
+    // A connected account pays the application fee together with that of Stripe.
+    let fee = balance::payment_fee(amount) + state.number(intent, "application_fee_amount");
+    let transaction = balance::change(state, &charge, "charge", amount, fee);
+    state.change(&charge, &json!({ "balance_transaction": transaction["id"] }));
     state.change(intent, &json!({ "status": "succeeded", "amount_received": amount, "latest_charge": charge }));
     state.emit("charge.succeeded", &charge);
     state.emit("payment_intent.succeeded", intent);
@@ -145,6 +150,7 @@ fn create_charge(state: &mut State, intent: &str, status: &str) -> String {
         "amount": value["amount"],
         "amount_captured": if status == "succeeded" { value["amount"].clone() } else { 0.into() },
         "amount_refunded": 0,
+        "balance_transaction": null,
         "captured": status == "succeeded",
         "created": state.now_seconds(),
         "currency": value["currency"],

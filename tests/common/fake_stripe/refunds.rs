@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answers::{Answer, Answered};
+use super::balance;
 use super::currencies;
 use super::form::Reader;
 use super::state::{State, Stored};
@@ -78,6 +79,7 @@ pub fn refund(state: &mut State, charge: &str, amount: Option<i64>, metadata: Va
         "id": id,
         "object": "refund",
         "amount": amount,
+        "balance_transaction": null,
         "charge": charge,
         "created": state.now_seconds(),
         "currency": currency,
@@ -88,18 +90,23 @@ pub fn refund(state: &mut State, charge: &str, amount: Option<i64>, metadata: Va
         "status": state.refund_status,
     });
     let account = state.get(charge).account.clone();
-    state.insert(Stored { account, value: refund.clone(), hidden: Value::Null });
+    state.insert(Stored { account, value: refund, hidden: Value::Null });
+    // The money leaves the balance when it is known where it goes.
+    if state.refund_status != "requires_action" {
+        take_from_balance(state, &id);
+    }
     set_refunded(state, charge, amount);
     // The refunds of a charge are not in it: since the version 2022-11-15 they have to be listed.
     state.emit("refund.created", &id);
     state.emit("charge.refunded", charge);
-    Ok(refund)
+    Ok(state.get(&id).value.clone())
 }
 
 /// A refund is canceled before it is sent. There is no `refund.failed`: <https://docs.stripe.com/refunds>.
 pub fn cancel(state: &mut State, id: &str) {
     let (charge, previous) = (state.text(id, "charge"), state.text(id, "status"));
     state.change(id, &json!({ "status": "canceled" }));
+    return_to_balance(state, id);
     let amount = state.number(id, "amount");
     set_refunded(state, &charge, -amount);
     for kind in ["refund.updated", "charge.refund.updated"] {
@@ -111,6 +118,9 @@ pub fn cancel(state: &mut State, id: &str) {
 pub fn succeed(state: &mut State, id: &str) {
     let previous = state.text(id, "status");
     state.change(id, &json!({ "status": "succeeded" }));
+    if state.text(id, "balance_transaction").is_empty() {
+        take_from_balance(state, id);
+    }
     for kind in ["refund.updated", "charge.refund.updated"] {
         state.emit_change(kind, id, &json!({ "status": previous }));
     }
@@ -120,6 +130,7 @@ pub fn succeed(state: &mut State, id: &str) {
 pub fn fail(state: &mut State, id: &str, reason: &str) {
     let (charge, previous) = (state.text(id, "charge"), state.text(id, "status"));
     state.change(id, &json!({ "status": "failed", "failure_reason": reason }));
+    return_to_balance(state, id);
     let amount = state.number(id, "amount");
     set_refunded(state, &charge, -amount);
     let previous = json!({ "status": previous, "failure_reason": null });
@@ -127,6 +138,22 @@ pub fn fail(state: &mut State, id: &str, reason: &str) {
         state.emit_change(kind, id, &previous);
     }
     state.emit("refund.failed", id);
+}
+
+fn take_from_balance(state: &mut State, id: &str) {
+    let amount = state.number(id, "amount");
+    let transaction = balance::change(state, id, "refund", -amount, 0);
+    state.change(id, &json!({ "balance_transaction": transaction["id"] }));
+}
+
+/// "If a refund fails or you cancel it, the amount of the refund returns to your Stripe balance."
+fn return_to_balance(state: &mut State, id: &str) {
+    if state.text(id, "balance_transaction").is_empty() {
+        return;
+    }
+    let amount = state.number(id, "amount");
+    let transaction = balance::change(state, id, "refund_failure", amount, 0);
+    state.change(id, &json!({ "failure_balance_transaction": transaction["id"] }));
 }
 
 fn set_refunded(state: &mut State, charge: &str, change: i64) {

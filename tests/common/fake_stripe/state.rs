@@ -49,6 +49,8 @@ pub struct State {
     pub date_ahead: Option<i64>,
     /// How many objects a page of a list has at most.
     pub longest_page: usize,
+    /// The currency of the balances of all accounts. `None` if they have one for each currency.
+    pub balance_currency: Option<String>,
     /// The status of new refunds.
     pub refund_status: &'static str,
     /// Whether the part of a payment that is not disputed can be refunded. Otherwise, nothing of it can.
@@ -82,6 +84,7 @@ impl State {
             answered: Vec::new(),
             date_ahead: None,
             longest_page: 100,
+            balance_currency: None,
             refund_status: "succeeded",
             refunds_undisputed_rest: false,
             may_refund: true,
