@@ -92,8 +92,9 @@ impl StripeGatewayBuilder {
     }
 
     /// Sets how many requests are sent in a second for the same operation of the API, such as creating a session. Default:
-    /// 20. Further ones wait, for up to 10 seconds; those of different organizations take turns. In live mode, all
-    /// operations together get four times as many, and in test mode as many.
+    /// 20. Further ones wait, for up to 10 seconds; those of different organizations take turns. Those for
+    /// [statements](crate::payment::Statements) wait until no others do, for up to 55 seconds. In live mode, all operations
+    /// together get four times as many, and in test mode as many.
     ///
     /// Stripe allows 25, and in all 100 in live mode and 25 in a sandbox
     /// ([rate limits](https://docs.stripe.com/rate-limits)). Set more if Stripe has raised the limits of the account, and

@@ -16,7 +16,7 @@ use super::clock_check::ClockCheck;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
 use super::key_connection::{Authorization, KeyConnector};
-use super::rate_limit::{RateLimit, operation};
+use super::rate_limit::{Priority, RateLimit, operation};
 use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::error::{Error, Result};
 use crate::model::id::OrganizationId;
@@ -32,6 +32,10 @@ const API_VERSION: &str = "2026-10-28.endive";
 const TIMEOUT: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The same for a request in the background. It may wait for the requests of many customers, and Stripe may need many
+/// seconds for it.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// How much of this time is left to Stripe at least.
 const TIME_TO_ANSWER: Duration = Duration::from_secs(5);
 
@@ -41,17 +45,17 @@ const MAX_REPETITIONS: u32 = 2;
 /// How long to wait before the first repetition, at most. Before each further one it is twice as long.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The largest answer in bytes. A list of 100 refunds has about 100 KB.
-const MAX_ANSWER: u64 = 4 * 1024 * 1024;
+/// The largest answer in bytes. A list of 100 refunds has about 100 KB, and one of 100 sessions with their charges 1 MB. The
+/// metadata of another program may add 25 KB to each of their objects.
+const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 
 const IDLE_CONNECTIONS: usize = 16;
 const IDLE_AGE: Duration = Duration::from_secs(30);
 
-/// A client with the secret key of an account, for the requests of one organization.
+/// A client with the secret key of an account, for the requests of one organization, or for those in the background.
 pub(super) struct Client {
     shared: Arc<Shared>,
-    /// `None` if it is not known.
-    organization: Option<OrganizationId>,
+    priority: Priority,
 }
 
 struct Shared {
@@ -114,12 +118,17 @@ impl Client {
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
         let clock_check = ClockCheck::default();
         let shared = Arc::new(Shared { agent, base, authorization: header, rate_limit, clock_check });
-        Ok(Self { shared, organization: None })
+        Ok(Self { shared, priority: Priority::Normal(None) })
     }
 
     /// Returns the client for the requests of an organization. They take turns with those of others.
     pub(super) fn on_behalf_of(&self, organization: impl Into<Option<OrganizationId>>) -> Self {
-        Self { shared: Arc::clone(&self.shared), organization: organization.into() }
+        Self { shared: Arc::clone(&self.shared), priority: Priority::Normal(organization.into()) }
+    }
+
+    /// Returns the client for requests that are sent when no other request waits.
+    pub(super) fn in_background(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), priority: Priority::Background }
     }
 
     pub(super) fn base(&self) -> &str {
@@ -152,13 +161,14 @@ impl Client {
     /// because there were too many.
     fn send(&self, operation: &str, send: impl Fn(Duration) -> Result<Reply, Failure>) -> Result<Reply, Failure> {
         let started = SystemClock.monotonic();
-        let time_left = || TIMEOUT.saturating_sub(SystemClock.monotonic().saturating_sub(started));
+        let timeout = if self.priority == Priority::Background { BACKGROUND_TIMEOUT } else { TIMEOUT };
+        let time_left = || timeout.saturating_sub(SystemClock.monotonic().saturating_sub(started));
         let mut repetitions = 0;
         // The failure of an earlier attempt that may have been executed.
         let mut earlier = None;
         loop {
             let patience = time_left().saturating_sub(TIME_TO_ANSWER);
-            let result = if self.shared.rate_limit.wait(operation, self.organization, &SystemClock, patience) {
+            let result = if self.shared.rate_limit.wait(operation, self.priority, &SystemClock, patience) {
                 send(time_left())
             } else {
                 Err(Failure::NotSent("too many requests are waiting to be sent".to_owned()))

@@ -21,7 +21,7 @@ use crate::model::timestamp::Timestamp;
 use crate::payment::{
     Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayDispute, GatewayError,
     GatewayEvent, GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
-    PaymentLookUp, PaymentMode, PaymentWebhooks, RefundReports, RefundRequest,
+    PaymentLookUp, PaymentMode, PaymentWebhooks, RefundReports, RefundRequest, Statements,
 };
 
 const OTHER_MODE: &str = "the session is one of live mode and the secret key one of test mode, or the other way round";
@@ -165,6 +165,10 @@ impl PaymentGateway for StripeGateway {
     }
 
     fn refund_reports(&self) -> Option<&dyn RefundReports> {
+        Some(self)
+    }
+
+    fn statements(&self) -> Option<&dyn Statements> {
         Some(self)
     }
 

@@ -41,6 +41,10 @@
 //!   transactions of a dispute. One with the status `prevented` is decided before the bank has opened
 //!   it: if Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which
 //!   refunds the payment, it is [lost](crate::payment::DisputeStatus::Lost).
+//! - **Statements.** The payments of the program, their refunds and their disputes are listed for a period, with Stripe's
+//!   fees: [`Statements`](crate::payment::Statements). They are known by the ids of the order and the organization in the
+//!   metadata of the payment. Only the owner of an account can write metadata: in a connected account that is the
+//!   organization, which may write any ids. These requests are sent when no other request waits.
 //! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment, and
 //!   organizations take turns: [`StripeGatewayBuilder::requests_per_second`].
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the
@@ -80,6 +84,7 @@ mod session;
 mod session_state;
 mod setup;
 mod signature;
+mod statement;
 
 pub use account::ConnectedAccount;
 pub use builder::StripeGatewayBuilder;

@@ -4,6 +4,7 @@
 //! (<https://docs.stripe.com/rate-limits>). Beyond that it answers 429: an order would be cancelled because others were
 //! created in the same second. So the requests are spread out here, a little below the limits. Those that wait for the same
 //! operation take turns by organization, and so do the operations: one organization with many orders delays no other.
+//! Requests in the background are sent when no other request waits.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -23,6 +24,16 @@ const AT_ONCE: u32 = 4;
 /// How many operations can be called at their highest rate in live mode. In a sandbox it is one.
 const OPERATIONS: u32 = 4;
 
+/// Which of the requests that wait are sent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Priority {
+    /// A customer, an organizer or a notice waits for it. Those of different organizations take turns. The organization is
+    /// `None` if it is not known.
+    Normal(Option<OrganizationId>),
+    /// It is sent when no other request waits, and never as part of a burst, which is left to the others.
+    Background,
+}
+
 /// The requests that are sent in a second.
 pub(super) struct RateLimit {
     queue: Mutex<Queue>,
@@ -37,17 +48,10 @@ impl RateLimit {
     }
 
     /// Waits until a request for an operation may be sent. Returns `false` if that takes longer than `patience`.
-    /// `organization` is the one for which it is sent, if it is known.
-    pub(super) fn wait(
-        &self,
-        operation: &str,
-        organization: Option<OrganizationId>,
-        clock: &impl Clock,
-        patience: Duration,
-    ) -> bool {
+    pub(super) fn wait(&self, operation: &str, priority: Priority, clock: &impl Clock, patience: Duration) -> bool {
         let gives_up_at = clock.monotonic() + patience;
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(request) = queue.join(operation, organization, clock.monotonic(), patience) else { return false };
+        let Some(request) = queue.join(operation, priority, clock.monotonic(), patience) else { return false };
         loop {
             let now = clock.monotonic();
             if queue.admit(now) {
@@ -57,7 +61,7 @@ impl RateLimit {
                 return true;
             }
             if now >= gives_up_at {
-                queue.leave(operation, organization, request);
+                queue.leave(operation, priority, request);
                 return false;
             }
             let pause = queue.next_time().min(gives_up_at).saturating_sub(now);
@@ -87,6 +91,18 @@ struct Operation {
     /// When the next request for it is planned.
     planned: Duration,
     waiting: RoundRobin<Option<OrganizationId>, RequestNumber>,
+    in_background: VecDeque<RequestNumber>,
+}
+
+impl Operation {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            planned: Duration::ZERO,
+            waiting: RoundRobin::default(),
+            in_background: VecDeque::new(),
+        }
+    }
 }
 
 impl Queue {
@@ -103,19 +119,17 @@ impl Queue {
     }
 
     /// Adds a request. Returns `None` if those of its organization alone take longer than `patience`.
-    fn join(
-        &mut self,
-        name: &str,
-        organization: Option<OrganizationId>,
-        now: Duration,
-        patience: Duration,
-    ) -> Option<RequestNumber> {
+    fn join(&mut self, name: &str, priority: Priority, now: Duration, patience: Duration) -> Option<RequestNumber> {
         let position = self.position(name).unwrap_or_else(|| {
-            let name = name.to_owned();
-            self.operations.push_back(Operation { name, planned: Duration::ZERO, waiting: RoundRobin::default() });
+            self.operations.push_back(Operation::new(name));
             self.operations.len() - 1
         });
         let operation = &mut self.operations[position];
+        let Priority::Normal(organization) = priority else {
+            self.last_request += 1;
+            operation.in_background.push_back(self.last_request);
+            return Some(self.last_request);
+        };
         let before_it = u32::try_from(operation.waiting.len_of(organization)).unwrap_or(u32::MAX);
         let planned = operation.planned.max(now) + self.of_operation.interval.saturating_mul(before_it);
         let earliest = self.of_operation.earliest(planned).max(self.of_all.earliest(self.planned));
@@ -127,9 +141,12 @@ impl Queue {
         Some(self.last_request)
     }
 
-    fn leave(&mut self, name: &str, organization: Option<OrganizationId>, request: RequestNumber) {
-        if let Some(position) = self.position(name) {
-            self.operations[position].waiting.remove(organization, &request);
+    fn leave(&mut self, name: &str, priority: Priority, request: RequestNumber) {
+        let Some(position) = self.position(name) else { return };
+        let operation = &mut self.operations[position];
+        match priority {
+            Priority::Normal(organization) => operation.waiting.remove(organization, &request),
+            Priority::Background => operation.in_background.retain(|other| *other != request),
         }
     }
 
@@ -141,17 +158,41 @@ impl Queue {
                 !operation.waiting.is_empty() && self.of_operation.earliest(operation.planned) <= now
             };
             let Some(position) = self.operations.iter().position(is_next) else { break };
-            let Some(mut operation) = self.operations.remove(position) else { break };
-            self.admitted.extend(operation.waiting.pop());
-            operation.planned = operation.planned.max(now) + self.of_operation.interval;
-            self.planned = self.planned.max(now) + self.of_all.interval;
-            self.operations.push_back(operation);
+            self.admit_from(position, now, |operation| operation.waiting.pop());
+        }
+        while self.only_background_waits() && self.planned <= now {
+            let is_next = |operation: &Operation| !operation.in_background.is_empty() && operation.planned <= now;
+            let Some(position) = self.operations.iter().position(is_next) else { break };
+            self.admit_from(position, now, |operation| operation.in_background.pop_front());
         }
         self.admitted.len() > before
     }
 
+    /// Admits a request for the operation at this position, which moves behind the others.
+    fn admit_from(
+        &mut self,
+        position: usize,
+        now: Duration,
+        take: impl FnOnce(&mut Operation) -> Option<RequestNumber>,
+    ) {
+        let Some(mut operation) = self.operations.remove(position) else { return };
+        self.admitted.extend(take(&mut operation));
+        operation.planned = operation.planned.max(now) + self.of_operation.interval;
+        self.planned = self.planned.max(now) + self.of_all.interval;
+        self.operations.push_back(operation);
+    }
+
+    fn only_background_waits(&self) -> bool {
+        self.operations.iter().all(|operation| operation.waiting.is_empty())
+    }
+
     /// When the next request that waits may be sent.
     fn next_time(&self) -> Duration {
+        if self.only_background_waits() {
+            let in_background = self.operations.iter().filter(|operation| !operation.in_background.is_empty());
+            let planned = in_background.map(|operation| operation.planned).min();
+            return planned.unwrap_or(Duration::MAX).max(self.planned);
+        }
         let with_requests = self.operations.iter().filter(|operation| !operation.waiting.is_empty());
         let earliest = with_requests.map(|operation| self.of_operation.earliest(operation.planned)).min();
         earliest.unwrap_or(Duration::MAX).max(self.of_all.earliest(self.planned))
@@ -199,8 +240,8 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn organization(number: i64) -> OrganizationId {
-        OrganizationId::from_raw(number)
+    fn of_organization(number: i64) -> Priority {
+        Priority::Normal(Some(OrganizationId::from_raw(number)))
     }
 
     /// Admits all requests that wait, from `now` on. Returns their numbers and times.
@@ -222,7 +263,7 @@ mod tests {
     /// The times at which requests are sent that are all asked for at `now`.
     fn sent_at(queue: &mut Queue, operations: &[&str], now: Duration, count: usize) -> Vec<Duration> {
         for index in 0..count {
-            queue.join(operations[index % operations.len()], None, now, PATIENCE).expect("a place");
+            queue.join(operations[index % operations.len()], Priority::Normal(None), now, PATIENCE).expect("a place");
         }
         admit_all(queue, now).into_iter().map(|(_, time)| time).collect()
     }
@@ -260,7 +301,7 @@ mod tests {
     #[test]
     fn the_next_request_for_an_operation_is_one_of_another_organization_that_waits() {
         let mut queue = Queue::new(1, true);
-        let mut join = |operation, number| queue.join(operation, Some(organization(number)), seconds(0), PATIENCE);
+        let mut join = |operation, number| queue.join(operation, of_organization(number), seconds(0), PATIENCE);
         let heavy: Vec<_> = (0..64).filter_map(|_| join("one", 1)).collect();
         let light = [join("one", 2), join("one", 3)].map(|place| place.expect("a place"));
         let admitted = admit_all(&mut queue, seconds(0));
@@ -271,7 +312,7 @@ mod tests {
         // The control: of one organization, the same requests are sent in the order in which they came.
         let mut queue = Queue::new(1, true);
         let numbers: Vec<_> =
-            (0..66).filter_map(|_| queue.join("one", Some(organization(1)), seconds(0), PATIENCE)).collect();
+            (0..66).filter_map(|_| queue.join("one", of_organization(1), seconds(0), PATIENCE)).collect();
         let admitted = admit_all(&mut queue, seconds(0));
         assert_eq!(admitted.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers);
         assert_eq!(admitted[64].1, seconds(64));
@@ -281,9 +322,9 @@ mod tests {
     fn many_requests_for_one_operation_delay_no_other_one_although_both_share_the_limit_of_the_account() {
         let mut queue = Queue::new(1, false);
         for _ in 0..64 {
-            queue.join("one", Some(organization(1)), seconds(0), PATIENCE).expect("a place");
+            queue.join("one", of_organization(1), seconds(0), PATIENCE).expect("a place");
         }
-        let other = queue.join("two", Some(organization(2)), seconds(0), PATIENCE).expect("a place");
+        let other = queue.join("two", of_organization(2), seconds(0), PATIENCE).expect("a place");
         assert_eq!(admit_all(&mut queue, seconds(0))[1], (other, seconds(1)));
     }
 
@@ -291,7 +332,7 @@ mod tests {
     fn a_request_that_would_wait_too_long_gets_no_place() {
         let mut queue = Queue::new(1, true);
         let join = |queue: &mut Queue, number: i64, now: u64| {
-            queue.join("one", Some(organization(number)), seconds(now), seconds(1)).is_some()
+            queue.join("one", of_organization(number), seconds(now), seconds(1)).is_some()
         };
         assert!(join(&mut queue, 1, 0));
         assert!(queue.admit(seconds(0)));
@@ -308,17 +349,58 @@ mod tests {
     fn a_request_that_gives_up_leaves_its_place_to_the_next_one() {
         let mut queue = Queue::new(1, true);
         let [first, second] =
-            [1, 2].map(|number| queue.join("one", Some(organization(number)), seconds(0), PATIENCE).expect("a place"));
-        queue.leave("one", Some(organization(1)), first);
+            [1, 2].map(|number| queue.join("one", of_organization(number), seconds(0), PATIENCE).expect("a place"));
+        queue.leave("one", of_organization(1), first);
         assert_eq!(admit_all(&mut queue, seconds(0)), [(second, seconds(0))]);
         assert_eq!(queue.next_time(), Duration::MAX);
 
         let clock = crate::environment::SystemClock;
         let limit = RateLimit::new(1, true);
-        assert!(limit.wait("one", None, &clock, Duration::ZERO));
-        assert!(!limit.wait("one", None, &clock, Duration::ZERO));
-        assert!(limit.wait("one", None, &clock, PATIENCE));
+        assert!(limit.wait("one", Priority::Normal(None), &clock, Duration::ZERO));
+        assert!(!limit.wait("one", Priority::Normal(None), &clock, Duration::ZERO));
+        assert!(limit.wait("one", Priority::Normal(None), &clock, PATIENCE));
         assert!(limit.queue.lock().unwrap().admitted.is_empty());
+    }
+
+    #[test]
+    fn requests_in_the_background_are_sent_when_no_other_request_waits() {
+        let mut queue = Queue::new(1, false);
+        let join = |queue: &mut Queue, operation, priority| {
+            queue.join(operation, priority, seconds(0), PATIENCE).expect("a place")
+        };
+        let background = [1, 2].map(|_| join(&mut queue, "one", Priority::Background));
+        let customers = ["one", "two", "one"].map(|operation| join(&mut queue, operation, of_organization(1)));
+        let order = [customers[0], customers[1], customers[2], background[0], background[1]];
+        let expected: Vec<_> = (0..).map(seconds).zip(order).map(|(time, number)| (number, time)).collect();
+        assert_eq!(admit_all(&mut queue, seconds(0)), expected);
+
+        // A customer who comes later is first too, and one that gives up makes room.
+        let background = [1, 2].map(|_| join(&mut queue, "one", Priority::Background));
+        queue.leave("one", Priority::Background, background[1]);
+        let customer = join(&mut queue, "one", of_organization(1));
+        assert_eq!(admit_all(&mut queue, seconds(10)), [(customer, seconds(10)), (background[0], seconds(11))]);
+        assert_eq!(queue.next_time(), Duration::MAX);
+    }
+
+    #[test]
+    fn requests_in_the_background_leave_the_burst_to_customers() {
+        let mut queue = Queue::new(PER_OPERATION, false);
+        for _ in 0..100 {
+            queue.join("one", Priority::Background, seconds(0), PATIENCE).expect("a place");
+        }
+        // 20 in a second: one every 50 milliseconds.
+        for sent in 1..=40 {
+            let now = Duration::from_millis(50) * (sent - 1);
+            assert!(queue.admit(now));
+            assert_eq!(queue.admitted.drain().count(), 1);
+            assert_eq!(queue.next_time(), now + Duration::from_millis(50));
+        }
+        let now = Duration::from_millis(50) * 39;
+        for _ in 0..4 {
+            queue.join("one", of_organization(1), now, PATIENCE).expect("a place");
+        }
+        assert!(queue.admit(now));
+        assert_eq!(queue.admitted.drain().count(), 4);
     }
 
     #[test]

@@ -40,6 +40,8 @@ mod shop;
 #[cfg(feature = "stripe")]
 mod starts;
 #[cfg(feature = "stripe")]
+mod statements;
+#[cfg(feature = "stripe")]
 mod thin_notices;
 #[cfg(feature = "stripe")]
 mod wrong_keys;
