@@ -261,9 +261,9 @@ pub mod notification {
 /// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::id::{
-        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, NotificationId, OrderId, OrderItemId,
-        OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
-        WebhookId, kind,
+        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, NotificationId, OrderId,
+        OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, TicketId, TicketTypeId,
+        WebhookDeliveryId, WebhookId, kind,
     };
 }
 

@@ -55,7 +55,11 @@ text_enum! {
         PaymentInProgress = "payment-in-progress",
         /// More is to be refunded than is left of what was paid for the order.
         RefundExceedsPayment = "refund-exceeds-payment",
-        /// Nothing of the order is to be given back by hand.
+        /// The gateway is just being asked for the refund.
+        RefundInProgress = "refund-in-progress",
+        /// Nothing of the refund is left to go back.
+        RefundSettled = "refund-settled",
+        /// Nothing of the order, or less, is to be given back by hand.
         NoManualRefundDue = "no-manual-refund-due",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",

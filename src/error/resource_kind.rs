@@ -17,6 +17,8 @@ text_enum! {
         Order = "order",
         /// A checkout page of the sandbox.
         Checkout = "checkout",
+        /// A refund.
+        Refund = "refund",
         /// An issued ticket.
         Ticket = "ticket",
         /// A ticket document.

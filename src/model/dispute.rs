@@ -1,7 +1,7 @@
 //! Disputes: payments that a customer's bank has taken back, or may take back.
 
 use super::amount::Amount;
-use super::id::{DisputeId, EventId, OrderId};
+use super::id::{DisputeId, EventId, OrderId, PaymentId};
 use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
@@ -34,8 +34,16 @@ pub struct Dispute {
     pub order_id: OrderId,
     /// The gateway's id of the dispute.
     pub reference: String,
+    /// The payment. Not set if it is not known.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub payment_id: Option<PaymentId>,
     /// The disputed amount.
     pub amount: Amount,
+    /// What the gateway has taken for it and has not given back.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub taken: Amount,
     /// The currency of the payment: an ISO 4217 code.
     pub currency: String,
     /// The gateway's word for the reason.

@@ -31,6 +31,17 @@ pub enum GatewayAccount {
     Connected(String),
 }
 
+impl GatewayAccount {
+    /// The provider's id of a connected account. `None` for the gateway's own account, and for one that was not recorded.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Connected(id) => Some(id),
+            Self::Own | Self::Unrecorded => None,
+        }
+    }
+}
+
 impl From<Option<String>> for GatewayAccount {
     /// The account that [`PaymentGateway::account`](crate::payment::PaymentGateway::account) has named: `None` is the
     /// account of the gateway itself.

@@ -245,6 +245,8 @@ kinds! {
     PaymentId = Payment("payment", "payment");
     /// The id of a refund: `refund_…`.
     RefundId = Refund("refund", "refund");
+    /// The id of an entry of the ledger: `entry_…`.
+    LedgerEntryId = LedgerEntry("entry", "ledger entry");
     /// The id of a dispute: `dispute_…`.
     DisputeId = Dispute("dispute", "dispute");
     /// The id of an item of an order: `item_…`.

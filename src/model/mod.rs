@@ -23,6 +23,7 @@ pub(crate) mod gateway_report;
 pub(crate) mod handler_notification;
 pub(crate) mod id;
 pub(crate) mod idempotency;
+pub(crate) mod ledger;
 #[cfg(feature = "documents")]
 pub(crate) mod linked;
 pub(crate) mod maintenance;
@@ -33,9 +34,11 @@ pub(crate) mod notification;
 pub(crate) mod notification_data;
 pub(crate) mod notification_types;
 pub(crate) mod order;
+pub(crate) mod order_balance;
 pub(crate) mod organization;
 pub(crate) mod page;
 pub(crate) mod percentage;
+pub(crate) mod received_payment;
 pub(crate) mod refund;
 #[cfg(feature = "http")]
 mod response_schema;

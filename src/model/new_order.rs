@@ -27,8 +27,9 @@ text_enum! {
         /// By hand, at a box office for example: the gateway is not asked for a checkout. The order is PENDING until it
         /// is marked as paid.
         Manual = "MANUAL",
-        /// Already paid, in cash at a box office for example: the order is COMPLETED at once, as if it had been marked as
-        /// paid, and its tickets are issued. It needs the scope `payments:write` too.
+        /// Already paid in cash, at a box office for example: the order is COMPLETED at once, and its tickets are issued. It
+        /// needs the scope `payments:write` too. For money that was taken in another way, choose MANUAL and mark the order as
+        /// paid.
         Paid = "PAID",
     }
 }

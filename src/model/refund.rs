@@ -2,9 +2,10 @@
 
 use super::amount::Amount;
 use super::amounts::amounts;
-use super::id::{EventId, OrderId, RefundId, TicketId};
+use super::id::{EventId, OrderId, PaymentId, RefundId, TicketId};
 use super::order::Order;
 use super::page::PageRequest;
+use super::received_payment::ManualMethod;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::LINE_LENGTH;
@@ -17,13 +18,16 @@ use crate::text_enum::text_enum;
 text_enum! {
     /// The status of a refund.
     pub enum RefundStatus {
-        /// The gateway has not confirmed it yet. The request is repeated.
+        /// The money has not gone back yet. The gateway is asked for it, or a bank decides about it first, or the organizer
+        /// has to give it back by hand ([`owed`](Refund::owed)).
         Due = "DUE",
-        /// The money was returned.
+        /// The money went back.
         Done = "DONE",
-        /// The gateway refused it permanently. The organizer has to return the money manually, unless it has gone back in
-        /// another way.
+        /// The gateway refused it permanently, or a bank has taken the money for a dispute. What is
+        /// [`owed`](Refund::owed) has to be given back by hand.
         Refused = "REFUSED",
+        /// The decision was taken back before the money went back.
+        Withdrawn = "WITHDRAWN",
     }
 }
 
@@ -38,12 +42,12 @@ text_enum! {
         LatePayment = "LATE_PAYMENT",
         /// A payment that is not what the order costs, such as one of another amount or in another currency.
         OtherPayment = "OTHER_PAYMENT",
-        /// A refund that was not requested by this service: somebody made it in the account at the gateway.
+        /// Somebody refunded more in the account at the gateway than was decided here.
         Outside = "OUTSIDE",
     }
 }
 
-/// A refund of a payment, or of a part of it. An order may have several.
+/// A decision that money of a payment goes back: the whole payment or a part of it. An order may have several.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -52,6 +56,11 @@ pub struct Refund {
     pub id: RefundId,
     /// The order.
     pub order_id: OrderId,
+    /// The payment.
+    pub payment_id: PaymentId,
+    /// The name of the payment gateway that is asked for it. Not set if the payment was made by hand, or the gateway is not
+    /// known.
+    pub gateway: Option<String>,
     /// What is refunded.
     pub source: RefundSource,
     /// The amount.
@@ -60,13 +69,16 @@ pub struct Refund {
     pub currency: String,
     /// Why the organization refunds it. Not set if it gave no reason.
     pub reason: Option<String>,
-    /// The gateway's id of the refund. Not set until the gateway has reported it.
+    /// The gateway's id of the newest refund that it made for this one.
     pub reference: Option<String>,
     /// The state.
     pub status: RefundStatus,
-    /// Whether somebody has to give the money back by hand: the refund is REFUSED, and the money has not gone back in
-    /// another way, as far as this service knows. See
+    /// What went back for it.
+    pub returned: Amount,
+    /// What of it has to be given back by hand. See
     /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
+    pub owed: Amount,
+    /// Whether something has to be given back by hand.
     #[serde(default)]
     pub requires_manual_refund: bool,
     /// How many requests were made to the gateway.
@@ -79,6 +91,8 @@ pub struct Refund {
     /// When the refund last changed.
     pub updated_at: Timestamp,
 }
+
+amounts! { Refund { amount, returned, owed } }
 
 constructor! { ListRefunds "Creates a request for the first page of the whole list. Its setters add filters." }
 
@@ -133,6 +147,88 @@ type TicketIds = Vec<TicketId>;
 /// As many tickets as an order may have.
 const REFUNDED_TICKETS: usize = 500;
 
+text_enum! {
+    /// How money went back that is recorded by hand.
+    pub enum RefundMethod {
+        /// It was given back in cash.
+        Cash = "CASH",
+        /// It was sent by a bank transfer.
+        Transfer = "TRANSFER",
+        /// It was given back in another way.
+        Other = "OTHER",
+        /// Somebody refunded it in the account at the payment gateway. Nothing is recorded on this word: the gateway is asked
+        /// for its refunds at once.
+        Gateway = "GATEWAY",
+    }
+}
+
+impl RefundMethod {
+    /// How it was given back by hand. `None` if it went back at the gateway.
+    pub(crate) const fn by_hand(self) -> Option<ManualMethod> {
+        match self {
+            Self::Cash => Some(ManualMethod::Cash),
+            Self::Transfer => Some(ManualMethod::Transfer),
+            Self::Other => Some(ManualMethod::Other),
+            Self::Gateway => None,
+        }
+    }
+}
+
+/// # Constructors
+impl MarkRefunded {
+    /// Creates a request for all that is owed for the order.
+    #[must_use]
+    pub fn all(how: RefundMethod) -> Self {
+        Self { how: Some(how), ..Self::default() }
+    }
+}
+
+form! {
+    /// A request to record that money was given back by hand. Without a refund and an amount, it is all that is owed for the
+    /// order.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct MarkRefunded {
+        /// The refund for which it was given back.
+        pub refund_id: Option<RefundId> [nullable],
+        /// The amount that was given back, in the currency of the order: more than 0. It pays what is owed the longest first.
+        pub amount: Option<Amount> [nullable, Above(0)],
+        /// How it was given back; OTHER by default.
+        pub how: Option<RefundMethod> [nullable],
+        /// A note for the ledger: 1 to 255 characters.
+        pub note: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
+    }
+}
+
+/// The response to money that was marked as given back by hand.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MarkRefundedResponse {
+    /// The order.
+    pub order: Order,
+    /// What was recorded as given back, for which refund.
+    pub settled: Vec<SettledRefund>,
+}
+
+amounts! { MarkRefundedResponse { order, settled } }
+
+/// What was given back by hand for a refund.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SettledRefund {
+    /// The refund.
+    pub refund_id: RefundId,
+    /// The amount.
+    pub amount: Amount,
+    /// The currency: an ISO 4217 code.
+    pub currency: String,
+}
+
+amounts! { SettledRefund { amount } }
+
 /// The response to a refund of a part of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
@@ -143,7 +239,7 @@ pub struct RefundOrderResponse {
     pub order: Order,
     /// What is given back; 0 for tickets that cost nothing.
     pub amount: Amount,
-    /// The refund through the gateway, if there is one.
+    /// The refund. Not set for tickets that cost nothing.
     pub refund_id: Option<RefundId>,
     /// Whether the organizer has to return the money manually.
     pub requires_manual_refund: bool,

@@ -35,6 +35,19 @@ pub struct EventSummary {
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manual_refund_total: Amount,
+    /// What was given back by hand of the payments of the same orders.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub manually_refunded_total: Amount,
+    /// What has to be given back by hand of all payments for orders of the event, also of those that did not complete their
+    /// order.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub owed_total: Amount,
+    /// What banks have taken for disputes and have not given back.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub disputed_total: Amount,
     /// The number of tickets, including cancelled ones.
     pub tickets_issued: i64,
     /// The number of tickets that are currently checked in.

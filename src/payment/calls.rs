@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway};
+use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode};
 use crate::fair_permits::{FairPermit, FairPermits, Holder};
 use crate::model::timestamp::Timestamp;
 
@@ -73,6 +73,15 @@ impl GatewayCalls {
     /// The same gateway. Each time that the service has waited for a call for this long, it does `work` before it waits on.
     pub(crate) fn while_waiting(&self, pause: Duration, work: impl Fn() + Send + Sync + 'static) -> Self {
         Self { while_waiting: Some(WhileWaiting { pause, work: Arc::new(work) }), ..self.clone() }
+    }
+
+    /// The name of the gateway.
+    pub(crate) fn name(&self) -> String {
+        self.gateway.name().to_owned()
+    }
+
+    pub(crate) fn mode(&self) -> PaymentMode {
+        self.gateway.mode()
     }
 
     pub(crate) fn can_look_up(&self) -> bool {

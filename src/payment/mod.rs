@@ -25,6 +25,12 @@ pub use crate::model::checkout::{
 pub use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
 pub use crate::model::gateway_account::{GatewayAccount, PaymentMode};
 pub use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
+pub use crate::model::ledger::{LedgerEntry, LedgerKind, ListLedgerEntries};
 pub use crate::model::notice::NoticeOutcome;
-pub use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse, RefundSource, RefundStatus};
+pub use crate::model::order_balance::{BalanceSums, OrderBalance, PaymentBalance};
+pub use crate::model::received_payment::{ListPayments, ManualMethod, MarkPaid, PaymentPurpose, ReceivedPayment};
+pub use crate::model::refund::{
+    ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
+    RefundSource, RefundStatus, SettledRefund,
+};
 pub use crate::model::statement::{StatementEvent, StatementLine};

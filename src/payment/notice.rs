@@ -1,6 +1,5 @@
 //! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes.
 
-use crate::model::amount::Amount;
 use crate::model::checkout::CheckoutState;
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund};
 use crate::model::id::{OrderId, OrganizationId};
@@ -124,12 +123,8 @@ pub enum GatewayEvent {
     /// What became of a refund: one that this service asked for, or one that was made in another way.
     Refund(GatewayRefund),
     /// Refunds of the payment were made, or have failed. The service asks for
-    /// [all of them](super::RefundReports::refunds_of), unless it knows as much.
-    RefundsChanged {
-        /// How much of the payment all its refunds give back, and the currency as an ISO 4217 code. `None` if the notice
-        /// does not say, or if a refund has failed.
-        total: Option<(Amount, String)>,
-    },
+    /// [all of them](super::RefundReports::refunds_of).
+    RefundsChanged,
     /// A customer's bank disputes the payment, or has decided about that.
     Dispute(GatewayDispute),
     /// The notice only names an object at the provider that has changed, such as a checkout or a refund: in the words of the

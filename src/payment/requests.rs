@@ -241,6 +241,7 @@ impl RefundRequest {
             reference: None,
             earlier_references: Vec::new(),
             payment_reference: None,
+            earlier_refunds: Vec::new(),
             amount,
             currency: currency.into(),
             idempotency_key: format!("refund-{order_id}"),
@@ -301,11 +302,14 @@ with_setters! {
         ///
         /// [`GatewayPayment::payment_reference`]: super::GatewayPayment::payment_reference
         pub payment_reference: Option<String>,
+        /// The provider's ids of the refunds that it has made for this one already, and that have not failed. They do not count
+        /// as this one: it is for what is left.
+        pub earlier_refunds: Vec<String>,
         /// The amount to refund: the whole payment, or a part of it.
         pub amount: Amount,
         /// The currency, as an ISO 4217 code.
         pub currency: String,
-        /// The idempotency key: the same for every attempt to make this refund.
+        /// The idempotency key: the same for every attempt to refund this amount.
         pub idempotency_key: String,
     }
 }

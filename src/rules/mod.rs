@@ -3,6 +3,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod api_key;
+pub(crate) mod balance;
 pub(crate) mod calendar;
 pub(crate) mod checkout;
 pub(crate) mod count_limit;

@@ -53,7 +53,7 @@ pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId, reference: Option<&st
 /// Records that nothing can be paid any more for an order that has ended, whose checkout cannot be renewed any more.
 pub(crate) fn nothing_to_close(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     tx.lock_event(order)?;
-    checkout_attempts::close(tx, order, None)
+    checkout_attempts::close(tx, order)
 }
 
 /// Records the gateway's id of a checkout whose start was not answered in time. Fails with
@@ -90,7 +90,7 @@ pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem:
     };
     match next {
         Some(_) => checkout_attempts::postpone(tx, attempt.order, attempt.status, next, Some(problem))?,
-        None => checkout_attempts::close(tx, attempt.order, None)?,
+        None => checkout_attempts::close(tx, attempt.order)?,
     }
     Ok(next.is_some())
 }
@@ -105,7 +105,7 @@ pub(crate) fn still_open(tx: &Transaction<'_>, attempt: &CheckoutAttempt, can_cl
         _ => look_up,
     };
     if next.is_none() && attempt.status == CheckoutStatus::Closing {
-        return checkout_attempts::close(tx, attempt.order, None);
+        return checkout_attempts::close(tx, attempt.order);
     }
     checkout_attempts::postpone(tx, attempt.order, attempt.status, next, None)
 }

@@ -13,13 +13,15 @@ use std::time::Duration;
 use super::hold_releases::ReleaseBudget;
 use super::holds::HoldTerms;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use super::received_payments::ManualPayment;
 use super::{order_creation, order_lifecycle};
 use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutTerms;
-use crate::model::id::{OrderId, OrganizationId};
+use crate::model::id::{ApiKeyId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::order::{CreateOrderResponse, Order, OrderStatus};
+use crate::model::received_payment::ManualMethod;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::checkout::{CLAIM_DURATION, claim_left, next_look_up};
@@ -33,6 +35,8 @@ pub(crate) struct PaymentTerms {
     pub(crate) hold: HoldTerms,
     /// `None` if orders have no checkout link.
     pub(crate) gateway: Option<Arc<GatewayTerms>>,
+    /// The API key that records a payment by hand.
+    pub(crate) recorded_by: Option<ApiKeyId>,
 }
 
 impl PaymentTerms {
@@ -136,7 +140,8 @@ pub(crate) fn create_or_resume(
                 return ask_for_link(tx, operation, order, gateway);
             }
             if request.payment == Some(PaymentChoice::Paid) && created.order.status == OrderStatus::Pending {
-                order_lifecycle::mark_paid(tx, organization, created.order.id, budget)?
+                let by = ManualPayment { method: ManualMethod::Cash, note: None, recorded_by: terms.recorded_by };
+                order_lifecycle::mark_paid(tx, organization, created.order.id, &by, budget)?
             } else {
                 created.order
             }
@@ -206,7 +211,7 @@ pub(crate) fn cancel_without_link(
     }
     order_lifecycle::cancel_unless_paid(tx, organization, id)?;
     if !was_created {
-        checkout_attempts::close(tx, id, None)?;
+        checkout_attempts::close(tx, id)?;
     }
     let order = orders::get(tx, organization, id)?;
     if order.status != OrderStatus::Completed {

@@ -185,7 +185,7 @@ pub(crate) fn failed(tx: &Transaction<'_>, id: OrderId, renewals: i64, is_refuse
     tx.lock_event(id)?;
     let checkout = checkout_renewals::current(tx, id)?;
     if is_refused && checkout.renewals == renewals && checkout.reference.is_none() {
-        checkout_attempts::close(tx, id, None)?;
+        checkout_attempts::close(tx, id)?;
     }
     checkout_renewals::lease(tx, id, renewals, None)
 }

@@ -9,9 +9,13 @@ use crate::model::checkout::{
 };
 use crate::model::id::{EventId, OrderId};
 use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::model::received_payment::PaymentPurpose;
 use crate::rules::order::status_at_hold;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{Transaction, checkout_parameters, checkouts, events, order_details, order_status, orders, refunds};
+use crate::store::payments::StoredPayment;
+use crate::store::{
+    Transaction, checkout_parameters, checkouts, events, order_details, order_status, orders, payments,
+};
 
 /// Returns the order of a checkout page, by the gateway's reference of the checkout. There is no page of a checkout
 /// that was replaced by a new one.
@@ -129,5 +133,6 @@ pub(crate) fn settled(
 
 fn is_paid(tx: &Transaction<'_>, order: CheckoutOrder) -> Result<bool> {
     let completed = orders::get(tx, order.organization, order.id)?.status == OrderStatus::Completed;
-    Ok(completed && !refunds::exists_for_late_payment(tx, order.id)?)
+    let is_late = |payment: &StoredPayment| payment.purpose == PaymentPurpose::Late;
+    Ok(completed && !payments::of_order(tx, order.id)?.iter().any(is_late))
 }

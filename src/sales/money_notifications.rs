@@ -1,97 +1,74 @@
 //! The notifications about money: refunds, disputes, and payments that go back. No text of an error is in them.
 
 use crate::error::Result;
-use crate::model::amount::Amount;
 use crate::model::dispute::{Dispute, DisputeStatus};
-use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
+use crate::model::handler_notification::RefundNotification;
 use crate::model::notification_data::{
     DisputeNotification, PaymentReturnReason, PaymentReturned, RefundFailed, RefundSucceeded,
 };
-use crate::model::notification_types::NotificationData;
+use crate::model::notification_types::{NotificationData, NotificationDetails};
 use crate::model::order::{OrderStatus, PaymentStatus};
-use crate::model::refund::RefundSource;
-use crate::rules::money::decimals_of_stored;
 use crate::store::order_status::OrderState;
-use crate::store::refunds::{NewRefund, StoredRefund};
-use crate::store::{Transaction, outbox};
+use crate::store::payments::StoredPayment;
+use crate::store::refunds::StoredRefund;
+use crate::store::{Transaction, handler_queue, outbox};
 
-/// A refund that is reported.
-pub(super) struct ReportedRefund {
-    pub(super) organization: OrganizationId,
-    pub(super) order: OrderId,
-    pub(super) event: EventId,
-    pub(super) id: RefundId,
-    pub(super) amount: Amount,
-    pub(super) currency: String,
-    pub(super) source: RefundSource,
+/// Reports a refund that the gateway is to be asked for.
+pub(super) fn refund_due(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {
+    handler_queue::report(tx, payment.organization, [NotificationDetails::RefundDue(for_program(payment, refund))])
 }
 
-impl ReportedRefund {
-    /// A refund that was just recorded.
-    pub(super) fn recorded(refund: &NewRefund<'_>, id: RefundId) -> Result<Self> {
-        Ok(Self {
-            organization: refund.organization,
-            order: refund.order,
-            event: refund.event,
-            id,
-            amount: Amount::in_currency(refund.amount, decimals_of_stored(refund.currency)?),
-            currency: refund.currency.to_owned(),
-            source: refund.source,
-        })
-    }
-
-    /// A refund of an order that is stored.
-    pub(super) fn stored(state: &OrderState, refund: &StoredRefund) -> Self {
-        Self {
-            organization: state.organization,
-            order: state.id,
-            event: state.event,
-            id: refund.id,
-            amount: Amount::in_currency(refund.amount, refund.decimals),
-            currency: refund.currency.clone(),
-            source: refund.source,
-        }
-    }
-}
-
-/// Reports that a refund was made.
-pub(super) fn refund_succeeded(tx: &Transaction<'_>, refund: ReportedRefund) -> Result<()> {
+/// Reports that the money of a refund went back.
+pub(super) fn refund_succeeded(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {
     let data = NotificationData::RefundSucceeded(RefundSucceeded {
         refund_id: refund.id,
-        order_id: refund.order,
-        event_id: refund.event,
-        payment_id: None,
-        amount: refund.amount,
-        currency: refund.currency,
+        order_id: payment.order,
+        event_id: payment.event,
+        payment_id: Some(payment.id),
+        amount: payment.amount(refund.amount),
+        currency: payment.currency.clone(),
         source: refund.source,
     });
-    outbox::report(tx, refund.organization, [data])
+    outbox::report(tx, payment.organization, [data])
 }
 
 /// Reports that a refund was not made, or has failed after it was made.
-pub(super) fn refund_failed(tx: &Transaction<'_>, refund: ReportedRefund, requires_manual_refund: bool) -> Result<()> {
+pub(super) fn refund_failed(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {
     let data = NotificationData::RefundFailed(RefundFailed {
         refund_id: refund.id,
-        order_id: refund.order,
-        event_id: refund.event,
-        payment_id: None,
-        amount: refund.amount,
-        currency: refund.currency,
+        order_id: payment.order,
+        event_id: payment.event,
+        payment_id: Some(payment.id),
+        amount: payment.amount(refund.amount),
+        currency: payment.currency.clone(),
         source: refund.source,
-        requires_manual_refund,
+        requires_manual_refund: refund.owed > 0,
     });
-    outbox::report(tx, refund.organization, [data])
+    outbox::report(tx, payment.organization, [data])?;
+    if refund.owed == 0 {
+        return Ok(());
+    }
+    handler_queue::report(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
+}
+
+fn for_program(payment: &StoredPayment, refund: &StoredRefund) -> RefundNotification {
+    RefundNotification {
+        refund_id: Some(refund.id),
+        order_id: payment.order,
+        amount: payment.amount(refund.amount),
+        currency: payment.currency.clone(),
+    }
 }
 
 /// Reports a dispute that was recorded, or whose status has changed: an open one as opened, any other as closed.
-pub(super) fn dispute_changed(tx: &Transaction<'_>, state: &OrderState, dispute: Dispute) -> Result<()> {
+pub(super) fn dispute_changed(tx: &Transaction<'_>, state: &OrderState, dispute: &Dispute) -> Result<()> {
     let data = DisputeNotification {
         dispute_id: dispute.id,
         order_id: state.id,
         event_id: state.event,
         amount: dispute.amount,
-        currency: dispute.currency,
-        reason: dispute.reason,
+        currency: dispute.currency.clone(),
+        reason: dispute.reason.clone(),
         status: dispute.status,
     };
     let data = match dispute.status {
@@ -101,20 +78,19 @@ pub(super) fn dispute_changed(tx: &Transaction<'_>, state: &OrderState, dispute:
     outbox::report(tx, state.organization, [data])
 }
 
-/// Reports that a payment completes no order and goes back. `refund` is the refund of it, and `mismatch` is whether the
-/// payment has another amount or currency than the order costs.
+/// Reports that a payment completes no order and goes back. `state` is that of the order before the payment.
 pub(super) fn payment_returned(
     tx: &Transaction<'_>,
     state: &OrderState,
-    refund: &NewRefund<'_>,
+    payment: &StoredPayment,
     mismatch: bool,
 ) -> Result<()> {
     let data = NotificationData::PaymentReturned(PaymentReturned {
-        payment_id: None,
+        payment_id: Some(payment.id),
         order_id: state.id,
         event_id: state.event,
-        amount: Amount::in_currency(refund.amount, decimals_of_stored(refund.currency)?),
-        currency: refund.currency.to_owned(),
+        amount: payment.amount(payment.sums.received),
+        currency: payment.currency.clone(),
         reason: return_reason(state, mismatch),
     });
     outbox::report(tx, state.organization, [data])

@@ -5,7 +5,7 @@
 //!
 //! | from | to | when |
 //! |---|---|---|
-//! | pending | completed | it is paid: [`payment_completed`], [`mark_paid`] |
+//! | pending | completed | it is paid: [`received_payments::receive`], [`mark_paid`] |
 //! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
 //! | pending | expired | its hold expires: [`holds`] |
 //! | completed | cancelled | [`cancel`] |
@@ -15,15 +15,15 @@
 use super::each_row::{EachRow, each_row};
 use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::order_refunds::refund_of;
-use super::other_payments::{self, NO_REFUNDS, RecordedPayment};
-use super::{discount_use, holds, inventory, money_notifications, order_refunds};
+use super::received_payments::{self, ManualPayment};
+use super::refunds::{self, Account, Followed, RefundTerms};
+use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
-use crate::model::checkout::{CheckoutStatus, GatewayPayment};
+use crate::model::checkout::CheckoutStatus;
 use crate::model::event::EventStatus;
 use crate::model::handler_notification::TicketCancelled;
-use crate::model::id::{OrderId, OrganizationId};
+use crate::model::id::{ApiKeyId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::notification_data::{OrderCancelled, OrderCompleted};
 use crate::model::notification_types::{NotificationData, NotificationDetails};
@@ -33,7 +33,7 @@ use crate::rules::money::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
 use crate::store::event_cancellations::OrderToCancel;
 use crate::store::order_status::{self, OrderState};
-use crate::store::refunds::DueRefund;
+use crate::store::refunds::NewRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
 use crate::store::tickets::{CancelledTicket, TicketHolder};
 use crate::store::{
@@ -64,10 +64,12 @@ pub(crate) fn mark_paid(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     id: OrderId,
+    by: &ManualPayment<'_>,
     budget: &ReleaseBudget,
 ) -> Result<Order> {
     let state = load(tx, organization, id)?;
     complete(tx, &state, PaidThrough::AnotherWay, budget)?;
+    received_payments::receive_by_hand(tx, &state, by)?;
     close_checkout(tx, &state)?;
     orders::get(tx, organization, id)
 }
@@ -83,57 +85,6 @@ pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: Organizatio
 /// The detail of a conflict with another request for the same order.
 const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
 
-/// Records a completed payment that the gateway reports, once, and completes the order. A payment that comes too late
-/// for its order is refunded. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None` if the
-/// program has compared the amount. `can_refund` is whether there is a gateway that can refund.
-pub(crate) fn payment_completed(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    id: OrderId,
-    checkout: Option<&str>,
-    payment: Option<&GatewayPayment>,
-    can_refund: bool,
-    budget: &ReleaseBudget,
-) -> Result<RecordedPayment> {
-    let state = load(tx, organization, id)?;
-    if state.total == 0 {
-        let detail = "the total of the order is 0, so there is no payment to record";
-        return Err(Error::conflict(Reason::OrderNotPending, detail));
-    }
-    let is_newest = state.is_newest_checkout(checkout);
-    if let Some(payment) = payment
-        && let Some(recorded) = other_payments::refund(tx, &state, payment, is_newest, can_refund)?
-    {
-        return Ok(recorded);
-    }
-    let reference = payment.map(|payment| payment.payment_reference.as_str());
-    match state.checkout {
-        Some(_) if is_newest => checkout_attempts::close(tx, id, reference)?,
-        Some(_) => checkout_attempts::close_after_earlier_payment(tx, id, reference)?,
-        None => {}
-    }
-    if !order_status::record_payment(tx, id, PaymentStatus::Completed)? {
-        return Ok(RecordedPayment::KEPT);
-    }
-    let completed = match state.status {
-        OrderStatus::Pending | OrderStatus::Expired => {
-            tx.try_in_savepoint(|tx| complete(tx, &state, PaidThrough::Gateway, budget))?
-        }
-        OrderStatus::Cancelled | OrderStatus::Completed => false,
-    };
-    if completed {
-        return Ok(RecordedPayment::KEPT);
-    }
-    let refund = refund_of(&state, RefundSource::LatePayment, state.total);
-    money_notifications::payment_returned(tx, &state, &refund, false)?;
-    if can_refund {
-        let due = order_refunds::record_due(tx, &refund)?;
-        return Ok(RecordedPayment { refund_due: Some(due), ..RecordedPayment::KEPT });
-    }
-    order_refunds::record_refused(tx, &refund, NO_REFUNDS)?;
-    Ok(RecordedPayment { refund_refused: Some(NO_REFUNDS), ..RecordedPayment::KEPT })
-}
-
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
 /// does not wait for a payment stays as it is, and so does one whose `checkout`, if it is known, was replaced by a new one.
 pub(crate) fn payment_failed(
@@ -148,6 +99,11 @@ pub(crate) fn payment_failed(
         order_status::record_payment(tx, id, PaymentStatus::Failed)?;
     }
     orders::get(tx, organization, id)
+}
+
+/// Completes an order with a payment through the gateway: see [`complete`].
+pub(super) fn complete_by_gateway(tx: &Transaction<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<()> {
+    complete(tx, state, PaidThrough::Gateway, budget)
 }
 
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
@@ -228,29 +184,29 @@ fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct Cancellation {
     pub(crate) response: Replayable<CancelOrderResponse>,
-    /// The refund to ask the gateway for now.
-    pub(crate) refund_due: Option<DueRefund>,
+    pub(crate) followed: Followed,
 }
 
-/// Cancels an order and its tickets. A payment through a gateway that can refund is refunded. `may_refund` is the error of
+/// Cancels an order and its tickets. What is left of its payment goes back. `may_refund` is the error of
 /// a caller that may not decide that money goes back: an order that was paid is then not cancelled.
 pub(crate) fn cancel(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
-    can_refund: bool,
+    terms: &RefundTerms,
+    decided_by: Option<ApiKeyId>,
     may_refund: &Result<()>,
 ) -> Result<Cancellation> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Cancellation { response: Replayable::replayed(response), refund_due: None });
+        return Ok(Cancellation { response: Replayable::replayed(response), followed: Followed::default() });
     }
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Completed && state.total > 0 {
         may_refund.clone()?;
     }
-    let cancellation = cancel_loaded(tx, &state, can_refund)?;
+    let cancellation = cancel_loaded(tx, &state, terms, decided_by)?;
     operation.store_result(tx, &cancellation.response.value)?;
     Ok(cancellation)
 }
@@ -284,20 +240,41 @@ pub(crate) fn cancel_of_cancelled_event(
 }
 
 /// Cancels an order that is not completed, so that there is nothing to refund.
-fn cancel_uncompleted(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
-    let can_refund = false;
-    cancel_loaded(tx, state, can_refund).map(drop)
+pub(super) fn cancel_uncompleted(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+    cancel_loaded(tx, state, &RefundTerms::default(), None).map(drop)
 }
 
-fn cancel_loaded(tx: &Transaction<'_>, state: &OrderState, can_refund: bool) -> Result<Cancellation> {
+fn cancel_loaded(
+    tx: &Transaction<'_>,
+    state: &OrderState,
+    terms: &RefundTerms,
+    decided_by: Option<ApiKeyId>,
+) -> Result<Cancellation> {
     check_cancellable(state.status)?;
-    let rest = if state.status == OrderStatus::Completed { state.total - state.refunded } else { 0 };
-    let by_gateway = state.paid_by_gateway && can_refund;
-    let requires_manual_refund = rest > 0 && !by_gateway;
+    let payment = match state.status {
+        OrderStatus::Completed => refunds::payment_of_order(tx, state.id)?,
+        _ => None,
+    };
+    let payment = payment.filter(|payment| payment.sums.not_promised() > 0);
+    let requires_manual_refund = payment.as_ref().is_some_and(|payment| !terms.asks(payment));
     end(tx, state, requires_manual_refund)?;
-    let refund_due = if rest > 0 { order_refunds::decide(tx, state, rest, None, by_gateway)? } else { None };
+    let mut followed = Followed::default();
+    if let Some(payment) = payment {
+        let rest = NewRefund {
+            source: RefundSource::Order,
+            amount: payment.sums.not_promised(),
+            reason: None,
+            by_gateway: !requires_manual_refund,
+            refusal: None,
+            reference: None,
+            decided_by,
+        };
+        let mut account = Account::load(tx, payment)?;
+        account.decide(&rest)?;
+        followed = account.follow()?;
+    }
     let response = CancelOrderResponse { success: true, requires_manual_refund };
-    Ok(Cancellation { response: Replayable::executed(response), refund_due })
+    Ok(Cancellation { response: Replayable::executed(response), followed })
 }
 
 /// Sets an order to CANCELLED, releases what it has, and reports it. Gives no money back.

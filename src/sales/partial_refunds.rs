@@ -1,48 +1,49 @@
 //! Refunds of a part of an order: of some of its tickets, or of an amount.
 
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::{order_lifecycle, order_refunds};
+use super::order_lifecycle;
+use super::refunds::{self, Account, Followed, RefundTerms};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::form::request::Request;
 use crate::model::amount::Amount;
-use crate::model::id::{OrderId, OrganizationId, TicketId};
+use crate::model::caller::Identity;
+use crate::model::id::{OrderId, TicketId};
 use crate::model::idempotency::Replayable;
-use crate::model::order::{Order, OrderStatus};
-use crate::model::refund::{RefundOrder, RefundOrderResponse};
+use crate::model::order::OrderStatus;
+use crate::model::refund::{RefundOrder, RefundOrderResponse, RefundSource};
 use crate::model::ticket::TicketStatus;
 use crate::rules::money::{check_total, decimals_of_stored};
 use crate::rules::refund::{check_parts, check_step, ticket_share};
 use crate::store::order_status::OrderState;
-use crate::store::refunds::DueRefund;
-use crate::store::refused_refunds::{self, SettledBy};
-use crate::store::{Transaction, order_items, order_refunds as store, orders, tickets};
+use crate::store::refunds::NewRefund;
+use crate::store::{Transaction, order_items, orders, tickets};
 
 /// The result of a refund of a part of an order.
 pub(crate) struct PartialRefund {
     pub(crate) response: Replayable<RefundOrderResponse>,
-    /// The refund to ask the gateway for now.
-    pub(crate) refund_due: Option<DueRefund>,
+    pub(crate) followed: Followed,
 }
 
 /// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount in
-/// minor units of a currency that the gateway refunds; `None` if there is no gateway that can refund.
+/// minor units of a currency that the gateway refunds.
 pub(crate) fn refund(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
-    organization: OrganizationId,
+    caller: Identity,
     id: OrderId,
     request: &Request<RefundOrder>,
-    refund_step: Option<&dyn Fn(&str) -> i64>,
+    terms: &RefundTerms,
+    refund_step: &dyn Fn(&str) -> i64,
 ) -> Result<PartialRefund> {
     tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(PartialRefund { response: Replayable::replayed(response), refund_due: None });
+        return Ok(PartialRefund { response: Replayable::replayed(response), followed: Followed::default() });
     }
+    let organization = caller.organization;
     let state = order_lifecycle::load(tx, organization, id)?;
-    let decimals = decimals_of_stored(&state.currency)?;
-    let refund_step = refund_step.filter(|_| state.paid_by_gateway);
-    let by_gateway = refund_step.is_some();
-    let step = refund_step.map_or(1, |refund_step| refund_step(&state.currency));
+    let payment = refunds::payment_of_order(tx, id)?;
+    let by_gateway = payment.as_ref().is_some_and(|payment| terms.asks(payment));
+    let step = if by_gateway { refund_step(&state.currency) } else { 1 };
     let part = choose(tx, &state, request, step)?;
 
     let requires_manual_refund = part.amount > 0 && !by_gateway;
@@ -56,30 +57,34 @@ pub(crate) fn refund(
     if part.is_last && state.status == OrderStatus::Completed {
         order_lifecycle::end(tx, &state, requires_manual_refund)?;
     }
-    let reason = request.body.reason.as_deref();
-    let refund_due = match part.amount {
-        0 => None,
-        amount => order_refunds::decide(tx, &state, amount, reason, by_gateway)?,
-    };
+    let mut refund_id = None;
+    let mut followed = Followed::default();
+    if part.amount > 0 {
+        let decided = NewRefund {
+            source: RefundSource::Order,
+            amount: part.amount,
+            reason: request.body.reason.as_deref(),
+            by_gateway,
+            refusal: None,
+            reference: None,
+            decided_by: caller.key,
+        };
+        let nothing_paid = || {
+            let detail = "nothing was paid for the order";
+            Error::conflict(Reason::RefundExceedsPayment, detail)
+        };
+        let mut account = Account::load(tx, payment.ok_or_else(nothing_paid)?)?;
+        refund_id = Some(account.decide(&decided)?);
+        followed = account.follow()?;
+    }
     let response = RefundOrderResponse {
         order: orders::get(tx, organization, id)?,
-        amount: Amount::in_currency(part.amount, decimals),
-        refund_id: refund_due.map(|refund| refund.id),
+        amount: Amount::in_currency(part.amount, decimals_of_stored(&state.currency)?),
+        refund_id,
         requires_manual_refund,
     };
     operation.store_result(tx, &response)?;
-    Ok(PartialRefund { response: Replayable::executed(response), refund_due })
-}
-
-/// Records that what was to be given back by hand for an order was given back.
-pub(crate) fn mark_refunded(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
-    order_lifecycle::load(tx, organization, id)?;
-    let had_manual = store::settle_manual(tx, id)?;
-    let had_refused = refused_refunds::settle_all(tx, id, SettledBy::Hand)?;
-    if !had_manual && !had_refused {
-        return Err(Error::conflict(Reason::NoManualRefundDue, "nothing of the order is to be given back by hand"));
-    }
-    orders::get(tx, organization, id)
+    Ok(PartialRefund { response: Replayable::executed(response), followed })
 }
 
 /// The part of an order that is refunded.

@@ -1,109 +1,89 @@
-//! Attempts to refund a payment: one transaction before the call to the payment gateway, and one after it.
+//! Attempts to refund a payment, and questions about refunds that were made: one transaction before the call to the payment
+//! gateway, and one after it.
 
 use std::time::Duration;
 
-use super::money_notifications::{self, ReportedRefund};
-use super::order_refunds::owe;
+use super::gateway_facts::{self, Listing, Recorded};
+use super::refunds::{Account, Followed, RefundTerms};
 use crate::error::Result;
-use crate::model::amount::Amount;
-use crate::model::handler_notification::RefundNotification;
-use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
-use crate::model::notification_types::NotificationDetails;
-use crate::model::refund::RefundSource;
+use crate::model::gateway_report::{GatewayRefund, RefundState};
+use crate::model::id::OrderId;
+use crate::model::refund::RefundStatus;
 use crate::model::timestamp::Timestamp;
-use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, delay_after};
-use crate::store::refunds::DueRefund;
-use crate::store::refused_refunds::{self, SettledBy};
-use crate::store::{Transaction, checkouts, handler_queue, order_refunds, refund_checks, refunds, sales_figures};
+use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, check_again, delay_after, next_check};
+use crate::store::payments::StoredPayment;
+use crate::store::refund_checks::{ClaimedCheck, DueCheck};
+use crate::store::refunds::{DueRefund, StoredRefund};
+use crate::store::{Transaction, checkouts, ledger, payments, refund_checks, refunds};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
 
+/// How often a refund that waits for the customer is looked at until it ends.
+const DAILY: Duration = Duration::from_hours(24);
+
 /// A refund that this process has claimed.
 #[derive(Debug, Clone)]
 pub(crate) struct RefundAttempt {
-    pub(crate) id: RefundId,
-    pub(crate) order: OrderId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
-    pub(crate) amount: Amount,
-    pub(crate) currency: String,
-    /// The gateway's reference of the checkout of the order, if it returned one.
-    pub(crate) reference: Option<String>,
-    /// The references of the earlier checkouts of the order, the newest first, if the gateway's id of the payment is
-    /// not known.
-    pub(crate) earlier_references: Vec<String>,
-    /// The gateway's id of the payment, if it was reported.
-    pub(crate) payment_reference: Option<String>,
-    pub(crate) source: RefundSource,
-    /// The number of the attempt, counted from 1.
-    pub(crate) number: i64,
-    pub(crate) decided_at: Timestamp,
+    pub(crate) refund: StoredRefund,
+    pub(crate) payment: StoredPayment,
+    /// The gateway's ids of the checkouts of the order, the newest first, if that of the payment is not known.
+    pub(crate) checkouts: Vec<String>,
+    /// The gateway's ids of the refunds that it has made for this one already.
+    pub(crate) made: Vec<String>,
     pub(crate) claimed_at: Timestamp,
-    /// Whether the refund is not attempted again if this attempt fails too.
-    pub(crate) is_last: bool,
 }
 
 impl RefundAttempt {
-    /// The idempotency key, the same for every attempt. A refund of version 0.1 has the id of its order.
+    /// Whether the refund is given up if this attempt fails too.
+    pub(crate) fn is_last(&self) -> bool {
+        self.refund.attempts >= MAX_ATTEMPTS
+    }
+
+    /// The idempotency key: the same for every attempt to make a refund of this amount. A refund of version 0.1 has the id of
+    /// its order.
     pub(crate) fn idempotency_key(&self) -> String {
-        if self.id.raw() == self.order.raw() { format!("refund-{}", self.order) } else { format!("refund-{}", self.id) }
+        let StoredRefund { id, order, amount, to_ask, .. } = &self.refund;
+        let key = if id.raw() == order.raw() { format!("refund-{order}") } else { format!("refund-{id}") };
+        if to_ask == amount { key } else { format!("{key}-of-{to_ask}") }
     }
 }
 
 /// Claims a refund. Returns `None` if it is not due, or another process has claimed it.
-pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund) -> Result<Option<RefundAttempt>> {
-    let DueRefund { id, order, .. } = refund;
-    tx.lock_event(order)?;
-    let Some(claimed) = refunds::claim(tx, id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
-    let payment = checkouts::payment(tx, order)?;
-    let payment_reference = claimed.payment_reference.or(payment.payment_reference);
-    let earlier_references = match &payment_reference {
+pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund, terms: &RefundTerms) -> Result<Option<RefundAttempt>> {
+    tx.lock_event(refund.order)?;
+    let Some(stored) = refunds::find(tx, refund.order, refund.id)? else { return Ok(None) };
+    let of_gateway = payments::get(tx, stored.payment)?;
+    if of_gateway.gateway.is_some() && of_gateway.gateway != terms.gateway {
+        return Ok(None);
+    }
+    let Some(refund) = refunds::claim(tx, refund.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
+    let payment = payments::get(tx, refund.payment)?;
+    let checkouts = match &payment.reference {
         Some(_) => Vec::new(),
-        None => checkouts::replaced_references(tx, order)?,
+        None => checkout_references(tx, refund.order)?,
     };
-    Ok(Some(RefundAttempt {
-        id,
-        order,
-        organization: payment.organization,
-        event: payment.event,
-        amount: claimed.amount,
-        currency: claimed.currency,
-        reference: payment.reference,
-        earlier_references,
-        payment_reference,
-        source: claimed.source,
-        number: claimed.attempt,
-        decided_at: claimed.decided_at,
-        claimed_at: tx.now(),
-        is_last: claimed.attempt >= MAX_ATTEMPTS,
-    }))
+    let made =
+        ledger::made_for(tx, payment.id, refund.id)?.into_iter().filter_map(|(reference, _)| reference).collect();
+    Ok(Some(RefundAttempt { refund, payment, checkouts, made, claimed_at: tx.now() }))
 }
 
-/// Records that the gateway made the refund.
-pub(crate) fn refunded(tx: &Transaction<'_>, attempt: &RefundAttempt) -> Result<()> {
-    tx.lock_event(attempt.order)?;
-    if !refunds::mark_done(tx, attempt.id)? {
-        return Ok(());
-    }
-    refund_checks::schedule(tx, attempt.id, tx.now().saturating_add(FIRST_CHECK))?;
-    if attempt.source == RefundSource::Order {
-        sales_figures::refunded(tx, attempt.order, attempt.amount.minor_units())?;
-    }
-    order_refunds::close_payment(tx, attempt.order)?;
-    money_notifications::refund_succeeded(tx, reported(attempt))
+fn checkout_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {
+    let newest = checkouts::find_by_order(tx, order)?.and_then(|(_, reference)| reference);
+    let mut references: Vec<_> = newest.into_iter().collect();
+    references.extend(checkouts::replaced_references(tx, order)?);
+    Ok(references)
 }
 
-fn reported(attempt: &RefundAttempt) -> ReportedRefund {
-    ReportedRefund {
-        organization: attempt.organization,
-        order: attempt.order,
-        event: attempt.event,
-        id: attempt.id,
-        amount: attempt.amount,
-        currency: attempt.currency.clone(),
-        source: attempt.source,
-    }
+/// What the gateway has answered to an attempt.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// It has made the refund.
+    Made(GatewayRefund),
+    /// It will not make it. `listing` is what it lists of the payment; `None` if it cannot tell.
+    Refused { refusal: Refusal, problem: String, listing: Option<Listing> },
+    /// It did not answer, or could not make it now.
+    Unavailable(String),
 }
 
 /// Why a refund will not be made.
@@ -115,62 +95,176 @@ pub(crate) enum Refusal {
     NothingLeft,
 }
 
-/// The result of recording that a refund will not be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RecordedRefusal {
-    /// Somebody has to give the money back by hand.
-    Owed,
-    /// The money has gone back in another way, or a bank has taken it.
-    Settled,
-    /// The refund was not due any more, or another process attempts it.
-    NotDue,
+/// Records what the gateway has answered.
+pub(crate) fn answered(tx: &Transaction<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<Recorded> {
+    tx.lock_event(attempt.refund.order)?;
+    match answer {
+        Answer::Made(made) => {
+            let followed = record_made(tx, attempt, made)?;
+            Ok(Recorded { followed, ..Recorded::default() })
+        }
+        Answer::Refused { refusal, problem, listing } => refused(tx, attempt, *refusal, problem, listing.as_ref()),
+        Answer::Unavailable(problem) => {
+            postpone(tx, attempt, problem)?;
+            Ok(Recorded::default())
+        }
+    }
 }
 
-/// Records that the refund will not be made. It is not attempted again.
-pub(crate) fn refused(
+/// Records a refund that was made: of the amount that was asked for, unless the gateway says that it is another one.
+fn record_made(tx: &Transaction<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<Followed> {
+    let id = attempt.refund.id;
+    let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
+    if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.is_empty() {
+        return Ok(Followed::default());
+    }
+    let reported = made.amount.minor_with(account.payment.decimals.get());
+    let is_same_currency = made.currency == account.payment.currency;
+    let amount = reported.filter(|amount| *amount > 0 && is_same_currency).unwrap_or(attempt.refund.to_ask);
+    account.succeed(amount, Some(&made.reference), Some(id), tx.now())?;
+    refund_checks::schedule(tx, id, Some(tx.now().saturating_add(FIRST_CHECK)), 0)?;
+    account.follow()
+}
+
+/// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money already,
+/// or a part of it, or a bank decides about it.
+fn refused(
     tx: &Transaction<'_>,
     attempt: &RefundAttempt,
     refusal: Refusal,
     problem: &str,
-) -> Result<RecordedRefusal> {
-    tx.lock_event(attempt.order)?;
-    let refund = refunds::find(tx, attempt.organization, attempt.order, attempt.id)?;
-    let Some(refund) = refund else { return Ok(RecordedRefusal::NotDue) };
-    let done = refused_refunds::done(tx, attempt.order, refund.payment_reference.as_deref())?;
-    let problem = match done {
-        0 => problem.to_owned(),
-        done => {
-            let done = Amount::in_currency(done, refund.decimals);
-            format!("{problem}; {done} {} of the payment has gone back already", refund.currency)
-        }
+    listing: Option<&Listing>,
+) -> Result<Recorded> {
+    let StoredPayment { organization, order, reference, .. } = &attempt.payment;
+    let mut recorded = match listing {
+        Some(listing) => gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?,
+        None => Recorded::default(),
     };
-    if !refunds::mark_refused(tx, attempt.id, attempt.number, &problem)? {
-        return Ok(RecordedRefusal::NotDue);
+    let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
+    let disputed = account.payment.sums.disputed;
+    let Some(refund) = account.refund(attempt.refund.id)? else { return Ok(recorded) };
+    if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
+        return Ok(recorded);
     }
-    let is_owed = match refusal {
-        Refusal::ForGood => owe(tx, attempt.order, &refund)?,
-        Refusal::NothingLeft => {
-            refused_refunds::settle(tx, attempt.id, SettledBy::Gateway)?;
-            false
-        }
-    };
-    money_notifications::refund_failed(tx, reported(attempt), is_owed)?;
-    if !is_owed {
-        return Ok(RecordedRefusal::Settled);
+    refund.is_asking = false;
+    let is_explained = refund.to_ask != attempt.refund.to_ask;
+    if is_explained {
+        refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now());
+    } else if refusal == Refusal::NothingLeft && disputed > 0 {
+        // The bank decides about all of it: a dispute that changes wakes the refund.
+        refund.next_attempt_at = None;
+        refund.last_error = Some(problem.to_owned());
+    } else if refusal == Refusal::NothingLeft && listing.is_none() {
+        // It has gone back in a way of which the gateway tells no more.
+        let left = refund.to_ask;
+        account.succeed(left, None, None, tx.now())?;
+        account.refuse(attempt.refund.id, problem)?;
+    } else {
+        account.refuse(attempt.refund.id, problem)?;
     }
-    let notification = NotificationDetails::RefundRefused(RefundNotification {
-        refund_id: Some(attempt.id),
-        order_id: attempt.order,
-        amount: attempt.amount,
-        currency: attempt.currency.clone(),
-    });
-    handler_queue::report(tx, attempt.organization, [notification])?;
-    Ok(RecordedRefusal::Owed)
+    recorded.followed.append(account.follow()?);
+    Ok(recorded)
 }
 
-/// Records that the gateway was unavailable, and schedules the next attempt.
-pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
-    tx.lock_event(attempt.order)?;
-    let next = tx.now().saturating_add(delay_after(attempt.number));
-    refunds::postpone(tx, attempt.id, attempt.number, next, problem)
+/// Schedules the next attempt, unless it has begun.
+fn postpone(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
+    let Some(mut refund) = refunds::find(tx, attempt.refund.order, attempt.refund.id)? else { return Ok(()) };
+    if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
+        return Ok(());
+    }
+    refund.is_asking = false;
+    refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now().saturating_add(delay_after(refund.attempts)));
+    refund.last_error = Some(problem.to_owned());
+    refunds::update(tx, &refund)
+}
+
+/// A refund that this process asks the gateway about.
+#[derive(Debug, Clone)]
+pub(crate) struct RefundCheck {
+    pub(crate) claimed: ClaimedCheck,
+    pub(crate) payment: StoredPayment,
+}
+
+/// Claims a refund that the gateway is to be asked about. Returns `None` if it is not due, or another process has claimed
+/// it.
+pub(crate) fn claim_check(tx: &Transaction<'_>, check: DueCheck) -> Result<Option<RefundCheck>> {
+    tx.lock_event(check.order)?;
+    let Some(claimed) = refund_checks::claim(tx, check.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
+    let payment = payments::get(tx, claimed.payment)?;
+    Ok(Some(RefundCheck { claimed, payment }))
+}
+
+/// The result of asking what became of a refund.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Checked {
+    pub(crate) facts: Recorded,
+    /// Whether the refund is not listed, although the gateway had made it.
+    pub(crate) is_missing: bool,
+}
+
+/// Records what the gateway lists of the payment of a refund that it has made. A refund that is not listed was not made: it
+/// is due again. `listing` is `None` if the gateway cannot tell.
+pub(crate) fn checked(tx: &Transaction<'_>, check: &RefundCheck, listing: Option<&Listing>) -> Result<Checked> {
+    let ClaimedCheck { id, order, .. } = check.claimed;
+    tx.lock_event(order)?;
+    let Some(listing) = listing else {
+        refund_checks::schedule(tx, id, None, check.claimed.number)?;
+        return Ok(Checked::default());
+    };
+    let payment = &check.payment;
+    let facts = gateway_facts::record(tx, payment.organization, order, payment.reference.as_deref(), listing)?;
+    let mut result = Checked { facts, is_missing: false };
+    let made = ledger::made_for(tx, payment.id, id)?;
+    let is_of_it = |refund: &&GatewayRefund| {
+        refund.refund_id == Some(id) || made.iter().any(|(known, _)| known.as_ref() == Some(&refund.reference))
+    };
+    let listed = listing.refunds.iter().rev().find(is_of_it);
+    let next = match listed.map(|refund| &refund.state) {
+        Some(RefundState::RequiresAction) => Some(DAILY),
+        Some(RefundState::Failed(_)) => None,
+        // It may also fail after it has succeeded: https://docs.stripe.com/testing#refunds.
+        Some(RefundState::Pending | RefundState::Succeeded) => next_check(check.claimed.number + 1),
+        None if is_less_listed(tx, payment, listing)? => {
+            result.is_missing = make_due_again(tx, check, &mut result.facts.followed)?;
+            None
+        }
+        None => None,
+    };
+    let next = next.map(|delay| tx.now().saturating_add(delay));
+    refund_checks::schedule(tx, id, next, check.claimed.number + 1)?;
+    Ok(result)
+}
+
+/// Whether a gateway lists less of a payment as refunded than was recorded. A gateway that keeps no ids of this service may
+/// list a refund that cannot be recognized.
+fn is_less_listed(tx: &Transaction<'_>, payment: &StoredPayment, listing: &Listing) -> Result<bool> {
+    let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
+    let minor_units = |refund: &GatewayRefund| refund.amount.minor_with(payment.decimals.get());
+    let listed = listing.refunds.iter().filter(is_made).filter_map(minor_units).fold(0_i64, i64::saturating_add);
+    Ok(listed < ledger::returned_by_gateway(tx, payment.id)?)
+}
+
+/// Records that what was made for a refund does not exist at the gateway. Returns whether something was recorded as made.
+fn make_due_again(tx: &Transaction<'_>, check: &RefundCheck, followed: &mut Followed) -> Result<bool> {
+    let id = check.claimed.id;
+    let mut account = Account::load(tx, payments::get(tx, check.payment.id)?)?;
+    let booked = ledger::made_for(tx, account.payment.id, id)?;
+    if booked.is_empty() {
+        return Ok(false);
+    }
+    for (reference, amount) in booked {
+        account.fail(reference.as_deref(), &[(id, amount)], None, Some(id))?;
+    }
+    if let Some(refund) = account.refund(id)? {
+        refund.reference = None;
+    }
+    followed.append(account.follow()?);
+    Ok(true)
+}
+
+/// Records that the gateway did not answer, and schedules the next time that it is asked.
+pub(crate) fn not_checked(tx: &Transaction<'_>, check: &RefundCheck) -> Result<()> {
+    let ClaimedCheck { id, order, made_at, number, .. } = check.claimed;
+    tx.lock_event(order)?;
+    refund_checks::schedule(tx, id, check_again(made_at, tx.now()), number)
 }

@@ -70,7 +70,7 @@ pub(super) enum Input {
     None,
     Query(RequestSchema),
     Body(RequestSchema),
-    /// A body that may be missing. If present, it must be a JSON object; its fields are ignored.
+    /// A body that may be missing. If present, it must be a JSON object.
     OptionalBody(RequestSchema),
 }
 
@@ -242,6 +242,20 @@ impl Operation {
     ) -> Self {
         Self::new(name, path, scope, Method::POST, optional_body(), Success::ok::<T>(), move |call| {
             replayable_json(&run(call)?)
+        })
+    }
+
+    /// `POST` of an action on the resource that the path names. Its body describes it, and may be missing.
+    pub(super) fn action_with_options<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+    ) -> Self {
+        let input = Input::OptionalBody(object::reference::<B>);
+        Self::new(name, path, scope, Method::POST, input, Success::ok::<T>(), move |call| {
+            let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
+            replayable_json(&run(call, request)?)
         })
     }
 

@@ -8,6 +8,7 @@ use crate::model::checkout::{CheckoutState, CheckoutStatus};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
 use crate::rules::checkout::MAX_ATTEMPTS;
 use crate::sales::checkout_attempts;
+use crate::sales::gateway_facts::Listing;
 use crate::store::checkout_attempts::CheckoutAttempt;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::{Transaction, checkout_parameters};
@@ -37,7 +38,9 @@ impl TicketingService {
                     (Err(Error::Unavailable(_)), CheckoutState::Returned(payment))
                         if attempt.number >= MAX_ATTEMPTS =>
                     {
-                        self.record_returned(order, reference, payment)?;
+                        // The gateway lists no refunds: the refund of the payment tells what has gone back.
+                        let nothing = Listing::default();
+                        self.receive_payment(order.organization, order.id, reference, Some(payment), true, nothing)?;
                     }
                     (Err(Error::Unavailable(problem)), _) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;

@@ -117,7 +117,7 @@ impl TicketingService {
     /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
     /// let caller = service.act_for(organization.id)?;
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// service.mark_order_paid(&caller, created.order.id)?;
+    /// service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
     ///
     /// let details = service.get_order_details(&caller, created.order.id)?;
     /// let link = details.documents_url.as_deref().expect("the order is completed");
@@ -203,7 +203,7 @@ impl TicketingService {
     /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
     /// # let caller = service.act_for(organization.id)?;
     /// # let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// # service.mark_order_paid(&caller, created.order.id)?;
+    /// # service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
     /// let details = service.get_order_details(&caller, created.order.id)?;
     /// let link = details.documents_url.as_deref().expect("the order is completed");
     /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");

@@ -157,7 +157,7 @@ impl TicketingService {
     /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
     /// let unpaid = service.order_document(&caller, order.id).unwrap_err();
     /// assert_eq!(unpaid.reason(), Some(Reason::OrderNotCompleted));
-    /// service.mark_order_paid(&caller, order.id)?;
+    /// service.mark_order_paid(&caller, order.id, ticketing::payment::ManualMethod::Cash)?;
     /// let document = service.order_document(&caller, order.id)?;
     /// assert!(document.missing_glyphs.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

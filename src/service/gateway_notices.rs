@@ -1,19 +1,21 @@
 //! Notices of the payment gateway, and checkouts that are settled by asking the gateway.
 
 use super::TicketingService;
+use super::gateway_facts::{Ask, Waiting, warn_of_returned_payment};
 use super::look_up_limit::LookUpPermission;
+use super::refund_attempts::ask_about_dispute;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
-use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
-use crate::model::dispute::DisputeStatus;
+use crate::model::gateway_report::GatewayDispute;
 use crate::model::id::OrganizationId;
 use crate::model::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, LookUp, NoticeHeaders, PaymentLookUp};
+use crate::sales::gateway_facts::Listing;
 use crate::sales::hosted_checkout::ToSettle;
-use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle, refund_notices};
+use crate::sales::{checkout_attempts, hosted_checkout, order_lifecycle};
 use crate::store::checkouts::{self, CheckoutOrder};
-use crate::store::{organizations, payment_references};
+use crate::store::{organizations, payments};
 
 /// # Notices of the payment gateway
 impl TicketingService {
@@ -81,6 +83,7 @@ impl TicketingService {
         Error::NoticeRefused(refusal)
     }
 
+    /// Finds the order of a notice, and records the fact that it reports.
     fn process_notice(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
         if let GatewayEvent::Changed(_) = &notice.event {
             return self.process_changed(notice);
@@ -109,14 +112,11 @@ impl TicketingService {
                 Ok(NoticeOutcome::Processed)
             }
             GatewayEvent::Refund(refund) => {
-                self.record_refund(order, notice.payment_reference.as_deref(), refund)?;
-                Ok(NoticeOutcome::Processed)
+                let listing = Listing { refunds: vec![refund.clone()], disputes: Vec::new() };
+                self.record_fact(order, notice, &listing)
             }
-            GatewayEvent::RefundsChanged { total } => self.record_refunds(order, notice, total.as_ref()),
-            GatewayEvent::Dispute(dispute) => {
-                self.record_dispute(order, dispute)?;
-                Ok(NoticeOutcome::Processed)
-            }
+            GatewayEvent::RefundsChanged => self.list_refunds_for(order, notice),
+            GatewayEvent::Dispute(dispute) => self.record_dispute(order, notice, dispute),
             GatewayEvent::Unreadable(problem) => {
                 tracing::warn!(
                     target: "ticketing::payment",
@@ -143,30 +143,55 @@ impl TicketingService {
         }
     }
 
-    /// Records the refunds of a payment. The gateway is asked for them, unless those that are known add up to `total`.
-    fn record_refunds(
-        &self,
-        order: CheckoutOrder,
-        notice: &GatewayNotice,
-        total: Option<&(Amount, String)>,
-    ) -> Result<NoticeOutcome> {
+    /// Records a fact about a payment. The notice of the payment may still be on its way: then the gateway is asked about its
+    /// checkout first.
+    fn record_fact(&self, order: CheckoutOrder, notice: &GatewayNotice, listing: &Listing) -> Result<NoticeOutcome> {
+        let payment = notice.payment_reference.as_deref();
+        if !self.record_facts(order, payment, listing)?.is_unknown {
+            return Ok(NoticeOutcome::Processed);
+        }
+        self.settle_payment_of(order, notice)?;
+        if self.record_facts(order, payment, listing)?.is_unknown {
+            tracing::info!(
+                target: "ticketing::payment",
+                notice = notice.id,
+                order = %order.id,
+                "a notice of the payment gateway is about a payment that is not known"
+            );
+        }
+        Ok(NoticeOutcome::Processed)
+    }
+
+    /// Asks the gateway for the refunds of a payment, and records them.
+    fn list_refunds_for(&self, order: CheckoutOrder, notice: &GatewayNotice) -> Result<NoticeOutcome> {
         let (Some(gateway), Some(payment)) = (&self.inner.gateway, payment_of(notice)) else {
             return Ok(NoticeOutcome::Processed);
         };
-        let reference = payment.payment_reference.clone();
-        if let Some((total, currency)) = total
-            && self
-                .store()
-                .read_one(|tx| payment_references::refunds_add_up_to(tx, order.id, &reference, *total, currency))?
+        let listed = self.list_facts(gateway, order.organization, payment, Ask::Refunds, Waiting::Notice);
+        match answer_about(notice, listed)? {
+            Some(listing) => self.record_fact(order, notice, &listing.unwrap_or_default()),
+            None => Ok(NoticeOutcome::GatewayRefused),
+        }
+    }
+
+    /// Records a dispute as the gateway has it now: notices may arrive in any order. If the gateway cannot tell, it is what the
+    /// notice says.
+    fn record_dispute(
+        &self,
+        order: CheckoutOrder,
+        notice: &GatewayNotice,
+        dispute: &GatewayDispute,
+    ) -> Result<NoticeOutcome> {
+        let mut newest = None;
+        if let Some(gateway) = &self.inner.gateway
+            && let Some(payment) = payment_of(notice)
         {
-            return Ok(NoticeOutcome::Processed);
+            let reference = dispute.reference.clone();
+            let asked = ask_about_dispute(gateway, payment, reference, order.organization, Waiting::Notice);
+            newest = answer_about(notice, asked)?.flatten();
         }
-        let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.refunds_of(&payment));
-        let Some(refunds) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
-        for refund in &refunds {
-            self.record_refund(order, Some(&reference), refund)?;
-        }
-        Ok(NoticeOutcome::Processed)
+        let listing = Listing { refunds: Vec::new(), disputes: vec![newest.unwrap_or_else(|| dispute.clone())] };
+        self.record_fact(order, notice, &listing)
     }
 
     /// What becomes of a notice whose order is not in this database.
@@ -223,7 +248,7 @@ impl TicketingService {
             return Ok(Some(order));
         }
         if let Some(payment) = &notice.payment_reference
-            && let Some(order) = self.store().read_one(|tx| payment_references::find_order(tx, payment))?
+            && let Some(order) = self.store().read_one(|tx| payments::find_order(tx, payment))?
         {
             return Ok(Some(order));
         }
@@ -254,11 +279,14 @@ impl TicketingService {
     ) -> Result<NoticeOutcome> {
         let CheckoutOrder { organization, id } = order;
         match state {
-            CheckoutState::Paid(payment) if payment.is_disputed && self.is_taken_back(order, payment)? => {
-                self.settle_returned(order, reference, payment)
+            CheckoutState::Paid(payment) | CheckoutState::Returned(payment) => {
+                let is_returned = matches!(state, CheckoutState::Returned(_));
+                let listing = self.facts_about(order, payment, is_returned)?;
+                if is_returned {
+                    warn_of_returned_payment(order, payment);
+                }
+                self.receive_payment(organization, id, reference, Some(payment), is_returned, listing)
             }
-            CheckoutState::Paid(payment) => self.complete_payment(organization, id, reference, Some(payment)),
-            CheckoutState::Returned(payment) => self.settle_returned(order, reference, payment),
             CheckoutState::Closed => {
                 let reference = reference.map(str::to_owned);
                 self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id, reference.as_deref()))?;
@@ -268,56 +296,17 @@ impl TicketingService {
         }
     }
 
-    /// Records the disputes of a payment. Returns whether banks have taken all of it for good.
-    fn is_taken_back(&self, order: CheckoutOrder, payment: &GatewayPayment) -> Result<bool> {
-        let Some(gateway) = &self.inner.gateway else { return Ok(false) };
-        let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
-        let listed = gateway.call(order.organization, move |gateway| gateway.disputes_of(&request));
+    /// What the gateway lists of a payment that was disputed, or has gone back: it may complete no order.
+    fn facts_about(&self, order: CheckoutOrder, payment: &GatewayPayment, is_returned: bool) -> Result<Listing> {
+        let Some(gateway) = self.inner.gateway.as_ref().filter(|_| is_returned || payment.is_disputed) else {
+            return Ok(Listing::default());
+        };
+        let account = self.store().read_one(|tx| checkouts::account_of(tx, order.id))?;
+        let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
+        look_up.account = account;
+        let listed = self.list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
         let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
-        for dispute in &listed {
-            self.record_dispute(order, dispute)?;
-        }
-        let lost = listed.iter().filter(|dispute| dispute.status == DisputeStatus::Lost).map(|dispute| dispute.taken);
-        Ok(Amount::checked_sum(lost).is_some_and(|taken| taken >= payment.amount))
-    }
-
-    /// Records that the whole payment of a checkout has gone back, with the refunds that the gateway lists for it: a notice
-    /// that it was paid, which may come later, completes no order then.
-    fn settle_returned(
-        &self,
-        order: CheckoutOrder,
-        reference: Option<&str>,
-        payment: &GatewayPayment,
-    ) -> Result<NoticeOutcome> {
-        if let Some(gateway) = &self.inner.gateway {
-            let request = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
-            let listed = gateway.call(order.organization, move |gateway| gateway.refunds_of(&request));
-            let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
-            self.record_listed_refunds(order, &payment.payment_reference, &listed)?;
-        }
-        self.record_returned(order, reference, payment)?;
-        Ok(NoticeOutcome::Processed)
-    }
-
-    /// Records that the whole payment of a checkout has gone back, and closes the checkout.
-    pub(super) fn record_returned(
-        &self,
-        order: CheckoutOrder,
-        reference: Option<&str>,
-        payment: &GatewayPayment,
-    ) -> Result<()> {
-        tracing::warn!(
-            target: "ticketing::payment",
-            order = %order.id,
-            payment = payment.payment_reference,
-            "a payment has gone back before its order was completed; it completes nothing"
-        );
-        let CheckoutOrder { organization, id } = order;
-        let (reference, payment) = (reference.map(str::to_owned), payment.clone());
-        self.store_in_operation().write_for(organization, move |tx| {
-            refund_notices::returned_payment(tx, organization, id, &payment)?;
-            checkout_attempts::closed(tx, id, reference.as_deref())
-        })
+        Ok(listed.unwrap_or_default())
     }
 
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
@@ -375,17 +364,21 @@ impl TicketingService {
         self.store().read(|tx| hosted_checkout::to_settle(tx, reference)).map(|found| found.order.organization)
     }
 
-    /// Asks the gateway what became of a checkout, and records it, because a notice says that its payment is known.
-    pub(super) fn settle_for_notice(&self, reference: &str) -> Result<()> {
-        let found = self.store().read(|tx| hosted_checkout::to_settle(tx, reference))?;
-        if found.asks_gateway
-            && let Some(gateway) = &self.inner.gateway
-        {
-            let request = look_up_of(&found, reference);
-            let state =
-                state_of(gateway.call_for_notice(found.order.organization, move |gateway| gateway.look_up(&request)))?;
-            self.settle(found.order, Some(reference), &state)?;
+    /// Asks the gateway what became of the checkout of a payment, and records it, because a notice says something about a
+    /// payment that is not known.
+    fn settle_payment_of(&self, order: CheckoutOrder, notice: &GatewayNotice) -> Result<()> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(()) };
+        let mut reference = None;
+        if let Some(payment) = payment_of(notice) {
+            let found = gateway.call_for_notice(order.organization, move |gateway| gateway.find_checkout(&payment));
+            reference = answer_about(notice, found)?.flatten();
         }
+        let newest = self.store().read_one(|tx| checkouts::find_by_order(tx, order.id))?;
+        let Some(reference) = reference.or(newest.and_then(|(_, reference)| reference)) else { return Ok(()) };
+        let found = self.store().read(|tx| hosted_checkout::to_settle(tx, &reference))?;
+        let request = look_up_of(&found, &reference);
+        let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.look_up(&request));
+        self.settle(order, Some(&reference), &state_of(answer)?)?;
         Ok(())
     }
 }

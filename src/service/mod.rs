@@ -49,11 +49,12 @@ mod claims;
 mod downtime;
 mod open_checkouts;
 
+mod gateway_facts;
 mod gateway_groups;
 mod gateway_notices;
+mod ledger;
 mod payments;
-mod refund_checks;
-mod refund_notices;
+mod refund_attempts;
 mod refunds;
 
 mod hosted_checkout;

@@ -4,6 +4,7 @@ use super::TicketingService;
 use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
+use crate::model::caller::Identity;
 use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::checkout::OrderCheckout;
 use crate::model::id::OrderId;
@@ -11,9 +12,11 @@ use crate::model::idempotency::Replayable;
 use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::order::{CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary};
 use crate::model::page::Page;
+use crate::model::received_payment::{ManualMethod, MarkPaid};
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::received_payments::ManualPayment;
 use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
 use crate::store::{checkouts, order_details, order_lists, orders};
@@ -119,7 +122,7 @@ impl TicketingService {
         let request = self.check_order(&call.caller, request)?;
         let by_hand = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
         let gateway = if by_hand { None } else { self.gateway_terms() };
-        let terms = PaymentTerms { hold: self.inner.hold, gateway };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: call.caller.key };
         let organization = call.caller.organization;
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.
@@ -240,15 +243,14 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let organization = call.caller.organization;
-        let can_refund = self.can_refund();
+        let terms = self.refund_terms();
+        let key = call.caller.key;
         let may_refund = call.caller.require(Scope::PaymentsWrite);
         let operation = running.operation();
         let cancellation = self.write_event_for(call.caller.identity(), id, move |tx| {
-            order_lifecycle::cancel(tx, &operation, organization, id, can_refund, &may_refund)
+            order_lifecycle::cancel(tx, &operation, organization, id, &terms, key, &may_refund)
         })?;
-        if let Some(refund) = cancellation.refund_due {
-            self.attempt_refund_now(refund);
-        }
+        self.follow_up(&cancellation.followed);
         Ok(C::output(cancellation.response))
     }
 
@@ -267,19 +269,30 @@ impl TicketingService {
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let paid = service.mark_order_paid(&caller, created.order.id)?;
+    /// use ticketing::payment::ManualMethod;
+    /// let paid = service.mark_order_paid(&caller, created.order.id, ManualMethod::Transfer)?;
     /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(alias = "mark_order_as_paid")]
-    pub fn mark_order_paid<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
+    pub fn mark_order_paid<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+        request: impl Into<Request<MarkPaid>>,
+    ) -> Result<C::Output<Order>> {
         let call = caller.keyed();
         call.caller.require(Scope::PaymentsWrite)?;
-        let organization = call.caller.organization;
+        let Identity { organization, key } = call.caller.identity();
         let target = OperationTarget::on("mark_order_paid", id);
-        let result = self.write_idempotent_with_expired_holds(&call, target, id, Nothing, move |tx, _, budget| {
-            order_lifecycle::mark_paid(tx, organization, id, budget)
-        })?;
+        let result =
+            self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, budget| {
+                request.errors.clone().into_result()?;
+                let MarkPaid { how, note } = &request.body;
+                let method = how.unwrap_or(ManualMethod::Other);
+                let by = ManualPayment { method, note: note.as_deref(), recorded_by: key };
+                order_lifecycle::mark_paid(tx, organization, id, &by, budget)
+            })?;
         Ok(C::output(result))
     }
 

@@ -2,6 +2,7 @@
 //! delays no other.
 
 use super::TicketingService;
+use super::gateway_facts::Waiting;
 use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, in_turns};
 use super::maintenance_steps::{Run, Step};
 use super::skipped_rows::SkippedTable;
@@ -11,6 +12,7 @@ use crate::model::id::OrganizationId;
 use crate::payment::GatewayCalls;
 use crate::sales::checkout_attempts::claim_all;
 use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
+use crate::store::disputes::{self, DueDispute};
 use crate::store::refund_checks::{self, DueCheck};
 use crate::store::refunds::{self, DueRefund};
 
@@ -22,7 +24,8 @@ const ROWS_PER_RUN: i64 = 2_000;
 const CHECKS_PER_RUN: usize = 20;
 
 pub(super) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
-pub(super) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), Step::new(check_refunds)];
+pub(super) const REFUND_STEPS: [Step; 3] =
+    [Step::new(attempt_refunds), Step::new(check_refunds), Step::new(check_disputes)];
 
 impl GatewayRow for DueCheckout {
     const TABLE: SkippedTable = SkippedTable::Checkouts;
@@ -50,6 +53,18 @@ impl GatewayRow for CheckoutAttempt {
 
 impl GatewayRow for DueRefund {
     const TABLE: SkippedTable = SkippedTable::Refunds;
+
+    fn key(&self) -> i64 {
+        self.id.raw()
+    }
+
+    fn organization(&self) -> OrganizationId {
+        self.organization
+    }
+}
+
+impl GatewayRow for DueDispute {
+    const TABLE: SkippedTable = SkippedTable::Disputes;
 
     fn key(&self) -> i64 {
         self.id.raw()
@@ -103,9 +118,10 @@ fn attempt_due_checkouts(
 /// Attempts the refunds that are due.
 fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let due = in_turns(service, service.store().read(|tx| refunds::due(tx, ROWS_PER_RUN))?);
+    let name = gateway.name();
+    let due = in_turns(service, service.store().read(|tx| refunds::due(tx, &name, ROWS_PER_RUN))?);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(service, run, &group, |refund| service.attempt_refund_in_background(*refund))
+        at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
     })?;
     run.report.answered_refunds += answered;
     Ok(())
@@ -114,12 +130,25 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
 /// Asks what became of refunds that the gateway has accepted.
 fn check_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let mut due = in_turns(service, service.store().read(|tx| refund_checks::due(tx, ROWS_PER_RUN))?);
+    let name = gateway.name();
+    let mut due = in_turns(service, service.store().read(|tx| refund_checks::due(tx, &name, ROWS_PER_RUN))?);
     due.truncate(CHECKS_PER_RUN);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |check| service.check_refund(gateway, *check))
     })?;
     run.report.checked_refunds += answered;
+    Ok(())
+}
+
+/// Asks what became of disputes that are open.
+fn check_disputes(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
+    let name = gateway.name();
+    let mut due = in_turns(service, service.store().read(|tx| disputes::to_check(tx, &name, ROWS_PER_RUN))?);
+    due.truncate(CHECKS_PER_RUN);
+    ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
+        at_once(service, run, &group, |dispute| service.check_dispute(gateway, dispute))
+    })?;
     Ok(())
 }
 

@@ -1,17 +1,26 @@
 //! The outcomes of payments, as the payment gateway reports them.
 
 use super::TicketingService;
-use super::refunds::warn_of_refused_refund;
+use super::gateway_facts::{log_facts, parts};
 use crate::error::Result;
+use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::checkout::GatewayPayment;
-use crate::model::id::{OrderId, OrganizationId};
+use crate::model::gateway_account::PaymentMode;
+use crate::model::id::{OrderId, OrganizationId, PaymentId};
 use crate::model::notice::NoticeOutcome;
 use crate::model::order::Order;
+use crate::model::page::Page;
+use crate::model::received_payment::{ListPayments, ReceivedPayment};
+use crate::payment::GatewayCalls;
+use crate::rules::checked;
+use crate::sales::gateway_facts::Listing;
 use crate::sales::hold_releases::ReleaseBudget;
-use crate::sales::order_lifecycle;
+use crate::sales::received_payments::Report;
+use crate::sales::{order_lifecycle, received_payments};
 use crate::scope::Scope;
-use crate::store::orders;
+use crate::store::checkouts::CheckoutOrder;
+use crate::store::{orders, payments};
 
 /// # Payments
 ///
@@ -41,26 +50,36 @@ impl TicketingService {
     /// ```
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
-        self.complete_payment(caller.organization, id, None, None)?;
+        self.receive_payment(caller.organization, id, None, None, false, Listing::default())?;
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
     /// Records a completed payment. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None`
-    /// if the program reports it and has compared the amount: then a refund that is due is attempted at once.
-    pub(super) fn complete_payment(
+    /// if the program reports it and has compared the amount: then a refund that is due is attempted at once. `is_returned`
+    /// is whether the whole payment has gone back, and `listing` what the gateway lists of it.
+    pub(super) fn receive_payment(
         &self,
         organization: OrganizationId,
         id: OrderId,
         checkout: Option<&str>,
         payment: Option<&GatewayPayment>,
+        is_returned: bool,
+        listing: Listing,
     ) -> Result<NoticeOutcome> {
-        let can_refund = self.can_refund();
+        let terms = self.refund_terms();
+        let mut listings = parts(&listing).into_iter();
+        let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
+        let report = Report {
+            checkout: checkout.map(str::to_owned),
+            payment: payment.cloned(),
+            is_returned,
+            listing: listings.next().unwrap_or_default(),
+            mode,
+        };
         let recorded = self.with_expired_holds(organization, id, |after| {
-            let (checkout, payment) = (checkout.map(str::to_owned), payment.cloned());
+            let (report, terms) = (report.clone(), terms.clone());
             self.store().write_event(organization, id.into(), move |tx| {
-                let budget = ReleaseBudget::after(after);
-                let (checkout, payment) = (checkout.as_deref(), payment.as_ref());
-                order_lifecycle::payment_completed(tx, organization, id, checkout, payment, can_refund, &budget)
+                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
             })
         })?;
         if recorded.mismatch {
@@ -74,16 +93,43 @@ impl TicketingService {
                 "a payment has another amount or currency than its order; it completed nothing"
             );
         }
-        if let Some(problem) = recorded.refund_refused {
-            warn_of_refused_refund(id, problem);
+        let order = CheckoutOrder { organization, id };
+        log_facts(order, &recorded.facts);
+        for listing in listings {
+            self.record_facts(order, payment.map(|payment| payment.payment_reference.as_str()), &listing)?;
         }
         // A notice, and a customer who comes back, do not wait for a refund: the maintenance attempts it within a second.
-        if let Some(refund) = recorded.refund_due
+        if let Some(refund) = recorded.facts.followed.due
             && payment.is_none()
         {
             self.attempt_refund_now(refund);
         }
         Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
+    }
+
+    /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select by
+    /// event, order, purpose, mode and time.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
+    ///
+    /// ```
+    /// use ticketing::payment::{ListPayments, PaymentPurpose};
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.payment_completed(&caller, created.order.id)?;
+    /// let payments = service.list_payments(&caller, ListPayments::new().event_id(event.id))?.data;
+    /// assert_eq!((payments[0].amount, payments[0].purpose), (Amount::cents(2500), PaymentPurpose::Order));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_payments(&self, caller: &Caller, request: ListPayments) -> Result<Page<ReceivedPayment, PaymentId>> {
+        caller.require(Scope::OrdersRead)?;
+        let Request { body, errors } = Request::from(request);
+        let request = checked(body, errors)?;
+        let has_filters = *request != ListPayments { page: request.page.clone(), ..ListPayments::default() };
+        self.store().list(caller.organization, has_filters, |tx| payments::list(tx, caller.organization, &request))
     }
 
     /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the

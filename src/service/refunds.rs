@@ -1,29 +1,29 @@
-//! Refunds through the payment gateway.
+//! Refunds: what is decided to go back, and what was given back by hand.
 
 use super::TicketingService;
-use super::gateway_groups::Progress;
+use super::gateway_facts::{Ask, Waiting, log_refused, look_up_of};
 use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
-use crate::model::gateway_report::{GatewayRefund, RefundState};
 use crate::model::id::{OrderId, OrganizationId, RefundId};
 use crate::model::idempotency::Replayable;
-use crate::model::order::Order;
 use crate::model::page::Page;
-use crate::model::refund::{ListRefunds, Refund, RefundOrder, RefundOrderResponse};
-use crate::payment::{GatewayCalls, GatewayError, PaymentGateway, PaymentLookUp, RefundRequest};
+use crate::model::refund::{
+    ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
+};
 use crate::rules::checked;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::partial_refunds;
-use crate::sales::refund_attempts::{self, RecordedRefusal, RefundAttempt, Refusal};
+use crate::sales::refunds::{self as sales, Followed};
+use crate::sales::{manual_refunds, partial_refunds};
 use crate::scope::Scope;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::refunds::{self, DueRefund};
+use crate::store::{payments, refunds};
 
 /// # Refunds
 impl TicketingService {
-    /// Lists refunds, newest first: due, done, and refused for good. Filters select by status, event and order.
+    /// Lists refunds, newest first: decisions that money goes back, whether it has gone back or not. Filters select by status,
+    /// event and order.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -102,205 +102,122 @@ impl TicketingService {
             Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
             Start::Run(running) => running,
         };
-        let organization = call.caller.organization;
-        let gateway = self.inner.gateway.clone().filter(GatewayCalls::can_refund);
+        let identity = call.caller.identity();
+        let terms = self.refund_terms();
+        let step = self.price_step();
         let operation = running.operation();
-        let refunded = self.write_for(call.caller.identity(), move |tx| {
-            let step = gateway.as_ref().map(|gateway| move |currency: &str| gateway.smallest_refund(currency));
-            let step = step.as_ref().map(|step| step as &dyn Fn(&str) -> i64);
-            partial_refunds::refund(tx, &operation, organization, id, &request, step)
+        let refunded = self.write_for(identity, move |tx| {
+            partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
         })?;
-        if let Some(refund) = refunded.refund_due {
-            self.attempt_refund_now(refund);
-        }
+        self.follow_up(&refunded.followed);
         Ok(C::output(refunded.response))
     }
 
-    /// Records that the money which was to be given back by hand for an order was given back: for tickets that were paid in
-    /// another way than through the gateway, and for refunds that the gateway cannot make or has refused. Until then
-    /// it counts in the `manual_refund_total` of the event's summary.
+    /// Takes back what has not gone back of a refund. The money stays with the organizer.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the refund does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `refund-in-progress` while the gateway is asked for it,
+    ///   or `refund-settled` if nothing of it is left to go back.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
+    /// service.cancel_order(&caller, created.order.id)?;
+    /// let owed = service.list_refunds(&caller, ListRefunds::default())?.data.remove(0);
+    /// let withdrawn = service.withdraw_refund(&caller, owed.id)?;
+    /// assert_eq!(withdrawn.status, RefundStatus::Withdrawn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn withdraw_refund<C: IdempotentCall>(&self, caller: &C, id: RefundId) -> Result<C::Output<Refund>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let organization = call.caller.organization;
+        let target = OperationTarget::on("withdraw_refund", id);
+        let result = self.write_idempotent(&call, target, Nothing, move |tx, _| {
+            sales::withdraw(tx, organization, id)?;
+            refunds::get(tx, organization, id)
+        })?;
+        Ok(C::output(result))
+    }
+
+    /// Records that money which was to be given back by hand for an order was given back: for a payment by hand, and for
+    /// refunds that the gateway cannot make or has refused. Until then it counts in the `owed_total` of the event's summary.
+    ///
+    /// Without an amount and a refund, it is all that is owed for the order. An amount pays what is owed the longest first.
+    /// The result says what was recorded for which refund. With
+    /// [`RefundMethod::Gateway`](crate::payment::RefundMethod::Gateway), nothing is recorded on the caller's word: the gateway
+    /// is asked for its refunds of the order's payments at once. It reports them by itself too, so this is never needed.
     ///
     /// Requires the scope `payments:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `no-manual-refund-due` if nothing of the order is to
-    ///   be given back by hand.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits: see [`MarkRefunded`].
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `no-manual-refund-due` if nothing of the order is owed, or
+    ///   less than the amount.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the gateway is to be asked and does not answer.
     ///
     /// ```
+    /// use ticketing::payment::{MarkRefunded, RefundMethod};
     #[doc = include_str!("../doc_fixture.md")]
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// service.mark_order_paid(&caller, created.order.id)?;
+    /// service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
     /// assert!(service.cancel_order(&caller, created.order.id)?.requires_manual_refund);
-    /// assert_eq!(service.get_event_summary(&caller, event.id)?.manual_refund_total, Amount::cents(2500));
-    /// service.mark_order_refunded(&caller, created.order.id)?;
-    /// assert_eq!(service.get_event_summary(&caller, event.id)?.manual_refund_total, Amount::cents(0));
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.owed_total, Amount::cents(2500));
+    /// let marked = service.mark_order_refunded(&caller, created.order.id, MarkRefunded::all(RefundMethod::Cash))?;
+    /// assert_eq!(marked.settled[0].amount, Amount::cents(2500));
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.owed_total, Amount::cents(0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn mark_order_refunded<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
+    pub fn mark_order_refunded<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+        request: impl Into<Request<MarkRefunded>>,
+    ) -> Result<C::Output<MarkRefundedResponse>> {
         let call = caller.keyed();
         call.caller.require(Scope::PaymentsWrite)?;
-        let organization = call.caller.organization;
+        let identity = call.caller.identity();
+        let request = request.into();
         let target = OperationTarget::on("mark_order_refunded", id);
-        let result = self.write_idempotent(&call, target, Nothing, move |tx, _| {
-            partial_refunds::mark_refunded(tx, organization, id)
+        if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
+            let before = self.store().read(|tx| refunds::returned_of_order(tx, identity.organization, id))?;
+            self.list_payments_of(identity.organization, id)?;
+            let result = self.write_idempotent(&call, target, request, move |tx, _| {
+                manual_refunds::settled_since(tx, identity.organization, id, &before)
+            })?;
+            return Ok(C::output(result));
+        }
+        let result = self.write_idempotent(&call, target, request, move |tx, request| {
+            manual_refunds::mark_refunded(tx, identity, id, request)
         })?;
         Ok(C::output(result))
     }
 
-    /// Attempts a refund that was just recorded. After a failure, the maintenance attempts it again.
-    pub(super) fn attempt_refund_now(&self, refund: DueRefund) {
-        if let Err(error) = self.attempt_refund(refund, Waiting::Caller) {
-            tracing::warn!(
-                target: "ticketing::payment",
-                refund = %refund.id,
-                order = %refund.order,
-                %error,
-                "the refund could not be attempted; it stays due"
-            );
+    /// Asks the gateway at once what it lists of the payments for an order, and records it.
+    fn list_payments_of(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(()) };
+        let name = gateway.name();
+        let of_order = self.store().read(|tx| payments::of_order(tx, id))?;
+        let order = CheckoutOrder { organization, id };
+        for payment in of_order.iter().filter(|payment| payment.gateway.as_ref().is_none_or(|of| *of == name)) {
+            let Some(look_up) = look_up_of(payment) else { continue };
+            let listed = self.list_facts(gateway, organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
+            let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
+            self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Logs what was refused of refunds that were just decided, and asks the gateway for the one that is due.
+    pub(super) fn follow_up(&self, followed: &Followed) {
+        log_refused(followed);
+        if let Some(refund) = followed.due {
+            self.attempt_refund_now(refund);
         }
     }
-
-    /// Attempts a refund for the maintenance, if it is due.
-    pub(super) fn attempt_refund_in_background(&self, refund: DueRefund) -> Result<Progress> {
-        self.attempt_refund(refund, Waiting::Maintenance)
-    }
-
-    /// Asks the gateway for a refund, if it is due.
-    fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
-        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
-            return Ok(Progress::NotDue);
-        };
-        let Some(attempt) = self.store().write(move |tx| refund_attempts::claim(tx, refund))? else {
-            return Ok(Progress::NotDue);
-        };
-        let order = attempt.order;
-        let mut request = RefundRequest::new(order, attempt.amount, attempt.currency.clone())
-            .organization(attempt.organization)
-            .event(attempt.event);
-        request.refund_id = attempt.id;
-        request.source = attempt.source;
-        request.attempt = u32::try_from(attempt.number).unwrap_or(u32::MAX);
-        request.decided_at = attempt.decided_at;
-        request.asked_at = attempt.claimed_at;
-        request.reference.clone_from(&attempt.reference);
-        request.earlier_references.clone_from(&attempt.earlier_references);
-        request.payment_reference.clone_from(&attempt.payment_reference);
-        request.idempotency_key = attempt.idempotency_key();
-        let answer = waiting.call(gateway, attempt.organization, move |gateway| gateway.refund(&request));
-        let ending = self.ending_of(gateway, &attempt, answer, waiting)?;
-        let outcome = match &ending {
-            Ending::Made | Ending::Refused(..) => Progress::Answered,
-            Ending::Postponed(problem) => {
-                tracing::warn!(
-                    target: "ticketing::payment",
-                    refund = %refund.id,
-                    %order,
-                    attempt = attempt.number,
-                    problem,
-                    "the payment gateway did not make a refund; it stays due"
-                );
-                Progress::Unavailable
-            }
-        };
-        let recorded = ending.clone();
-        let refusal = self.store_in_operation().write(move |tx| match &recorded {
-            Ending::Made => refund_attempts::refunded(tx, &attempt).map(|()| None),
-            Ending::Refused(refusal, problem) => refund_attempts::refused(tx, &attempt, *refusal, problem).map(Some),
-            Ending::Postponed(problem) => refund_attempts::unavailable(tx, &attempt, problem).map(|()| None),
-        })?;
-        match (&ending, refusal) {
-            (Ending::Refused(_, problem), Some(RecordedRefusal::Owed)) => warn_of_refused_refund(order, problem),
-            (Ending::Refused(_, problem), Some(RecordedRefusal::Settled)) => tracing::info!(
-                target: "ticketing::payment",
-                refund = %refund.id,
-                %order,
-                problem,
-                "a refund was not made, because its money has gone back in another way"
-            ),
-            _ => {}
-        }
-        Ok(outcome)
-    }
-
-    /// What an attempt ends with. If the gateway refuses to make the refund, it is asked first what has gone back of the
-    /// payment: somebody may have refunded it in the account at the gateway.
-    fn ending_of(
-        &self,
-        gateway: &GatewayCalls,
-        attempt: &RefundAttempt,
-        answer: Result<GatewayRefund, GatewayError>,
-        waiting: Waiting,
-    ) -> Result<Ending> {
-        let (refusal, problem) = match answer {
-            Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
-                (Refusal::ForGood, format!("the refund failed: {reason}"))
-            }
-            Ok(_) => return Ok(Ending::Made),
-            Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
-            Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
-            Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
-            Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
-        };
-        if let Some(payment) = &attempt.payment_reference {
-            let request = PaymentLookUp::new(payment).organization(attempt.organization);
-            let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
-            match waiting.call(gateway, attempt.organization, move |gateway| gateway.refunds_of(&request)) {
-                Ok(listed) => self.record_listed_refunds(order, payment, &listed)?,
-                Err(failure) => return Ok(Ending::after_failure(attempt, &failure)),
-            }
-        }
-        Ok(Ending::Refused(refusal, problem))
-    }
-}
-
-/// Who waits for an attempt to make a refund.
-#[derive(Debug, Clone, Copy)]
-enum Waiting {
-    Caller,
-    Maintenance,
-}
-
-impl Waiting {
-    fn call<T: Send + 'static>(
-        self,
-        gateway: &GatewayCalls,
-        organization: OrganizationId,
-        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
-    ) -> Result<T, GatewayError> {
-        match self {
-            Self::Caller => gateway.call(organization, work),
-            Self::Maintenance => gateway.call_in_background(organization, work),
-        }
-    }
-}
-
-/// What an attempt to make a refund ends with.
-#[derive(Clone)]
-enum Ending {
-    Made,
-    /// It will not be made.
-    Refused(Refusal, String),
-    /// It is attempted again.
-    Postponed(String),
-}
-
-impl Ending {
-    fn after_failure(attempt: &RefundAttempt, failure: &GatewayError) -> Self {
-        if attempt.is_last {
-            let problem = format!("it was not made in {} attempts: {failure}", attempt.number);
-            return Self::Refused(Refusal::ForGood, problem);
-        }
-        Self::Postponed(failure.to_string())
-    }
-}
-
-/// Logs a refund that will not be made: somebody has to give the money back by hand.
-pub(super) fn warn_of_refused_refund(order: OrderId, problem: &str) {
-    tracing::warn!(
-        target: "ticketing::payment",
-        %order,
-        problem,
-        "a refund was refused; the money must be given back by hand"
-    );
 }

@@ -3,7 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
-use crate::store::{checkout_attempts, disputes, outbox_backlog, refunds, refused_refunds, seat_counts};
+use crate::store::{checkout_attempts, disputes, outbox_backlog, refunds, seat_counts};
 
 /// # Monitoring
 impl TicketingService {
@@ -54,7 +54,7 @@ impl TicketingService {
             Ok(Backlog {
                 refunds_due: refunds::count_due(tx)?,
                 checkouts_closing: checkout_attempts::count_closing(tx)?,
-                refunds_refused: refused_refunds::count_owed(tx)?,
+                refunds_refused: refunds::count_owed(tx)?,
                 disputes_open: disputes::count_open(tx)?,
                 reserved_seats: seat_counts::reserved(tx)?,
                 webhooks_waiting: webhooks.waiting,

@@ -267,11 +267,6 @@ impl TicketingService {
             _ => Ok(()),
         }
     }
-
-    /// Whether there is a gateway that can refund payments.
-    pub(super) fn can_refund(&self) -> bool {
-        self.inner.gateway.as_ref().is_some_and(GatewayCalls::can_refund)
-    }
 }
 
 impl fmt::Debug for TicketingService {

@@ -10,15 +10,12 @@ use crate::rules::checkout::{CLAIM_DURATION, LATEST_DUE};
 
 const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attempt_at = ?2, attempts = 0
     WHERE order_id = ?1 AND status = 'OPEN'";
-const CLOSE: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL,
-        payment_reference = COALESCE(payment_reference, ?2)
+const CLOSE: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL
     WHERE order_id = ?1";
 const CLOSE_NEWEST: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL
     WHERE order_id = ?1 AND EXISTS (SELECT 1 FROM orders o WHERE o.id = ?1 AND o.payment_reference = ?2)";
 const CLOSE_ONLY: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL
     WHERE order_id = ?1 AND renewals = 0";
-const RECORD_PAYMENT: &str =
-    "UPDATE checkouts SET payment_reference = ?2 WHERE order_id = ?1 AND payment_reference IS NULL";
 const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_at = ?3
     WHERE order_id = ?1 AND (next_attempt_at <= ?2 OR status = 'CLOSING' AND next_attempt_at > ?4)";
 // No other process can have claimed the checkout if its claim ends when this one has said.
@@ -64,10 +61,10 @@ pub(crate) fn begin_closing(tx: &Transaction<'_>, order: OrderId) -> Result<()> 
     Ok(())
 }
 
-/// Records that nothing can be paid any more. `payment` is the gateway's id of the payment, if there was one.
-pub(crate) fn close(tx: &Transaction<'_>, order: OrderId, payment: Option<&str>) -> Result<()> {
+/// Records that nothing can be paid any more.
+pub(crate) fn close(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute(CLOSE, &[order.into(), payment.into()])?;
+    tx.execute(CLOSE, &[order.into()])?;
     Ok(())
 }
 
@@ -83,14 +80,6 @@ pub(crate) fn close_newest(tx: &Transaction<'_>, order: OrderId, reference: &str
 pub(crate) fn close_only(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
     tx.debug_assert_event_locked();
     tx.execute(CLOSE_ONLY, &[order.into()])?;
-    Ok(())
-}
-
-/// Records the gateway's id of the payment of an order that was paid under an earlier checkout than its newest one. The
-/// newest one has to be closed.
-pub(crate) fn close_after_earlier_payment(tx: &Transaction<'_>, order: OrderId, payment: Option<&str>) -> Result<()> {
-    begin_closing(tx, order)?;
-    tx.execute(RECORD_PAYMENT, &[order.into(), payment.into()])?;
     Ok(())
 }
 

@@ -1,10 +1,11 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
-use super::{Constraint, Row, Transaction, on_violation};
+use super::{Constraint, Row, Transaction, gateway_columns, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::OrderCheckout;
-use crate::model::id::{EventId, OrderId, OrganizationId};
+use crate::model::gateway_account::GatewayAccount;
+use crate::model::id::{OrderId, OrganizationId};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
@@ -13,13 +14,13 @@ const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE i
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 pub(super) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id
     FROM replaced_checkouts r JOIN orders o ON o.id = r.order_id WHERE r.reference = ?1";
+const ACCOUNT: &str = "SELECT account FROM checkouts WHERE order_id = ?1";
 const REPLACED: &str = "SELECT reference FROM replaced_checkouts WHERE order_id = ?1 ORDER BY renewals DESC";
-const CHECKOUT: &str =
-    "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.payment_reference, c.renewals
+const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.renewals,
+        (SELECT p.reference FROM payments p WHERE p.order_id = o.id AND p.manual_method IS NULL AND p.purpose <> 'OTHER'
+            ORDER BY p.id LIMIT 1) AS payment_reference
     FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1 AND o.organization_id = ?2";
-const PAYMENT: &str =
-    "SELECT o.id, o.organization_id, o.event_id, o.payment_reference AS reference, c.payment_reference
-    FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1";
+const BY_ORDER: &str = "SELECT id, organization_id, payment_reference AS reference FROM orders WHERE id = ?1";
 
 /// A checkout that the payment gateway has created for an order.
 pub(crate) struct NewCheckout<'a> {
@@ -82,7 +83,13 @@ pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option
 
 /// Returns the order with this id, and the gateway's reference of its checkout.
 pub(crate) fn find_by_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<(CheckoutOrder, Option<String>)>> {
-    tx.query_opt(PAYMENT, &[order.into()], |row| Ok((decode_order(row)?, row.get("reference")?)))
+    tx.query_opt(BY_ORDER, &[order.into()], |row| Ok((decode_order(row)?, row.get("reference")?)))
+}
+
+/// Returns the account at the provider that has the newest checkout of an order.
+pub(crate) fn account_of(tx: &Transaction<'_>, order: OrderId) -> Result<GatewayAccount> {
+    let found = tx.query_opt(ACCOUNT, &[order.into()], gateway_columns::account)?;
+    Ok(found.unwrap_or_default())
 }
 
 /// Returns the references of the checkouts of an order that were replaced by a new one, the newest first.
@@ -106,27 +113,4 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order: Ord
         }))
     })?;
     found.ok_or(Error::NotFound(ResourceKind::Order))?.ok_or(Error::NotFound(ResourceKind::Checkout))
-}
-
-/// The payment of an order.
-pub(crate) struct OrderPayment {
-    pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
-    /// The gateway's reference of the checkout. `None` if the gateway has returned no checkout.
-    pub(crate) reference: Option<String>,
-    /// The gateway's id of the payment, if it was reported.
-    pub(crate) payment_reference: Option<String>,
-}
-
-/// Returns the payment of an order.
-pub(crate) fn payment(tx: &Transaction<'_>, order: OrderId) -> Result<OrderPayment> {
-    let found = tx.query_opt(PAYMENT, &[order.into()], |row| {
-        Ok(OrderPayment {
-            organization: row.get("organization_id")?,
-            event: row.get("event_id")?,
-            reference: row.get("reference")?,
-            payment_reference: row.get("payment_reference")?,
-        })
-    })?;
-    found.ok_or(Error::NotFound(ResourceKind::Order))
 }

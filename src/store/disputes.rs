@@ -6,31 +6,47 @@ use super::currency::read_currency;
 use super::lists::ListQuery;
 use super::lists_of_orders::{self, Filters, Statements};
 use super::page_ids::select_ids;
+use super::payments::StoredPayment;
+use super::refunds::of_gateway;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
-use crate::model::dispute::{Dispute, ListDisputes};
-use crate::model::gateway_report::GatewayDispute;
-use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId};
+use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
+use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId, PaymentId};
 use crate::model::page::Page;
+use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 
 /// The columns of a [`Dispute`].
 macro_rules! columns {
     () => {
-        "id, order_id, reference, amount, currency, reason, status, created_at, updated_at"
+        "id, order_id, payment_id, reference, amount, taken, currency, reason, status, created_at, updated_at"
     };
 }
 
 const INSERT: &str =
-    "INSERT INTO disputes (id, organization_id, order_id, event_id, reference, amount, currency, reason,
-        status, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10) ON CONFLICT (id) DO NOTHING";
-/// Notices may arrive in any order: a dispute that is decided is not open again.
-const UPDATE: &str = "UPDATE disputes SET status = ?3, updated_at = ?4
-    WHERE order_id = ?1 AND reference = ?2 AND status <> ?3 AND ?3 <> 'OPEN'";
+    "INSERT INTO disputes (id, organization_id, order_id, event_id, payment_id, reference, amount, taken,
+        currency, reason, status, check_at, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = "UPDATE disputes SET amount = ?2, taken = ?3, reason = ?4, status = ?5, check_at = ?6,
+        payment_id = COALESCE(payment_id, ?7), updated_at = ?8
+    WHERE id = ?1";
+const POSTPONE: &str = "UPDATE disputes SET check_at = ?2 WHERE id = ?1 AND check_at IS NOT NULL";
 pub(super) const BY_REFERENCE: &str =
     concat!("SELECT ", columns!(), " FROM disputes WHERE order_id = ?1 AND reference = ?2");
+/// What banks have taken of a payment, and what they have not decided about.
+const SUMS: &str = "SELECT CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken,
+        CAST(COALESCE(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END), 0) AS BIGINT) AS disputed
+    FROM disputes WHERE order_id = ?1 AND payment_id = ?2 AND currency = ?3";
+/// First one of each organization, then the second one of each, and so on.
+pub(super) const TO_CHECK: &str = concat!(
+    "SELECT id, organization_id, order_id, payment_id, reference FROM (
+        SELECT d.id, d.organization_id, d.order_id, d.payment_id, d.reference, d.check_at,
+            ROW_NUMBER() OVER (PARTITION BY d.organization_id ORDER BY d.check_at, d.id) AS turn
+        FROM disputes d JOIN payments p ON p.id = d.payment_id WHERE d.check_at <= ?1 AND ",
+    of_gateway!(),
+    ") due ORDER BY turn, check_at, id LIMIT ?2"
+);
 /// The conditions of all filters.
 macro_rules! filters {
     () => {
@@ -65,8 +81,10 @@ fn decode(row: &Row<'_>) -> Result<Dispute> {
     Ok(Dispute {
         id: row.get("id")?,
         order_id: row.get("order_id")?,
+        payment_id: row.get("payment_id")?,
         reference: row.get("reference")?,
         amount: Amount::in_currency(row.get("amount")?, currency.decimals),
+        taken: Amount::in_currency(row.get("taken")?, currency.decimals),
         currency: currency.code,
         reason: row.get("reason")?,
         status: row.text_enum("status")?,
@@ -75,43 +93,98 @@ fn decode(row: &Row<'_>) -> Result<Dispute> {
     })
 }
 
-/// The order of a dispute, and the disputed amount in minor units of its currency.
-pub(crate) struct DisputedOrder {
+/// A dispute to be recorded. Amounts are in minor units of its currency.
+pub(crate) struct NewDispute<'a> {
     pub(crate) organization: OrganizationId,
     pub(crate) order: OrderId,
     pub(crate) event: EventId,
+    /// `None` if the payment is not known.
+    pub(crate) payment: Option<PaymentId>,
+    pub(crate) reference: &'a str,
     pub(crate) amount: i64,
+    pub(crate) taken: i64,
+    pub(crate) currency: &'a str,
+    pub(crate) reason: &'a str,
+    pub(crate) status: DisputeStatus,
+    /// When the gateway is next asked about it. `None` if the bank has decided.
+    pub(crate) check_at: Option<Timestamp>,
 }
 
-/// Records a dispute that the gateway reports, or its new status. Returns the dispute if that was new.
-pub(crate) fn record(tx: &Transaction<'_>, of: &DisputedOrder, dispute: &GatewayDispute) -> Result<Option<Dispute>> {
+/// Records a dispute.
+pub(crate) fn insert(tx: &Transaction<'_>, new: &NewDispute<'_>) -> Result<DisputeId> {
     tx.debug_assert_event_locked();
-    let reference = dispute.reference.as_str();
-    let status = dispute.status.as_str();
-    if tx.exists(BY_REFERENCE, &[of.order.into(), reference.into()])? {
-        let binds = [of.order.into(), reference.into(), status.into(), tx.now().into()];
-        return match tx.execute(UPDATE, &binds)? {
-            0 => Ok(None),
-            _ => by_reference(tx, of.order, reference),
-        };
-    }
     let binds = [
-        of.organization.into(),
-        of.order.into(),
-        of.event.into(),
-        reference.into(),
-        of.amount.into(),
-        dispute.currency.as_str().into(),
-        dispute.reason.as_str().into(),
-        status.into(),
+        new.organization.into(),
+        new.order.into(),
+        new.event.into(),
+        new.payment.into(),
+        new.reference.into(),
+        new.amount.into(),
+        new.taken.into(),
+        new.currency.into(),
+        new.reason.into(),
+        new.status.as_str().into(),
+        new.check_at.into(),
         tx.now().into(),
     ];
-    let _: DisputeId = tx.insert(INSERT, &binds)?;
-    by_reference(tx, of.order, reference)
+    tx.insert(INSERT, &binds)
+}
+
+/// Stores what has changed of a dispute.
+pub(crate) fn update(tx: &Transaction<'_>, id: DisputeId, new: &NewDispute<'_>) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let binds = [
+        id.into(),
+        new.amount.into(),
+        new.taken.into(),
+        new.reason.into(),
+        new.status.as_str().into(),
+        new.check_at.into(),
+        new.payment.into(),
+        tx.now().into(),
+    ];
+    tx.execute(UPDATE, &binds)?;
+    Ok(())
+}
+
+/// Sets when the gateway is next asked about a dispute that is open.
+pub(crate) fn postpone(tx: &Transaction<'_>, id: DisputeId, until: Timestamp) -> Result<()> {
+    tx.execute(POSTPONE, &[id.into(), until.into()])?;
+    Ok(())
+}
+
+/// What banks have taken of a payment, and what they have not decided about, in minor units.
+pub(crate) fn sums(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<(i64, i64)> {
+    let binds = [payment.order.into(), payment.id.into(), payment.currency.as_str().into()];
+    let found = tx.query_opt(SUMS, &binds, |row| Ok((row.get("taken")?, row.get("disputed")?)))?;
+    Ok(found.unwrap_or_default())
+}
+
+/// A dispute that the gateway is to be asked about.
+#[derive(Debug, Clone)]
+pub(crate) struct DueDispute {
+    pub(crate) id: DisputeId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) payment: PaymentId,
+    pub(crate) reference: String,
+}
+
+/// Returns up to `limit` disputes that this gateway is to be asked about now, so that organizations take turns.
+pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DueDispute>> {
+    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], |row| {
+        Ok(DueDispute {
+            id: row.get("id")?,
+            organization: row.get("organization_id")?,
+            order: row.get("order_id")?,
+            payment: row.get("payment_id")?,
+            reference: row.get("reference")?,
+        })
+    })
 }
 
 /// Returns the dispute of an order by the gateway's id of it.
-fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<Option<Dispute>> {
+pub(crate) fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<Option<Dispute>> {
     tx.query_opt(BY_REFERENCE, &[order.into(), reference.into()], decode)
 }
 

@@ -12,9 +12,11 @@ use crate::model::order::OrderDetails;
 use crate::model::timestamp::Timestamp;
 use crate::rules::order::payment_method;
 
-const DETAILS: &str =
-    "SELECT id, details, currency, total, hold_until, completed_at, cancelled_at, paid_by_gateway, refunded,
-        manual_refund_due
+const DETAILS: &str = "SELECT id, details, currency, total, hold_until, completed_at, cancelled_at, paid_by_gateway,
+        (SELECT CAST(COALESCE(SUM(p.promised), 0) AS BIGINT) FROM payments p
+            WHERE p.order_id = orders.id AND p.purpose = 'ORDER') AS refunded,
+        (SELECT CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) FROM payments p
+            WHERE p.order_id = orders.id AND p.purpose = 'ORDER') AS manual_refund_due
     FROM orders WHERE id = ?1 AND organization_id = ?2";
 
 /// The fields of an order's request that are stored as JSON and not in columns.

@@ -1,17 +1,18 @@
 //! Transitions of the status of orders. Each one is a conditional UPDATE.
 
-use super::{Bind, Row, Transaction};
+use super::{Bind, Row, Transaction, gateway_columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::CheckoutStatus;
 use crate::model::event::EventStatus;
+use crate::model::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
-        o.total, o.refunded, o.payment_status, o.paid_by_gateway, o.discount_id, ch.status AS checkout_status,
-        ch.payment_reference AS checkout_payment, ch.renewals, o.payment_reference AS checkout_reference,
+        o.total, o.payment_status, o.paid_by_gateway, o.discount_id, ch.status AS checkout_status, ch.gateway,
+        ch.account, ch.mode, ch.renewals, o.payment_reference AS checkout_reference,
         e.status AS event_status, e.over_at AS event_over_at
     FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts ch ON ch.order_id = o.id
     WHERE o.id = ?1 AND o.organization_id = ?2";
@@ -51,6 +52,12 @@ const PAYMENT: &str =
     "UPDATE orders SET payment_status = ?2, payment_link = COALESCE(payment_link, ''), updated_at = ?3
     WHERE id = ?1 AND (payment_status IS NULL OR payment_status IN ('WAITING', 'FAILED'))";
 
+/// The money of the order has moved. The payment of its checkout is REFUNDED if nothing of it is left.
+const MONEY_MOVED: &str = "UPDATE orders SET updated_at = ?3, payment_status = CASE
+        WHEN payment_status IN ('COMPLETED', 'REFUNDED') THEN COALESCE(CAST(?2 AS TEXT), payment_status)
+        ELSE payment_status END
+    WHERE id = ?1";
+
 /// The stored fields of an order on which its transitions depend.
 pub(crate) struct OrderState {
     pub(crate) id: OrderId,
@@ -64,8 +71,6 @@ pub(crate) struct OrderState {
     pub(crate) currency: String,
     /// In minor units.
     pub(crate) total: i64,
-    /// What was decided to be given back of the total, in minor units.
-    pub(crate) refunded: i64,
     pub(crate) payment: Option<PaymentStatus>,
     pub(crate) paid_by_gateway: bool,
     pub(crate) discount: Option<DiscountId>,
@@ -79,8 +84,12 @@ pub(crate) struct OrderState {
     pub(crate) renewals: i64,
     /// The gateway's id of the newest checkout. `None` if the gateway has not answered.
     pub(crate) checkout_reference: Option<String>,
-    /// The gateway's id of the payment that is recorded, if it was reported.
-    pub(crate) checkout_payment: Option<String>,
+    /// The gateway that was asked for the checkout; `None` if it is not known.
+    pub(crate) gateway: Option<String>,
+    /// The account at the provider that has the checkout.
+    pub(crate) account: GatewayAccount,
+    /// The mode of the checkout; `None` if it is not known.
+    pub(crate) mode: Option<PaymentMode>,
 }
 
 /// An order whose hold has expired, and its event.
@@ -118,13 +127,14 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         hold_until: row.get("hold_until")?,
         currency: row.get("currency")?,
         total: row.get("total")?,
-        refunded: row.get("refunded")?,
         payment: if row.is_null("payment_status")? { None } else { Some(row.text_enum("payment_status")?) },
         paid_by_gateway: row.get("paid_by_gateway")?,
         discount: row.get("discount_id")?,
         event_status: row.text_enum("event_status")?,
         event_over_at: row.get("event_over_at")?,
-        checkout_payment: row.get("checkout_payment")?,
+        gateway: row.get("gateway")?,
+        account: gateway_columns::account(row)?,
+        mode: if row.is_null("mode")? { None } else { Some(row.text_enum("mode")?) },
         renewals: row.get::<Option<i64>>("renewals")?.unwrap_or(0),
         checkout_reference: row.get("checkout_reference")?,
         checkout: if row.is_null("checkout_status")? { None } else { Some(row.text_enum("checkout_status")?) },
@@ -153,6 +163,14 @@ pub(crate) fn cancel(tx: &Transaction<'_>, id: OrderId, from: OrderStatus) -> Re
 /// Records the payment status that the gateway reported. Returns whether the payment was still open.
 pub(crate) fn record_payment(tx: &Transaction<'_>, id: OrderId, status: PaymentStatus) -> Result<bool> {
     transition(tx, PAYMENT, &[id.into(), status.as_str().into(), tx.now().into()])
+}
+
+/// Records that money of an order has moved, or that something was decided about it. `payment` is the status of the payment
+/// of its checkout, if it is about that.
+pub(crate) fn money_moved(tx: &Transaction<'_>, id: OrderId, payment: Option<PaymentStatus>) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(MONEY_MOVED, &[id.into(), payment.map(PaymentStatus::as_str).into(), tx.now().into()])?;
+    Ok(())
 }
 
 fn transition(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {

@@ -1,17 +1,16 @@
-//! Refunds. A refund is recorded as due in the transaction that decides on it. It stays due until the gateway has made
-//! it or refused it permanently.
+//! Refunds: decisions that money of a payment goes back. `sales::refunds` has their life cycle.
 
 use std::sync::LazyLock;
 
-use super::currency::read_currency;
+use super::currency::{read_currency, read_decimals};
 use super::lists::ListQuery;
 use super::lists_of_orders::{self, Filters, Statements};
 use super::page_ids::select_ids;
-use super::{Row, Transaction};
-use crate::error::Result;
+use super::payments::StoredPayment;
+use super::{Bind, Row, Transaction};
+use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
-use crate::model::currency::Decimals;
-use crate::model::id::{EventId, OrderId, OrganizationId, RefundId};
+use crate::model::id::{ApiKeyId, OrderId, OrganizationId, PaymentId, RefundId};
 use crate::model::page::Page;
 use crate::model::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
@@ -20,62 +19,65 @@ use crate::rules::refund::LATEST_DUE;
 
 macro_rules! columns {
     () => {
-        "id, organization_id, order_id, source, amount, currency, reason, reference, status, settled_by, attempts,
-        last_error, created_at, updated_at"
+        "r.id, r.organization_id, r.order_id, r.payment_id, p.gateway, r.source, r.amount, r.currency, r.reason, r.reference,
+        r.status, r.returned, r.owed, r.attempts, r.last_error, r.created_at, r.updated_at"
     };
 }
 
 /// The columns of a [`StoredRefund`].
 macro_rules! stored_columns {
     () => {
-        "id, source, amount, currency, status, reference, payment_reference"
+        "id, order_id, payment_id, source, amount, currency, reference, status, by_gateway, refused, promised, returned, to_ask,
+        owed, is_asking, attempts, next_attempt_at, last_error, created_at"
     };
 }
 
-pub(super) use stored_columns;
+const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_id, payment_id, source, amount, currency,
+        reason, reference, status, by_gateway, refused, promised, last_error, decided_by, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'DUE', ?11, ?12, ?7, ?13, ?14, ?15, ?15) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str =
+    "UPDATE refunds SET status = ?2, refused = ?3, promised = ?4, returned = ?5, to_ask = ?6, owed = ?7,
+        is_asking = ?8, attempts = ?9, next_attempt_at = ?10, reference = ?11, last_error = ?12, updated_at = ?13
+    WHERE id = ?1";
+const BY_ID: &str = concat!("SELECT ", stored_columns!(), " FROM refunds WHERE id = ?1 AND order_id = ?2");
+pub(super) const NOT_SETTLED: &str =
+    concat!("SELECT ", stored_columns!(), " FROM refunds WHERE payment_id = ?1 AND promised > returned ORDER BY id");
+const CLAIM: &str = concat!(
+    "UPDATE refunds SET attempts = attempts + 1, is_asking = 1, next_attempt_at = ?3, updated_at = ?2
+    WHERE id = ?1 AND to_ask > 0 AND (next_attempt_at <= ?2 OR next_attempt_at > ?4) RETURNING ",
+    stored_columns!()
+);
 
-const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_id, source, amount, currency, reason,
-        reference, payment_reference, status, next_attempt_at, last_error, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?12, ?12) ON CONFLICT (id) DO NOTHING";
-const CLAIM: &str = "UPDATE refunds SET attempts = attempts + 1, next_attempt_at = ?3, updated_at = ?2
-    WHERE id = ?1 AND status = 'DUE' AND (next_attempt_at <= ?2 OR next_attempt_at > ?4)
-    RETURNING id, order_id, source, amount, currency, payment_reference, attempts, created_at";
+/// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox knows
+/// all of its own.
+macro_rules! of_gateway {
+    () => {
+        "(p.gateway = ?3 OR p.gateway IS NULL AND ?3 <> 'sandbox')"
+    };
+}
+
+pub(super) use of_gateway;
+
 /// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
 /// organization do not hide those of the others behind the limit.
 macro_rules! due {
     ($condition:literal) => {
         concat!(
             "SELECT id, order_id, organization_id FROM (
-                SELECT id, order_id, organization_id, next_attempt_at,
-                    ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY next_attempt_at, id) AS turn
-                FROM refunds WHERE status = 'DUE' AND ",
+                SELECT r.id, r.order_id, r.organization_id, r.next_attempt_at,
+                    ROW_NUMBER() OVER (PARTITION BY r.organization_id ORDER BY r.next_attempt_at, r.id) AS turn
+                FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.next_attempt_at IS NOT NULL AND ",
             $condition,
+            " AND ",
+            of_gateway!(),
             ") due ORDER BY turn, next_attempt_at, id LIMIT ?2"
         )
     };
 }
 
-pub(super) const DUE: &str = due!("next_attempt_at <= ?1");
-pub(super) const DUE_TOO_LATE: &str = due!("next_attempt_at > ?1");
-const MARK_DONE: &str =
-    "UPDATE refunds SET status = 'DONE', last_error = NULL, updated_at = ?2 WHERE id = ?1 AND status = 'DUE'";
-// The following statements change nothing if another process has claimed the refund since, whose answer is the newer one.
-const MARK_REFUSED: &str = "UPDATE refunds SET status = 'REFUSED', last_error = ?3, updated_at = ?4
-    WHERE id = ?1 AND status = 'DUE' AND attempts = ?2";
-const POSTPONE: &str = "UPDATE refunds SET next_attempt_at = ?5, last_error = ?3, updated_at = ?4
-    WHERE id = ?1 AND status = 'DUE' AND attempts = ?2";
-const FIND: &str =
-    concat!("SELECT ", stored_columns!(), " FROM refunds WHERE id = ?1 AND order_id = ?2 AND organization_id = ?3");
-pub(super) const BY_REFERENCE: &str =
-    concat!("SELECT ", stored_columns!(), " FROM refunds WHERE order_id = ?1 AND reference = ?2");
-const SET_REFERENCE: &str = "UPDATE refunds SET reference = ?2, updated_at = ?3 WHERE id = ?1 AND reference IS NULL";
-const FAIL: &str =
-    "UPDATE refunds SET status = 'REFUSED', last_error = ?2, check_at = NULL, updated_at = ?3 WHERE id = ?1";
-const REINSTATE: &str = "UPDATE refunds SET status = 'DONE', settled_by = NULL, last_error = NULL, updated_at = ?2
-    WHERE id = ?1 AND status = 'REFUSED'";
-const EXISTS_FOR_LATE_PAYMENT: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'LATE_PAYMENT'";
-const EXISTS_FOR_OTHER_PAYMENT: &str =
-    "SELECT 1 FROM refunds WHERE order_id = ?1 AND source = 'OTHER_PAYMENT' AND payment_reference = ?2";
+pub(super) const DUE: &str = due!("r.next_attempt_at <= ?1");
+pub(super) const DUE_TOO_LATE: &str = due!("r.next_attempt_at > ?1");
+
 /// The conditions of all filters.
 macro_rules! filters {
     () => {
@@ -97,196 +99,224 @@ macro_rules! range {
 }
 
 /// The items of a page.
-pub(super) static PAGE: LazyLock<ListQuery> =
-    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM refunds WHERE id"), "ORDER BY id DESC"));
+pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(
+        concat!("SELECT ", columns!(), " FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id"),
+        "ORDER BY r.id DESC",
+    )
+});
 pub(super) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
 pub(super) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
 pub(super) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
-pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE'";
+pub(super) const COUNT_DUE: &str = "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE' AND by_gateway = 1";
+pub(super) const COUNT_OF_OTHER_GATEWAYS: &str = "SELECT COUNT(*) AS number
+    FROM refunds r JOIN payments p ON p.id = r.payment_id
+    WHERE r.status = 'DUE' AND r.by_gateway = 1 AND p.gateway IS NOT NULL AND p.gateway <> ?1";
+pub(super) const COUNT_OWED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE owed > 0";
+const GET: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = ?1 AND r.organization_id = ?2"
+);
+const ALL_OF_ORDER: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM refunds r JOIN payments p ON p.id = r.payment_id
+    WHERE r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id"
+);
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE id = ?1 AND organization_id = ?2";
+const ORDER_OF: &str = "SELECT order_id FROM refunds WHERE id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
     let currency = read_currency(row)?;
-    let status = row.text_enum("status")?;
+    let amount = |minor_units| Amount::in_currency(minor_units, currency.decimals);
+    let owed = row.get("owed")?;
     Ok(Refund {
         id: row.get("id")?,
         order_id: row.get("order_id")?,
+        payment_id: row.get("payment_id")?,
+        gateway: row.get("gateway")?,
         source: row.text_enum("source")?,
-        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
-        currency: currency.code,
+        amount: amount(row.get("amount")?),
+        returned: amount(row.get("returned")?),
+        owed: amount(owed),
+        requires_manual_refund: owed > 0,
         reason: row.get("reason")?,
         reference: row.get("reference")?,
-        status,
-        requires_manual_refund: status == RefundStatus::Refused && row.is_null("settled_by")?,
+        status: row.text_enum("status")?,
         attempts: row.get("attempts")?,
         last_error: row.get("last_error")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
+        currency: currency.code,
     })
 }
 
-/// A refund to be recorded.
+/// A refund to be recorded. Amounts are those of its payment.
 pub(crate) struct NewRefund<'a> {
-    pub(crate) organization: OrganizationId,
-    pub(crate) order: OrderId,
-    pub(crate) event: EventId,
     pub(crate) source: RefundSource,
-    /// In minor units of `currency`.
+    /// In minor units of the currency of the payment.
     pub(crate) amount: i64,
-    pub(crate) currency: &'a str,
     pub(crate) reason: Option<&'a str>,
-    /// The gateway's id of the payment, if it is not the one of the order.
-    pub(crate) payment_reference: Option<&'a str>,
+    /// Whether the gateway is asked for it.
+    pub(crate) by_gateway: bool,
+    /// Why it is refused at once.
+    pub(crate) refusal: Option<&'a str>,
+    /// The gateway's id of it, if somebody made it at the gateway.
+    pub(crate) reference: Option<&'a str>,
+    pub(crate) decided_by: Option<ApiKeyId>,
 }
 
-/// Records a refund that the gateway is to make.
-pub(crate) fn insert_due(tx: &Transaction<'_>, refund: &NewRefund<'_>) -> Result<RefundId> {
-    insert(tx, refund, None, RefundStatus::Due, None)
-}
-
-/// Records a refund that is not attempted. It is listed as refused, with `problem` as its error.
-pub(crate) fn insert_refused(tx: &Transaction<'_>, refund: &NewRefund<'_>, problem: &str) -> Result<RefundId> {
-    insert(tx, refund, None, RefundStatus::Refused, Some(problem))
-}
-
-/// Records a refund that the gateway reports, with the gateway's id of it. It is not attempted.
-pub(crate) fn insert_reported(
-    tx: &Transaction<'_>,
-    refund: &NewRefund<'_>,
-    reference: &str,
-    status: RefundStatus,
-) -> Result<RefundId> {
-    insert(tx, refund, Some(reference), status, None)
-}
-
-fn insert(
-    tx: &Transaction<'_>,
-    refund: &NewRefund<'_>,
-    reference: Option<&str>,
-    status: RefundStatus,
-    problem: Option<&str>,
-) -> Result<RefundId> {
-    tx.debug_assert_event_locked();
-    let binds = [
-        refund.organization.into(),
-        refund.order.into(),
-        refund.event.into(),
-        refund.source.as_str().into(),
-        refund.amount.into(),
-        refund.currency.into(),
-        refund.reason.into(),
-        reference.into(),
-        refund.payment_reference.into(),
-        status.as_str().into(),
-        tx.now().into(),
-        problem.into(),
-    ];
-    tx.insert(INSERT, &binds)
-}
-
-/// Whether there is a refund of a payment that is not the one of its order, by the gateway's id of the payment.
-pub(crate) fn exists_for_other_payment(tx: &Transaction<'_>, order: OrderId, payment: &str) -> Result<bool> {
-    tx.exists(EXISTS_FOR_OTHER_PAYMENT, &[order.into(), payment.into()])
-}
-
-/// A refund that is stored.
+/// A refund that is stored. Amounts are in minor units of the currency of its payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredRefund {
     pub(crate) id: RefundId,
+    pub(crate) order: OrderId,
+    pub(crate) payment: PaymentId,
     pub(crate) source: RefundSource,
-    /// In minor units of `currency`.
     pub(crate) amount: i64,
-    pub(crate) currency: String,
-    pub(crate) decimals: Decimals,
-    pub(crate) status: RefundStatus,
-    /// The gateway's id of the refund, if it was reported.
     pub(crate) reference: Option<String>,
-    /// The gateway's id of the payment, if it is not the one of the order.
-    pub(crate) payment_reference: Option<String>,
-}
-
-pub(super) fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
-    let currency = read_currency(row)?;
-    Ok(StoredRefund {
-        id: row.get("id")?,
-        source: row.text_enum("source")?,
-        amount: row.get("amount")?,
-        currency: currency.code,
-        decimals: currency.decimals,
-        status: row.text_enum("status")?,
-        reference: row.get("reference")?,
-        payment_reference: row.get("payment_reference")?,
-    })
-}
-
-/// Returns a refund of an order.
-pub(crate) fn find(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    order: OrderId,
-    id: RefundId,
-) -> Result<Option<StoredRefund>> {
-    tx.query_opt(FIND, &[id.into(), order.into(), organization.into()], decode_stored)
-}
-
-/// Returns the refund of an order with the gateway's id of it.
-pub(crate) fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<Option<StoredRefund>> {
-    tx.query_opt(BY_REFERENCE, &[order.into(), reference.into()], decode_stored)
-}
-
-/// Records the gateway's id of a refund, unless it is known.
-pub(crate) fn set_reference(tx: &Transaction<'_>, id: RefundId, reference: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
-    tx.execute(SET_REFERENCE, &[id.into(), reference.into(), tx.now().into()])?;
-    Ok(())
-}
-
-/// Sets a refund of any status to REFUSED.
-pub(crate) fn fail(tx: &Transaction<'_>, id: RefundId, problem: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
-    tx.execute(FAIL, &[id.into(), problem.into(), tx.now().into()])?;
-    Ok(())
-}
-
-/// Sets a refund that was refused to DONE.
-pub(crate) fn reinstate(tx: &Transaction<'_>, id: RefundId) -> Result<()> {
-    tx.debug_assert_event_locked();
-    tx.execute(REINSTATE, &[id.into(), tx.now().into()])?;
-    Ok(())
-}
-
-/// Whether a payment of an order came too late for it, so that it was refunded or will be.
-pub(crate) fn exists_for_late_payment(tx: &Transaction<'_>, order: OrderId) -> Result<bool> {
-    tx.exists(EXISTS_FOR_LATE_PAYMENT, &[order.into()])
-}
-
-/// A refund that one process has claimed.
-#[derive(Debug, Clone)]
-pub(crate) struct ClaimedRefund {
-    pub(crate) source: RefundSource,
-    pub(crate) amount: Amount,
-    pub(crate) currency: String,
-    /// The gateway's id of the payment, if it is not the one of the order.
-    pub(crate) payment_reference: Option<String>,
-    /// The number of the attempt, counted from 1.
-    pub(crate) attempt: i64,
+    pub(crate) status: RefundStatus,
+    pub(crate) by_gateway: bool,
+    /// Whether the gateway has refused it for good.
+    pub(crate) refused: bool,
+    /// What of the payment it counts as decided.
+    pub(crate) promised: i64,
+    pub(crate) returned: i64,
+    /// What is to be asked of the gateway.
+    pub(crate) to_ask: i64,
+    /// What has to be given back by hand.
+    pub(crate) owed: i64,
+    /// Whether an attempt may be waiting for the gateway, until the time of the next attempt.
+    pub(crate) is_asking: bool,
+    pub(crate) attempts: i64,
+    pub(crate) next_attempt_at: Option<Timestamp>,
+    pub(crate) last_error: Option<String>,
     pub(crate) decided_at: Timestamp,
 }
 
-/// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
-pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Result<Option<ClaimedRefund>> {
-    tx.debug_assert_event_locked();
-    let binds = [id.into(), tx.now().into(), until.into(), latest_due(tx).into()];
-    tx.query_opt(CLAIM, &binds, |row| {
-        let currency = read_currency(row)?;
-        Ok(ClaimedRefund {
-            source: row.text_enum("source")?,
-            amount: Amount::in_currency(row.get("amount")?, currency.decimals),
-            currency: currency.code,
-            payment_reference: row.get("payment_reference")?,
-            attempt: row.get("attempts")?,
-            decided_at: row.get("created_at")?,
-        })
+fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
+    // An amount of an unknown currency must not be asked for.
+    read_decimals(row)?;
+    Ok(StoredRefund {
+        id: row.get("id")?,
+        order: row.get("order_id")?,
+        payment: row.get("payment_id")?,
+        source: row.text_enum("source")?,
+        amount: row.get("amount")?,
+        reference: row.get("reference")?,
+        status: row.text_enum("status")?,
+        by_gateway: row.get("by_gateway")?,
+        refused: row.get("refused")?,
+        promised: row.get("promised")?,
+        returned: row.get("returned")?,
+        to_ask: row.get("to_ask")?,
+        owed: row.get("owed")?,
+        is_asking: row.get("is_asking")?,
+        attempts: row.get("attempts")?,
+        next_attempt_at: row.get("next_attempt_at")?,
+        last_error: row.get("last_error")?,
+        decided_at: row.get("created_at")?,
     })
+}
+
+/// Records a refund of a payment, as DUE.
+pub(crate) fn insert(tx: &Transaction<'_>, payment: &StoredPayment, refund: &NewRefund<'_>) -> Result<StoredRefund> {
+    tx.debug_assert_event_locked();
+    let binds = [
+        payment.organization.into(),
+        payment.order.into(),
+        payment.event.into(),
+        payment.id.into(),
+        refund.source.as_str().into(),
+        refund.amount.into(),
+        payment.currency.as_str().into(),
+        refund.reason.into(),
+        refund.reference.into(),
+        refund.by_gateway.into(),
+        refund.refusal.is_some().into(),
+        refund.refusal.into(),
+        refund.decided_by.into(),
+        tx.now().into(),
+    ];
+    let id = tx.insert(INSERT, &binds)?;
+    Ok(StoredRefund {
+        id,
+        order: payment.order,
+        payment: payment.id,
+        source: refund.source,
+        amount: refund.amount,
+        reference: refund.reference.map(str::to_owned),
+        status: RefundStatus::Due,
+        by_gateway: refund.by_gateway,
+        refused: refund.refusal.is_some(),
+        promised: refund.amount,
+        returned: 0,
+        to_ask: 0,
+        owed: 0,
+        is_asking: false,
+        attempts: 0,
+        next_attempt_at: None,
+        last_error: refund.refusal.map(str::to_owned),
+        decided_at: tx.now(),
+    })
+}
+
+/// Stores what changes of a refund.
+pub(crate) fn update(tx: &Transaction<'_>, refund: &StoredRefund) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let binds = [
+        refund.id.into(),
+        refund.status.as_str().into(),
+        refund.refused.into(),
+        refund.promised.into(),
+        refund.returned.into(),
+        refund.to_ask.into(),
+        refund.owed.into(),
+        refund.is_asking.into(),
+        refund.attempts.into(),
+        refund.next_attempt_at.into(),
+        refund.reference.as_ref().into(),
+        refund.last_error.as_ref().into(),
+        tx.now().into(),
+    ];
+    tx.execute(UPDATE, &binds)?;
+    Ok(())
+}
+
+/// Returns a refund of an order.
+pub(crate) fn find(tx: &Transaction<'_>, order: OrderId, id: RefundId) -> Result<Option<StoredRefund>> {
+    tx.query_opt(BY_ID, &[id.into(), order.into()], decode_stored)
+}
+
+/// Returns a refund of an organization.
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<Refund> {
+    tx.query_opt(GET, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Refund))
+}
+
+/// What went back for each refund of an order.
+pub(crate) fn returned_of_order(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+) -> Result<Vec<Refund>> {
+    tx.query_all(ALL_OF_ORDER, &[order.into(), organization.into()], decode)
+}
+
+/// Returns the order of a refund of an organization.
+pub(crate) fn order_of(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<Option<OrderId>> {
+    tx.query_opt(ORDER_OF, &[id.into(), organization.into()], |row| row.get("order_id"))
+}
+
+/// Returns the refunds of a payment whose money has not gone back, the oldest first.
+pub(crate) fn not_settled(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<StoredRefund>> {
+    tx.query_all(NOT_SETTLED, &[payment.into()], decode_stored)
+}
+
+/// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
+pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Result<Option<StoredRefund>> {
+    tx.debug_assert_event_locked();
+    tx.query_opt(CLAIM, &[id.into(), tx.now().into(), until.into(), latest_due(tx).into()], decode_stored)
 }
 
 /// A refund that is due.
@@ -303,44 +333,18 @@ fn latest_due(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(LATEST_DUE)
 }
 
-/// Returns up to `limit` refunds that are due now, so that organizations take turns. Of each, the one that has been due for
-/// the longest time comes first. Those whose due time comes from a clock that was wrong come last.
-pub(crate) fn due(tx: &Transaction<'_>, limit: i64) -> Result<Vec<DueRefund>> {
+/// Returns up to `limit` refunds that are due now at this gateway, so that organizations take turns. Of each, the one that
+/// has been due for the longest time comes first. Those whose due time comes from a clock that was wrong come last.
+pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DueRefund>> {
     let decode = |row: &Row<'_>| {
         Ok(DueRefund { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
     };
-    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into()], decode)?;
+    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into(), gateway.into()], decode)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 {
-        due.extend(tx.query_all(DUE_TOO_LATE, &[latest_due(tx).into(), rest.into()], decode)?);
+        due.extend(tx.query_all(DUE_TOO_LATE, &[latest_due(tx).into(), rest.into(), gateway.into()], decode)?);
     }
     Ok(due)
-}
-
-/// Sets a due refund to DONE. Returns `false` if the refund is not due.
-pub(crate) fn mark_done(tx: &Transaction<'_>, id: RefundId) -> Result<bool> {
-    tx.debug_assert_event_locked();
-    Ok(tx.execute(MARK_DONE, &[id.into(), tx.now().into()])? == 1)
-}
-
-/// Sets a due refund to REFUSED after this attempt. It is not attempted again. Returns `false` if the refund is not due, or
-/// another attempt has begun.
-pub(crate) fn mark_refused(tx: &Transaction<'_>, id: RefundId, attempt: i64, problem: &str) -> Result<bool> {
-    tx.debug_assert_event_locked();
-    Ok(tx.execute(MARK_REFUSED, &[id.into(), attempt.into(), problem.into(), tx.now().into()])? == 1)
-}
-
-/// Keeps a refund due after this attempt, and postpones the next one until `until`, unless it has begun.
-pub(crate) fn postpone(
-    tx: &Transaction<'_>,
-    id: RefundId,
-    attempt: i64,
-    until: Timestamp,
-    problem: &str,
-) -> Result<()> {
-    tx.debug_assert_event_locked();
-    tx.execute(POSTPONE, &[id.into(), attempt.into(), problem.into(), tx.now().into(), until.into()])?;
-    Ok(())
 }
 
 /// Lists the refunds of an organization, newest first.
@@ -355,7 +359,21 @@ pub(crate) fn list(
     lists_of_orders::list(tx, &statements, &filters, &request.page, decode, |refund| refund.id)
 }
 
-/// Counts the refunds that will be attempted, over all organizations.
+fn count(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<u64> {
+    tx.query_opt(sql, binds, |row| row.count("number")).map(Option::unwrap_or_default)
+}
+
+/// Counts the refunds that a gateway is to be asked for, over all organizations.
 pub(crate) fn count_due(tx: &Transaction<'_>) -> Result<u64> {
-    tx.query_opt(COUNT_DUE, &[], |row| row.count("number")).map(Option::unwrap_or_default)
+    count(tx, COUNT_DUE, &[])
+}
+
+/// Counts those of them that are at another gateway than this one. Without a name, all that are at a gateway.
+pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str>) -> Result<u64> {
+    count(tx, COUNT_OF_OTHER_GATEWAYS, &[gateway.unwrap_or_default().into()])
+}
+
+/// Counts the refunds of which something has to be given back by hand, over all organizations.
+pub(crate) fn count_owed(tx: &Transaction<'_>) -> Result<u64> {
+    count(tx, COUNT_OWED, &[])
 }

@@ -13,11 +13,17 @@ const CANCEL_COMPLETED: &str = "UPDATE ticket_types
 const CANCEL_EXPIRED: &str = "UPDATE ticket_types
     SET expired_orders = expired_orders - 1, cancelled_orders = cancelled_orders + 1
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
-const REFUND: &str = "UPDATE ticket_types SET refunded_total =
-        CASE WHEN ?2 > 0 AND refunded_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE refunded_total + ?2 END
-    WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
-const REFUND_MANUALLY: &str = "UPDATE ticket_types SET manual_refund_total =
-        CASE WHEN ?2 > 0 AND manual_refund_total > 9223372036854775807 - ?2 THEN 9223372036854775807 ELSE manual_refund_total + ?2 END
+const MOVE: &str = "UPDATE ticket_types SET
+        refunded_total = CASE WHEN ?2 > 0 AND refunded_total > 9223372036854775807 - ?2
+            THEN 9223372036854775807 ELSE refunded_total + ?2 END,
+        manually_refunded_total = CASE WHEN ?3 > 0 AND manually_refunded_total > 9223372036854775807 - ?3
+            THEN 9223372036854775807 ELSE manually_refunded_total + ?3 END,
+        manual_refund_total = CASE WHEN ?4 > 0 AND manual_refund_total > 9223372036854775807 - ?4
+            THEN 9223372036854775807 ELSE manual_refund_total + ?4 END,
+        owed_total = CASE WHEN ?5 > 0 AND owed_total > 9223372036854775807 - ?5
+            THEN 9223372036854775807 ELSE owed_total + ?5 END,
+        disputed_total = CASE WHEN ?6 > 0 AND disputed_total > 9223372036854775807 - ?6
+            THEN 9223372036854775807 ELSE disputed_total + ?6 END
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 
@@ -31,20 +37,31 @@ pub(crate) fn expired_order_cancelled(tx: &Transaction<'_>, order: OrderId) -> R
     count(tx, CANCEL_EXPIRED, order)
 }
 
-/// Adds an amount, in minor units, to what the gateway has refunded of the prices of orders. It is negative for a refund
-/// that has failed later.
-pub(crate) fn refunded(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {
-    add(tx, REFUND, order, amount)
+/// How the figures of money change that goes back, in minor units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct MoneyFigures {
+    /// What the gateway has refunded of payments that completed orders.
+    pub(crate) refunded: i64,
+    /// What was given back by hand of payments that completed orders.
+    pub(crate) manually_refunded: i64,
+    /// What has to be given back by hand of payments that completed orders.
+    pub(crate) manual_refund: i64,
+    /// What has to be given back by hand of all payments.
+    pub(crate) owed: i64,
+    /// What banks have taken.
+    pub(crate) disputed: i64,
 }
 
-/// Adds an amount, in minor units, to what is to be given back by hand. It is negative for money that was given back.
-pub(crate) fn refund_manual(tx: &Transaction<'_>, order: OrderId, amount: i64) -> Result<()> {
-    add(tx, REFUND_MANUALLY, order, amount)
-}
-
-fn add(tx: &Transaction<'_>, sql: &str, order: OrderId, amount: i64) -> Result<()> {
+/// Adds to the figures of money that goes back.
+pub(crate) fn money_moved(tx: &Transaction<'_>, order: OrderId, change: &MoneyFigures) -> Result<()> {
     tx.debug_assert_event_locked();
-    tx.execute_later(sql, &[order.into(), amount.into()])
+    if *change == MoneyFigures::default() {
+        return Ok(());
+    }
+    let MoneyFigures { refunded, manually_refunded, manual_refund, owed, disputed } = *change;
+    let binds =
+        [order.into(), refunded.into(), manually_refunded.into(), manual_refund.into(), owed.into(), disputed.into()];
+    tx.execute_later(MOVE, &binds)
 }
 
 fn count(tx: &Transaction<'_>, sql: &str, order: OrderId) -> Result<()> {

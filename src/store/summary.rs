@@ -13,7 +13,7 @@ use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
 pub(super) const TYPES: &str = "SELECT id, name, quantity, sold, held, pending_orders, completed_orders,
         cancelled_orders, expired_orders, checked_in_tickets, cancelled_tickets, revenue, discount_total,
-        manual_payment_total, refunded_total, manual_refund_total
+        manual_payment_total, refunded_total, manual_refund_total, manually_refunded_total, owed_total, disputed_total
     FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
 pub(super) const EXPIRED_ORDERS: &str = "SELECT COUNT(*) AS number FROM orders
     WHERE status = 'PENDING' AND hold_until <= ?2 AND event_id = ?1";
@@ -31,6 +31,9 @@ struct Figures {
     manual_payment: i64,
     refunded: i64,
     manual_refund: i64,
+    manually_refunded: i64,
+    owed: i64,
+    disputed: i64,
 }
 
 fn decode_figures(row: &Row<'_>) -> Result<Figures> {
@@ -47,6 +50,9 @@ fn decode_figures(row: &Row<'_>) -> Result<Figures> {
         manual_payment: row.get("manual_payment_total")?,
         refunded: row.get("refunded_total")?,
         manual_refund: row.get("manual_refund_total")?,
+        manually_refunded: row.get("manually_refunded_total")?,
+        owed: row.get("owed_total")?,
+        disputed: row.get("disputed_total")?,
     })
 }
 
@@ -98,6 +104,9 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         refunded_total: total(|figures| figures.refunded),
         manual_payment_total: total(|figures| figures.manual_payment),
         manual_refund_total: total(|figures| figures.manual_refund),
+        manually_refunded_total: total(|figures| figures.manually_refunded),
+        owed_total: total(|figures| figures.owed),
+        disputed_total: total(|figures| figures.disputed),
         tickets_issued: types.iter().map(|(summary, _)| summary.sold).sum::<i64>() + cancelled_tickets,
         tickets_checked_in: types.iter().map(|(summary, _)| summary.checked_in).sum(),
         tickets_cancelled: cancelled_tickets,

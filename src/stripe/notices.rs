@@ -10,7 +10,7 @@ use super::disputes;
 use super::event_mode::EventMode;
 use super::refunds::{StripeRefund, payment_of};
 use super::session::{ORDER, ORGANIZATION};
-use super::session_state::{self, is_plain, is_session_id, money};
+use super::session_state::{self, is_plain, is_session_id};
 use crate::model::id::{OrderId, OrganizationId};
 use crate::payment::{CheckoutState, GatewayEvent, GatewayNotice, NoticeError, RefundState};
 
@@ -106,7 +106,7 @@ pub(super) fn about_object(notice: &GatewayNotice, object: &Value) -> Option<Gat
         "checkout.session" if session_state::state(object) == CheckoutState::Open => None,
         "checkout.session" => about_session(&event),
         // Its refunds may have failed.
-        "charge" => event.payment().map(|_| event.notice(GatewayEvent::RefundsChanged { total: None })),
+        "charge" => event.payment().map(|_| event.notice(GatewayEvent::RefundsChanged)),
         "refund" => about_refund(&event),
         "dispute" => about_dispute(&event),
         _ => None,
@@ -182,7 +182,7 @@ fn about_session(event: &Event<'_>) -> Option<GatewayNotice> {
 
 fn about_charge(event: &Event<'_>) -> Option<GatewayNotice> {
     event.payment()?;
-    Some(event.notice(GatewayEvent::RefundsChanged { total: money(event.object, "amount_refunded") }))
+    Some(event.notice(GatewayEvent::RefundsChanged))
 }
 
 fn about_refund(event: &Event<'_>) -> Option<GatewayNotice> {
@@ -190,7 +190,7 @@ fn about_refund(event: &Event<'_>) -> Option<GatewayNotice> {
     let happened = match StripeRefund::read(event.object).map(|refund| refund.report()) {
         Some(Ok(refund)) if !matches!(refund.state, RefundState::Failed(_)) => GatewayEvent::Refund(refund),
         // Another attempt at the refund may have been accepted since.
-        Some(Ok(_)) => GatewayEvent::RefundsChanged { total: None },
+        Some(Ok(_)) => GatewayEvent::RefundsChanged,
         Some(Err(problem)) => GatewayEvent::Unreadable(problem),
         None => GatewayEvent::Unreadable("the refund has no id, amount or currency".to_owned()),
     };

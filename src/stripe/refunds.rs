@@ -123,9 +123,14 @@ struct Found {
     failed: Vec<String>,
 }
 
-fn find(client: &Client, account: Option<&str>, payment: &str, id: RefundId) -> Result<Found, Failure> {
+/// Looks for what Stripe has made of a refund, apart from what the service knows.
+fn find(client: &Client, account: Option<&str>, payment: &str, request: &RefundRequest) -> Result<Found, Failure> {
     let mut found = Found { accepted: None, failed: Vec::new() };
-    for refund in of_payment(client, account, payment)?.into_iter().filter(|refund| refund.ours == Some(id)) {
+    let is_ours = |refund: &StripeRefund| refund.ours == Some(request.refund_id);
+    for refund in of_payment(client, account, payment)?.into_iter().filter(is_ours) {
+        if request.earlier_refunds.contains(&refund.id) {
+            continue;
+        }
         if refund.is_accepted() {
             found.accepted = Some(refund);
         } else {
@@ -148,7 +153,7 @@ pub(super) fn make(
     units: i64,
     request: &RefundRequest,
 ) -> Result<StripeRefund, GatewayError> {
-    let look = || find(client, account, payment, request.refund_id);
+    let look = || find(client, account, payment, request);
     let returns_fee = returns_fee(client, account, payment, request.source).map_err(refund_failure)?;
     let mut first_key = 0;
     if request.may_have_been_made() {
@@ -158,7 +163,9 @@ pub(super) fn make(
         }
         first_key = found.failed.len();
     }
-    for key in first_key..MAX_KEYS {
+    // Those that are known have used up a key each.
+    let known = request.earlier_refunds.len();
+    for key in known + first_key..known + MAX_KEYS {
         let call = Call {
             path: "refunds",
             form: parameters(payment, units, request, returns_fee),
@@ -175,7 +182,7 @@ pub(super) fn make(
                     if let Some(refund) = found.accepted {
                         return Ok(refund);
                     }
-                    if found.failed.contains(&refund.id) {
+                    if found.failed.contains(&refund.id) || request.earlier_refunds.contains(&refund.id) {
                         continue;
                     }
                 }

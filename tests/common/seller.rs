@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use ticketing::error::Reason;
 use ticketing::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 use ticketing::order::{NewCustomer, OrderStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
 use ticketing::{Builder, Caller, Result, TicketingService};
@@ -137,7 +138,7 @@ impl<R: Fn(String)> Seller<R> {
         let order = if by_gateway {
             self.service.payment_completed(&self.caller, id)?
         } else {
-            self.service.mark_order_paid(&self.caller, id)?
+            self.service.mark_order_paid(&self.caller, id, ManualMethod::Cash)?
         };
         (self.report)(format!("order {id} {} {}", order.status, order.items[0].issued_tickets.len()));
         Ok(())

@@ -12,6 +12,7 @@ use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::error::Reason;
 use ticketing::id::{OrderId, TicketTypeId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, PaymentStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, TicketStatus};
 use ticketing::ticket_type::TicketType;
@@ -457,7 +458,7 @@ fn an_order_paid_in_cash_and_by_gateway_at_once_keeps_one_payment() {
     for _ in 0..ROUNDS {
         let id = fixture.try_order(&ticket_type, 2).unwrap().id;
         let (by_hand, by_gateway) = run_both(
-            || fixture.service.mark_order_paid(&fixture.caller, id),
+            || fixture.service.mark_order_paid(&fixture.caller, id, ManualMethod::Cash),
             || fixture.service.payment_completed(&fixture.caller, id),
         );
         assert_eq!(by_gateway.unwrap().status, OrderStatus::Completed);

@@ -2,6 +2,7 @@
 
 use ticketing::documents::TicketDocuments;
 use ticketing::order::CreateOrder;
+use ticketing::payment::ManualMethod;
 
 use crate::common::transactions::{Cost, measured};
 use crate::common::*;
@@ -30,7 +31,9 @@ fn an_order_costs_the_same_with_and_without_documents() {
         let order = CreateOrder::new(event.id, new_customer(), paid.id, 3);
         let mut created = None;
         let creation = cost(|| created = Some(service.create_order(caller, order).expect("an order").order.id));
-        let payment = cost(|| drop(service.mark_order_paid(caller, created.expect("an order")).expect("paid")));
+        let payment = cost(|| {
+            drop(service.mark_order_paid(caller, created.expect("an order"), ManualMethod::Cash).expect("paid"))
+        });
         let order = CreateOrder::new(event.id, new_customer(), free.id, 3);
         let free = cost(|| drop(service.create_order(caller, order).expect("an order")));
         [creation, payment, free]

@@ -5,6 +5,7 @@ use ticketing::documents::TicketDocuments;
 use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::{EventStatus, UpdateEvent};
 use ticketing::order::CreateOrder;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::TicketStatus;
 
 use crate::common::random::Random;
@@ -24,7 +25,7 @@ fn the_link_of_an_order_that_is_not_paid_is_a_conflict() {
         let order = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
         let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order.id;
         if is_paid {
-            fixture.service.mark_order_paid(&fixture.caller, order).expect("paid");
+            fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid");
         }
         (fixture, order)
     });

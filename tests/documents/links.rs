@@ -6,6 +6,7 @@ use ticketing::documents::TicketDocuments;
 use ticketing::error::ResourceKind;
 use ticketing::order::CreateOrder;
 use ticketing::organization::Scope;
+use ticketing::payment::ManualMethod;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::{Builder, Error, TicketingService};
@@ -77,7 +78,7 @@ fn the_link_of_an_order_leads_to_all_its_tickets_once_it_is_completed() {
     let order = service.create_order(caller, request).expect("an order").order;
     assert_eq!(service.get_order_details(caller, order.id).expect("details").documents_url, None);
 
-    service.mark_order_paid(caller, order.id).expect("paid");
+    service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
     let url = service.get_order_details(caller, order.id).expect("details").documents_url;
     let token = order_token(url.as_deref());
     assert!(is_token(&token), "{token}");

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use ticketing::documents::{Paper, TicketDocuments};
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::UpdateTicketType;
 
@@ -180,7 +181,7 @@ fn each_language_has_its_words_and_others_are_english() {
         order.language = language.map(str::to_owned);
         order.customer.locale = locale.map(str::to_owned);
         let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order;
-        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid");
+        fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid");
         let file = File::new(fixture.service.order_document(&fixture.caller, order.id).expect("a document"));
         let Some(text) = file.text() else { return };
         assert!(text.contains(expected), "{language:?} {locale:?}: {text}");

@@ -8,6 +8,7 @@ use ticketing::event::CreateEvent;
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::payment::ListRefunds;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
 use ticketing::webhook::{EventType, NotificationData, WebhookNotification};
 use ticketing::{Amount, Builder};
@@ -144,7 +145,7 @@ fn in_the_repeated_results_of_operations_with_an_idempotency_key() {
             assert_eq!((result.replayed, texts(&result.value)), (replayed, expected.clone()));
         }
         for replayed in [false, true] {
-            let result = service.mark_order_paid(&key("paid"), id).unwrap();
+            let result = service.mark_order_paid(&key("paid"), id, ManualMethod::Cash).unwrap();
             assert_eq!((result.replayed, texts(&result.value)), (replayed, expected.clone()));
         }
         let mut discounted = two_tickets(&ticket_type);

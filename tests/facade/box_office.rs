@@ -5,6 +5,7 @@ use ticketing::event::EventSummary;
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CheckoutRedirectUrls, CreateOrder, OrderDetails, OrderStatus, PaymentChoice, PaymentMethod};
 use ticketing::organization::Scope;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
 
@@ -55,7 +56,7 @@ fn a_cash_sale_leaves_what_an_order_leaves_that_is_then_marked_as_paid() {
     let sold = fixture.service.create_order(&fixture.caller, sale_of(&one).discount_code("ten")).expect("sold").order;
     let request = sale_of(&two).discount_code("ten").payment(PaymentChoice::Manual);
     let marked = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-    let marked = fixture.service.mark_order_paid(&fixture.caller, marked.id).expect("paid");
+    let marked = fixture.service.mark_order_paid(&fixture.caller, marked.id, ManualMethod::Cash).expect("paid");
     // 25.00 less 10 %.
     assert_eq!((sold.total, marked.total), (eur(2250), eur(2250)));
     let summary_of = |ticket_type: &TicketType| {

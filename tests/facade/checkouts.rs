@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ticketing::event::{EventStatus, UpdateEvent};
 use ticketing::order::{CreateOrder, Order, OrderStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{CheckoutState, CheckoutStatus, GatewayPayment, ListRefunds, RefundSource, RefundStatus};
 use ticketing::ticket_type::{TicketType, UpdateTicketType};
 use ticketing::{Amount, Error};
@@ -49,7 +50,7 @@ fn every_way_in_which_an_order_ends_closes_its_checkout() {
         }),
         ("expired", |fixture, _| fixture.clock.advance(HOLD)),
         ("marked as paid", |fixture, order| {
-            drop(fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid"));
+            drop(fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid"));
         }),
         ("its event was cancelled", |fixture, order| {
             let cancelled = UpdateEvent::default().status(EventStatus::Cancelled);

@@ -11,6 +11,7 @@ use crate::common::*;
 use ticketing::environment::ManualClock;
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, OrderStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, EventType, SenderOptions};
@@ -99,7 +100,7 @@ fn other_handles_refuse_new_work_after_close() {
         other.list_events(&opened.caller, ListEvents::default()).map(drop),
         other.get_order(&opened.caller, order.id).map(drop),
         other.create_order(&opened.caller, opened.order.clone()).map(drop),
-        other.mark_order_paid(&opened.caller, order.id).map(drop),
+        other.mark_order_paid(&opened.caller, order.id, ManualMethod::Cash).map(drop),
         other.run_maintenance().map(drop),
         other.deliver_due_webhooks().map(drop),
         other.start_webhook_sender(SenderOptions::default()).map(drop),
@@ -210,7 +211,7 @@ fn pay_an_order_with_a_webhook(opened: &Opened) {
     let webhook = CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted]);
     opened.service.create_webhook(&opened.caller, webhook).unwrap();
     let order = opened.service.create_order(&opened.caller, opened.order.clone()).unwrap().order;
-    opened.service.mark_order_paid(&opened.caller, order.id).unwrap();
+    opened.service.mark_order_paid(&opened.caller, order.id, ManualMethod::Cash).unwrap();
 }
 
 #[test]

@@ -9,6 +9,7 @@ use ticketing::event::{Event, EventStatus, UpdateEvent};
 use ticketing::id::EventId;
 use ticketing::order::{CreateOrder, NewOrderItem, Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::request::Request;
 use ticketing::ticket_type::TicketType;
@@ -250,7 +251,7 @@ fn validation_and_order_return_the_same_first_reason_against_a_code() {
     new.minimum_purchase = Some(eur(2000));
     let discount = fixture.discount(new);
     let first = fixture.order_with_code(&ticket_type, 2, "EARLY");
-    fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
+    fixture.service.mark_order_paid(&fixture.caller, first.id, ManualMethod::Cash).expect("paid");
     // Now all reasons against the code apply. Each step removes one.
     let change = |change: fn(&mut UpdateDiscount)| fixture.update(&discount, change).expect("a change");
     change(|discount| discount.is_active = Change::Set(false));
@@ -597,7 +598,10 @@ fn a_late_payment_claims_a_use_again_or_is_refunded() {
     let late = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     let other = fixture.order_with_code(&ticket_type, 1, "ONCE");
-    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, late.id)), Reason::DiscountUsedUp);
+    assert_eq!(
+        reason(fixture.service.mark_order_paid(&fixture.caller, late.id, ManualMethod::Cash)),
+        Reason::DiscountUsedUp
+    );
     assert_eq!(fixture.order_status(late.id), OrderStatus::Expired);
     let lost = fixture.service.payment_completed(&fixture.caller, late.id).expect("recorded");
     assert_eq!(lost.status, OrderStatus::Expired);
@@ -621,19 +625,22 @@ fn a_late_payment_is_refused_for_event_seats_and_use_in_this_order() {
     fixture.expire_holds();
     let last_seat = fixture.order(&ticket_type, 1);
     let using = fixture.order_with_code(&spare, 1, "ONCE");
-    let mark = || reason(fixture.service.mark_order_paid(&fixture.caller, late.id));
+    let mark = || reason(fixture.service.mark_order_paid(&fixture.caller, late.id, ManualMethod::Cash));
     assert_eq!(mark(), Reason::SoldOut);
     fixture.service.cancel_order(&fixture.caller, last_seat.id).expect("cancelled");
     assert_eq!(mark(), Reason::DiscountUsedUp);
     fixture.update(&discount, |change| change.usage_limit = Change::Set(Some(2))).expect("a change");
-    fixture.service.mark_order_paid(&fixture.caller, using.id).expect("paid");
-    fixture.service.mark_order_paid(&fixture.caller, late.id).expect("a use is free again");
+    fixture.service.mark_order_paid(&fixture.caller, using.id, ManualMethod::Cash).expect("paid");
+    fixture.service.mark_order_paid(&fixture.caller, late.id, ManualMethod::Cash).expect("a use is free again");
     assert_eq!(fixture.discount_uses(&discount), 2);
 
     let last = fixture.order(&spare, 1);
     fixture.expire_holds();
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
-    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, last.id)), Reason::EventCancelled);
+    assert_eq!(
+        reason(fixture.service.mark_order_paid(&fixture.caller, last.id, ManualMethod::Cash)),
+        Reason::EventCancelled
+    );
 }
 
 #[test]
@@ -645,8 +652,11 @@ fn a_late_payment_takes_over_the_use_of_an_expired_hold() {
     let second = fixture.order_with_code(&ticket_type, 1, "ONCE");
     fixture.expire_holds();
     // The second order has expired too, but this is not stored yet. The first order takes over its use.
-    fixture.service.mark_order_paid(&fixture.caller, first.id).expect("paid");
-    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, second.id)), Reason::DiscountUsedUp);
+    fixture.service.mark_order_paid(&fixture.caller, first.id, ManualMethod::Cash).expect("paid");
+    assert_eq!(
+        reason(fixture.service.mark_order_paid(&fixture.caller, second.id, ManualMethod::Cash)),
+        Reason::DiscountUsedUp
+    );
     assert_eq!(fixture.discount_uses(&discount), 1);
 }
 

@@ -8,6 +8,7 @@ use crate::common::*;
 use ticketing::Builder;
 use ticketing::notification::NotificationTopic;
 use ticketing::order::ListOrders;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::EventType;
@@ -59,7 +60,7 @@ fn notifications_of_changes_that_a_handler_makes_are_delivered_in_the_same_call(
             .on_topics("first", [NotificationTopic::OrderCreated], |service, notification| {
                 let caller = service.act_for(notification.organization_id)?;
                 let order = service.list_orders(&caller, ListOrders::default())?.data.remove(0);
-                service.mark_order_paid(&caller, order.id)?;
+                service.mark_order_paid(&caller, order.id, ManualMethod::Cash)?;
                 Ok(())
             })
     });

@@ -4,6 +4,7 @@ use ticketing::error::Reason;
 use ticketing::event::{EventStatus, UpdateEvent};
 use ticketing::order::OrderStatus;
 use ticketing::payment::ListRefunds;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::CheckInTicket;
 
 use crate::common::*;
@@ -78,7 +79,10 @@ fn orders_whose_cancellation_was_interrupted_cannot_be_paid_and_maintenance_canc
     let code = fixture.read_order(completed.id).items[0].issued_tickets[0].code.clone();
     let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&code));
     assert_eq!(reason(scan), Reason::EventCancelled);
-    assert_eq!(reason(fixture.service.mark_order_paid(&fixture.caller, orders[0].id)), Reason::OrderNotPending);
+    assert_eq!(
+        reason(fixture.service.mark_order_paid(&fixture.caller, orders[0].id, ManualMethod::Cash)),
+        Reason::OrderNotPending
+    );
     fixture.service.payment_completed(&fixture.caller, orders[1].id).expect("recorded");
     assert_eq!(fixture.order_status(orders[1].id), OrderStatus::Cancelled);
     let refunds = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data;

@@ -13,6 +13,7 @@ use ticketing::event::{
 };
 use ticketing::order::OrderStatus;
 use ticketing::organization::CreateOrganization;
+use ticketing::payment::ManualMethod;
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
 use ticketing::{Amount, Timestamp};
@@ -304,7 +305,10 @@ fn selling_the_last_seat_after_the_end_changes_no_event() {
         if maintained {
             fixture.service.run_maintenance().expect("a run");
         }
-        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("only a cancelled event refuses");
+        fixture
+            .service
+            .mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash)
+            .expect("only a cancelled event refuses");
         let after = read(&fixture, &event);
         assert_eq!((after.status, after.updated_at, after.revision), (Expired, at(EVENT_END), event.revision + 1));
         fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");

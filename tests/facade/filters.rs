@@ -8,6 +8,7 @@ use ticketing::id::{OrderId, TicketId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, PaymentChoice, PaymentMethod};
 use ticketing::page;
 use ticketing::payment::ListRefunds;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::{Error, Result, Timestamp};
 
@@ -79,7 +80,7 @@ fn orders_tell_how_and_when_they_were_paid_and_are_found_by_it() {
     fixture.clock.advance(MINUTE);
     fixture.service.payment_completed(&fixture.caller, by_gateway).expect("a payment");
     fixture.clock.advance(MINUTE);
-    fixture.service.mark_order_paid(&fixture.caller, by_hand).expect("a payment");
+    fixture.service.mark_order_paid(&fixture.caller, by_hand, ManualMethod::Cash).expect("a payment");
     fixture.service.cancel_order(&fixture.caller, by_hand).expect("a cancellation");
     fixture.service.cancel_order(&fixture.caller, cancelled_unpaid).expect("a cancellation");
 
@@ -132,7 +133,7 @@ fn orders_are_found_by_the_time_of_their_last_change() {
     let second = fixture.order(&ticket_type, 1).id;
     let third = fixture.order(&ticket_type, 1).id;
     fixture.set_clock("2026-06-01T12:10:00Z");
-    fixture.service.mark_order_paid(&fixture.caller, first).expect("a payment");
+    fixture.service.mark_order_paid(&fixture.caller, first, ManualMethod::Cash).expect("a payment");
     fixture.set_clock("2026-06-01T12:20:00Z");
     fixture.service.cancel_order(&fixture.caller, second).expect("a cancellation");
     let since = |text| orders(&fixture, &ListOrders::default().updated_from(at(text)));

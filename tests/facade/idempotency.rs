@@ -8,7 +8,9 @@ use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
 use ticketing::id::{EventId, OrderId, TicketTypeId};
 use ticketing::order::{CancelOrderResponse, CreateOrder, CreateOrderResponse, Order};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{CheckoutState, RefundOrder, RefundOrderResponse, RenewCheckoutResponse};
+use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
@@ -39,7 +41,7 @@ fn open_with_resources() -> (Fixture, Resources) {
     let completed = fixture.paid_order(&ticket_type, 1).id;
     let to_refund = [(); 2].map(|()| {
         let order = fixture.order(&ticket_type, 1).id;
-        fixture.service.mark_order_paid(&fixture.caller, order).expect("paid");
+        fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid");
         fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
         order
     });
@@ -119,10 +121,14 @@ const OPERATIONS: &[(&str, Operation)] = &[
         service.refund_order(caller, resources.completed, request).map(|result| result.map(Response::Refunded))
     }),
     ("mark_order_refunded", |resources, service, caller, index| {
-        service.mark_order_refunded(caller, resources.to_refund[index]).map(|result| result.map(Response::Order))
+        service
+            .mark_order_refunded(caller, resources.to_refund[index], MarkRefunded::all(RefundMethod::Cash))
+            .map(|result| result.map(|marked| Response::Order(marked.order)))
     }),
     ("mark_order_paid", |resources, service, caller, index| {
-        service.mark_order_paid(caller, resources.pending[index]).map(|result| result.map(Response::Order))
+        service
+            .mark_order_paid(caller, resources.pending[index], ManualMethod::Cash)
+            .map(|result| result.map(Response::Order))
     }),
     ("mark_checkout_reminder_sent", |resources, service, caller, index| {
         service.mark_checkout_reminder_sent(caller, resources.pending[index]).map(|result| result.map(Response::Order))
@@ -243,7 +249,10 @@ fn the_same_body_for_another_operation_or_id_is_another_request() {
         fixture.service.check_out_ticket(&fixture.caller_with_key("scan"), scan()),
         Err(Error::IdempotencyKeyReused)
     );
-    fixture.service.mark_order_paid(&fixture.caller_with_key("order"), resources.pending[0]).expect("paid");
+    fixture
+        .service
+        .mark_order_paid(&fixture.caller_with_key("order"), resources.pending[0], ManualMethod::Cash)
+        .expect("paid");
     let cancelled = fixture.service.cancel_order(&fixture.caller_with_key("order"), resources.pending[0]);
     assert_eq!(cancelled, Err(Error::IdempotencyKeyReused));
     let delivery = &resources.deliveries[0];

@@ -9,6 +9,7 @@ use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::event::{EventStatus, EventSummary, TicketTypeSummary};
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, OrderSummary, PaymentStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType, UpdateTicketType};
 
@@ -128,7 +129,7 @@ impl History {
             },
             Step::Fail(index) => order(index).map_or(Ok(()), |id| service.payment_failed(caller, id).map(drop)),
             Step::MarkPaid(index) => match order(index) {
-                Some(id) => service.mark_order_paid(caller, id).map(|_| {
+                Some(id) => service.mark_order_paid(caller, id, ManualMethod::Cash).map(|_| {
                     self.marked.insert(id);
                 }),
                 None => Ok(()),

@@ -6,6 +6,7 @@ use ticketing::error::{FieldError, Reason};
 use ticketing::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, UpdateOrganization};
+use ticketing::payment::ManualMethod;
 use ticketing::request::Request;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
@@ -223,7 +224,7 @@ fn an_order_has_at_most_500_tickets() {
     let refused = fixture.service.create_order(&fixture.caller, too_many).expect_err("501 tickets");
     assert_eq!(refused.to_string(), "items must have at most 500 tickets in total");
     let order = fixture.service.create_order(&fixture.caller, request).expect("500 tickets").order;
-    let paid = fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid");
+    let paid = fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid");
     assert_eq!(paid.tickets().count(), 500);
 }
 

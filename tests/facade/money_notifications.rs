@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use ticketing::notification::NotificationDetails;
 use ticketing::order::Order;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{
     CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListDisputes,
     ListRefunds, RefundOrder, RefundState,
@@ -279,7 +280,7 @@ fn another_payment_for_a_paid_order_is_a_second_one() {
     assert_eq!(taken(&fixture), expected);
 
     let by_hand = unpaid(&fixture);
-    fixture.service.mark_order_paid(&fixture.caller, by_hand.id).expect("paid");
+    fixture.service.mark_order_paid(&fixture.caller, by_hand.id, ManualMethod::Cash).expect("paid");
     pay_and_refund(&fixture, &by_hand, "pi_4", 2500);
     let expected = [returned(&by_hand, 25, "SECOND"), succeeded(&fixture, &by_hand, 25, "LATE_PAYMENT")];
     assert_eq!(taken(&fixture), expected);

@@ -14,6 +14,7 @@ use crate::common::*;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
 use ticketing::organization::ListOrganizations;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent};
 use ticketing::text_enum::TextEnum;
 use ticketing::webhook::{EventType, ListWebhooks};
@@ -252,7 +253,7 @@ fn a_handler_calls_operations_that_write_and_cause_notifications() {
             let caller = service.act_for(notification.organization_id)?;
             match &notification.details {
                 NotificationDetails::OrderCreated(created) => {
-                    service.mark_order_paid(&caller, created.order_id)?;
+                    service.mark_order_paid(&caller, created.order_id, ManualMethod::Cash)?;
                 }
                 NotificationDetails::OrderCompleted(completed) => {
                     service.cancel_order(&caller, completed.order_id)?;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, OrderDetails, OrderStatus, PaymentChoice, PaymentMethod};
+use ticketing::payment::ManualMethod;
+use ticketing::payment::{MarkRefunded, RefundMethod};
 
 use crate::common::*;
 
@@ -35,7 +37,7 @@ fn the_details_of_an_order_tell_when_and_how_it_was_paid_and_what_was_given_back
     assert_eq!((cancelled.refunded, cancelled.manual_refund_due), (eur(2500), eur(0)));
 
     let by_hand = fixture.order(&seat, 1).id;
-    fixture.service.mark_order_paid(&fixture.caller, by_hand).expect("paid");
+    fixture.service.mark_order_paid(&fixture.caller, by_hand, ManualMethod::Cash).expect("paid");
     assert_eq!(details(&fixture, by_hand).payment_method, Some(PaymentMethod::Manual));
     let of_free = details(&fixture, fixture.order(&free, 1).id);
     assert_eq!((of_free.payment_method, of_free.hold_until), (Some(PaymentMethod::Free), None));
@@ -50,8 +52,8 @@ fn money_that_was_taken_by_hand_counts_as_to_be_given_back_until_it_is_marked_as
         let summary = fixture.service.get_event_summary(&fixture.caller, ticket_type.event_id);
         summary.expect("a summary").manual_refund_total
     };
-    let mark = || fixture.service.mark_order_refunded(&fixture.caller, order);
-    fixture.service.mark_order_paid(&fixture.caller, order).expect("paid in cash");
+    let mark = || fixture.service.mark_order_refunded(&fixture.caller, order, MarkRefunded::all(RefundMethod::Cash));
+    fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid in cash");
     assert_eq!(reason(mark()), Reason::NoManualRefundDue);
     fixture.refund_amount(order, eur(500)).expect("to be refunded");
     assert_eq!((manual_refund_total(), details(&fixture, order).manual_refund_due), (eur(500), eur(500)));
@@ -60,7 +62,7 @@ fn money_that_was_taken_by_hand_counts_as_to_be_given_back_until_it_is_marked_as
     fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
     // 25.00 less 5.00, which were given back already.
     assert_eq!(manual_refund_total(), eur(2000));
-    assert_eq!(mark().expect("marked").status, OrderStatus::Cancelled);
+    assert_eq!(mark().expect("marked").order.status, OrderStatus::Cancelled);
     let after = details(&fixture, order);
     assert_eq!((manual_refund_total(), after.manual_refund_due, after.refunded), (eur(0), eur(0), eur(2500)));
     assert_eq!(reason(mark()), Reason::NoManualRefundDue);
@@ -78,7 +80,8 @@ fn an_order_that_is_paid_by_hand_is_taken_without_the_gateway() {
     assert_eq!((&created.value.checkout_url, &created.value.order.payment_gateway), (&None, &None));
     assert_eq!(created.value.order.status, OrderStatus::Pending);
     assert!(create().replayed && fixture.gateway.checkouts().is_empty());
-    let paid = fixture.service.mark_order_paid(&fixture.caller, created.value.order.id).expect("paid");
+    let paid =
+        fixture.service.mark_order_paid(&fixture.caller, created.value.order.id, ManualMethod::Cash).expect("paid");
     assert_eq!((paid.status, paid.tickets().count()), (OrderStatus::Completed, 2));
     fixture.gateway.on_checkout(GatewayBehavior::Succeed);
     let by_gateway = fixture.service.create_order(&fixture.caller, request().payment(PaymentChoice::Gateway));

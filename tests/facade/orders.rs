@@ -10,6 +10,7 @@ use ticketing::order::{
     Order, OrderDetails, OrderStatus, PaymentStatus, ShippingAddress,
 };
 use ticketing::order::{OrderStatus::Cancelled, OrderStatus::Completed, OrderStatus::Expired, OrderStatus::Pending};
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus, UpdateTicketType};
 use ticketing::{Amount, Error, Result};
@@ -21,7 +22,7 @@ fn cancel(fixture: &Fixture, id: OrderId) -> Result<CancelOrderResponse> {
 }
 
 fn mark_paid(fixture: &Fixture, id: OrderId) -> Result<Order> {
-    fixture.service.mark_order_paid(&fixture.caller, id)
+    fixture.service.mark_order_paid(&fixture.caller, id, ManualMethod::Cash)
 }
 
 fn send_reminder(fixture: &Fixture, id: OrderId) -> Result<Order> {

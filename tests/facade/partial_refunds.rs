@@ -6,6 +6,7 @@ use ticketing::error::Reason;
 use ticketing::event::EventSummary;
 use ticketing::id::{OrderId, TicketId};
 use ticketing::order::{CreateOrder, NewOrderItem, Order, OrderStatus, PaymentStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListRefunds, RefundOrder, RefundOrderResponse, RefundStatus};
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::TicketType;
@@ -133,7 +134,7 @@ fn money_that_was_taken_by_hand_is_to_be_returned_by_hand() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 3).id;
-    let order = fixture.service.mark_order_paid(&fixture.caller, order).expect("paid in cash");
+    let order = fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid in cash");
     let first = refund_tickets(&fixture, order.id, &ids(&order)[..1]);
     assert_eq!((first.amount, first.refund_id, first.requires_manual_refund), (eur(1250), None, true));
     assert_eq!(summary(&fixture, &ticket_type).manual_refund_total, eur(1250));
@@ -245,7 +246,8 @@ fn refunds_are_multiples_of_what_the_gateway_can_refund() {
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
 
     // Money that is given back by hand can be any amount.
-    let order = fixture.service.mark_order_paid(&fixture.caller, new_order()).expect("paid in cash");
+    let order =
+        fixture.service.mark_order_paid(&fixture.caller, new_order(), ManualMethod::Cash).expect("paid in cash");
     assert_eq!(refund_tickets(&fixture, order.id, &ids(&order)[..1]).amount, dinars(3334));
     let refunded = refund(&fixture, order.id, RefundOrder::of_amount(dinars(1))).expect("refunded");
     assert_eq!(refunded.amount, dinars(1));

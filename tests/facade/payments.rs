@@ -11,6 +11,7 @@ use ticketing::order::{
     CheckoutRedirectUrls, CreateOrder, CreateOrderResponse, ListOrders, NewOrderItem, Order, OrderStatus, OrderSummary,
     PaymentStatus,
 };
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{
     Checkout, CheckoutOutcome, CheckoutRequest, GatewayError, GatewayRefund, ListRefunds, PaymentGateway,
     RefundRequest, RefundStatus,
@@ -69,7 +70,7 @@ fn without_a_gateway_the_organizer_marks_the_order_paid() {
         (created.order.status, created.order.payment_gateway, created.checkout_url),
         (OrderStatus::Pending, None, None)
     );
-    let paid = fixture.service.mark_order_paid(&fixture.caller, created.order.id).expect("paid");
+    let paid = fixture.service.mark_order_paid(&fixture.caller, created.order.id, ManualMethod::Cash).expect("paid");
     assert_eq!((paid.status, paid.payment_gateway), (OrderStatus::Completed, None));
     assert_eq!(paid.items[0].issued_tickets.len(), 2);
 }
@@ -424,7 +425,7 @@ fn only_a_late_payment_through_the_gateway_goes_back_after_the_end_of_the_event(
     // Its hold still runs: it is not late.
     assert_eq!(completed(&fixture, in_time.id).expect("paid").status, OrderStatus::Completed);
     // The organizer has this money in hand.
-    let marked = fixture.service.mark_order_paid(&fixture.caller, late.id).expect("paid in cash");
+    let marked = fixture.service.mark_order_paid(&fixture.caller, late.id, ManualMethod::Cash).expect("paid in cash");
     assert_eq!((marked.status, marked.tickets().count()), (OrderStatus::Completed, 1));
     assert_eq!(fixture.sold(&ticket_type), 2);
     assert!(fixture.gateway.refunds().is_empty());
@@ -433,7 +434,7 @@ fn only_a_late_payment_through_the_gateway_goes_back_after_the_end_of_the_event(
 #[test]
 fn a_payment_is_refunded_if_the_order_was_marked_paid_before() {
     assert_refunded(|fixture, _, order| {
-        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+        fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     });
 }
 
@@ -542,7 +543,7 @@ fn on_the_sandbox_a_payment_that_is_refunded_is_reported_as_failure() {
     let fixture = sandbox();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 1);
     let (order, token) = sandbox_order(&fixture, &ticket_type, Some(redirect_urls()));
-    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     let result = fixture.service.finish_hosted_checkout(&token, CheckoutOutcome::Success).expect("an accepted outcome");
     assert_eq!(result.outcome, CheckoutOutcome::Failure, "the payment is refunded");
     // The page does not wait for the refund.

@@ -10,6 +10,7 @@ use ticketing::environment::{Clock, ManualClock};
 use ticketing::id::OrderId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{
     Checkout, CheckoutRequest, GatewayError, GatewayRefund, ListRefunds, PaymentGateway, Refund, RefundRequest,
     RefundSource, RefundStatus,
@@ -68,14 +69,14 @@ fn an_order_paid_in_cash_needs_a_manual_refund() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 2);
-    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting), "the payment is unchanged");
     assert!(cancel(&fixture, order.id));
     assert!(fixture.gateway.refunds().is_empty() && refunds(&fixture, None).is_empty());
 
     // A payment through the gateway in addition was refunded; the cash still has to be refunded by hand.
     let order = fixture.order(&ticket_type, 2);
-    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     fixture.service.payment_completed(&fixture.caller, order.id).expect("recorded");
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
@@ -119,7 +120,7 @@ fn without_a_gateway_that_can_refund_the_organizer_refunds() {
     let fixture = Fixture::without_gateway();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.order(&ticket_type, 1);
-    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     assert!(cancel(&fixture, order.id));
 }
 

@@ -9,6 +9,7 @@ use ticketing::payment::{
     CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListRefunds,
     NoticeOutcome, Refund, RefundSource, RefundState, RefundStatus,
 };
+use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::ticket_type::TicketType;
 
 use crate::common::invariants::assert_consistent;
@@ -72,7 +73,10 @@ fn a_payment_of_an_unknown_currency_or_an_impossible_amount_is_listed_as_owed() 
         assert!(refund.requires_manual_refund);
         assert_eq!((owed(&fixture), fixture.order_status(order.id)), (1, OrderStatus::Pending));
         assert!(fixture.gateway.refunds().is_empty());
-        fixture.service.mark_order_refunded(&fixture.caller, order.id).expect("given back");
+        fixture
+            .service
+            .mark_order_refunded(&fixture.caller, order.id, MarkRefunded::all(RefundMethod::Cash))
+            .expect("given back");
         assert_eq!(owed(&fixture), 0);
         assert!(!refunds(&fixture)[0].requires_manual_refund);
         assert_consistent(&fixture.database());
@@ -109,9 +113,12 @@ fn a_refused_refund_counts_as_owed_until_it_was_made_by_hand() {
     assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (2, eur(1250)));
     assert!(refunds(&fixture).iter().all(|refund| refund.requires_manual_refund));
     for (order, left) in [(late.id, 1), (paid.id, 0)] {
-        fixture.service.mark_order_refunded(&fixture.caller, order).expect("given back");
+        fixture
+            .service
+            .mark_order_refunded(&fixture.caller, order, MarkRefunded::all(RefundMethod::Cash))
+            .expect("given back");
         assert_eq!(owed(&fixture), left);
-        let again = fixture.service.mark_order_refunded(&fixture.caller, order);
+        let again = fixture.service.mark_order_refunded(&fixture.caller, order, MarkRefunded::all(RefundMethod::Cash));
         assert_eq!(reason(again), Reason::NoManualRefundDue);
     }
     assert_eq!(manual_total(&fixture, &ticket_type), eur(0));
@@ -137,7 +144,10 @@ fn a_refund_is_refused_only_after_the_gateway_has_listed_what_went_back() {
     let asked = fixture.gateway.listed_for();
     assert_eq!(asked[0].payment_reference, "pi_1");
     assert_eq!(asked[0].organization_id, Some(fixture.caller.organization()));
-    fixture.service.mark_order_refunded(&fixture.caller, order.id).expect("given back");
+    fixture
+        .service
+        .mark_order_refunded(&fixture.caller, order.id, MarkRefunded::all(RefundMethod::Cash))
+        .expect("given back");
     assert_consistent(&fixture.database());
 }
 

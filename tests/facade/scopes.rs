@@ -6,7 +6,9 @@ use ticketing::error::Reason;
 use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::organization::Scope;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListDisputes, ListRefunds, RefundOrder};
+use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
@@ -149,7 +151,7 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         resources.service().cancel_order(caller, resources.pending.id).map(drop)
     }),
     ("mark_order_paid", Scope::PaymentsWrite, |resources, caller| {
-        resources.service().mark_order_paid(caller, resources.pending.id).map(drop)
+        resources.service().mark_order_paid(caller, resources.pending.id, ManualMethod::Cash).map(drop)
     }),
     ("mark_checkout_reminder_sent", Scope::OrdersWrite, |resources, caller| {
         resources.service().mark_checkout_reminder_sent(caller, resources.pending.id).map(drop)
@@ -167,9 +169,12 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     }),
     ("mark_order_refunded", Scope::PaymentsWrite, |resources, caller| {
         let paid = resources.fixture.caller.clone();
-        resources.service().mark_order_paid(&paid, resources.pending.id).ok();
+        resources.service().mark_order_paid(&paid, resources.pending.id, ManualMethod::Cash).ok();
         resources.service().cancel_order(&paid, resources.pending.id).ok();
-        resources.service().mark_order_refunded(caller, resources.pending.id).map(drop)
+        resources
+            .service()
+            .mark_order_refunded(caller, resources.pending.id, MarkRefunded::all(RefundMethod::Cash))
+            .map(drop)
     }),
     ("list_disputes", Scope::OrdersRead, |resources, caller| {
         resources.service().list_disputes(caller, ListDisputes::default()).map(drop)
@@ -281,7 +286,7 @@ fn cancelling_an_order_that_was_paid_needs_the_scope_of_payments_too() {
         fixture.service.cancel_order(caller, order.id).map(|cancelled| cancelled.requires_manual_refund)
     };
     let (by_gateway, by_hand) = (fixture.paid_order(&seat, 1), fixture.order(&seat, 1));
-    fixture.service.mark_order_paid(&fixture.caller, by_hand.id).expect("paid in cash");
+    fixture.service.mark_order_paid(&fixture.caller, by_hand.id, ManualMethod::Cash).expect("paid in cash");
     let (pending, expired) = (fixture.order(&seat, 1), fixture.order(&seat, 1));
     let of_free = fixture.order(&free, 1);
     let before = fixture.all_rows();

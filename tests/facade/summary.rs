@@ -7,6 +7,7 @@ use serde_json::json;
 use ticketing::Amount;
 use ticketing::event::{Event, EventSummary, TicketTypeSummary};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus, PaymentStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus};
 
@@ -90,7 +91,7 @@ fn a_mixed_history_has_the_expected_figures() {
     // Cancelled orders: paid through the gateway, paid in cash, with a failed payment, and before a late payment.
     let refunded = fixture.paid_order(&ticket_type, 3);
     let by_hand = fixture.order(&ticket_type, 2);
-    service.mark_order_paid(caller, by_hand.id).expect("pending");
+    service.mark_order_paid(caller, by_hand.id, ManualMethod::Cash).expect("pending");
     let failed = fixture.order(&ticket_type, 1);
     service.payment_failed(caller, failed.id).expect("pending");
     let late = fixture.order(&ticket_type, 1);
@@ -182,7 +183,7 @@ fn the_cash_in_the_till_is_the_manual_payments_less_the_manual_refunds() {
     let ticket_type = fixture.ticket_type(&event, 2500, 10);
     let [kept, cancelled, pending] = [1, 3, 1].map(|quantity| fixture.order(&ticket_type, quantity));
     for order in [&kept, &cancelled] {
-        fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+        fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     }
     let before = summary(&fixture, &event);
     assert_eq!((before.manual_payment_total, before.manual_refund_total), (eur(10_000), eur(0)));
@@ -228,7 +229,7 @@ fn the_refund_of_a_second_payment_does_not_lower_the_revenue() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let order = fixture.order(&fixture.ticket_type(&event, 2500, 10), 1);
-    fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid in cash");
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     let again = fixture.service.payment_completed(&fixture.caller, order.id).expect("it is refunded");
     assert_eq!(again.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Refunded));
     let summary = summary(&fixture, &event);
@@ -282,7 +283,7 @@ fn a_sum_at_the_largest_amount_stays_there_and_does_not_stop_the_sale() {
         if by_gateway {
             fixture.service.payment_completed(&fixture.caller, order.id).expect("a payment");
         } else {
-            fixture.service.mark_order_paid(&fixture.caller, order.id).expect("pending");
+            fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("pending");
         }
         fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
     }

@@ -10,7 +10,9 @@ use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
 use ticketing::page::PageRequest;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::RefundOrder;
+use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
@@ -83,10 +85,10 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
         service.refund_order(&keyed, ids.order, RefundOrder::of_amount(eur(1))).map(drop)
     }),
     ("mark_order_refunded", ResourceKind::Order, |service, caller, ids| {
-        service.mark_order_refunded(caller, ids.order).map(drop)
+        service.mark_order_refunded(caller, ids.order, MarkRefunded::all(RefundMethod::Cash)).map(drop)
     }),
     ("mark_order_paid", ResourceKind::Order, |service, caller, ids| {
-        service.mark_order_paid(caller, ids.order).map(drop)
+        service.mark_order_paid(caller, ids.order, ManualMethod::Cash).map(drop)
     }),
     ("mark_checkout_reminder_sent", ResourceKind::Order, |service, caller, ids| {
         service.mark_checkout_reminder_sent(caller, ids.order).map(drop)

@@ -9,6 +9,7 @@ use ticketing::event::EventStatus;
 use ticketing::id::OrderId;
 use ticketing::order::{CreateOrder, NewCustomer, NewOrderItem, Order, OrderStatus};
 use ticketing::payment::CheckoutOutcome;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
 use ticketing::webhook::{EventType, WebhookNotification};
@@ -117,7 +118,7 @@ fn a_free_order_reports_its_completion_and_each_of_its_tickets() {
 fn a_paid_order_reports_nothing_before_its_payment_and_everything_with_it() {
     type Pay = fn(&Fixture, OrderId) -> ticketing::Result<Order>;
     let by_gateway: Pay = |fixture, id| fixture.service.payment_completed(&fixture.caller, id);
-    let by_hand: Pay = |fixture, id| fixture.service.mark_order_paid(&fixture.caller, id);
+    let by_hand: Pay = |fixture, id| fixture.service.mark_order_paid(&fixture.caller, id, ManualMethod::Cash);
     for pay in [by_gateway, by_hand] {
         let fixture = fixture_with_endpoint();
         let (order, rows) = queued_by(&fixture, || fixture.order(&new_ticket_type(&fixture), 3));
@@ -168,7 +169,10 @@ fn a_cancelled_order_reports_whether_it_requires_a_manual_refund() {
     let free_type = fixture.ticket_type(&event, 0, 10);
     let pending = fixture.order(&ticket_type, 1);
     let paid = fixture.paid_order(&ticket_type, 2);
-    let marked = fixture.service.mark_order_paid(&fixture.caller, fixture.order(&ticket_type, 2).id).expect("paid");
+    let marked = fixture
+        .service
+        .mark_order_paid(&fixture.caller, fixture.order(&ticket_type, 2).id, ManualMethod::Cash)
+        .expect("paid");
     let free = fixture.order(&free_type, 2);
     for (order, requires_manual_refund) in [(&pending, false), (&paid, false), (&marked, true), (&free, false)] {
         let cancel = || fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
@@ -295,7 +299,7 @@ fn refused_requests_and_changes_without_a_notification_type_report_nothing() {
         service.payment_failed(caller, pending.id).expect("recorded");
         service.mark_checkout_reminder_sent(caller, pending.id).expect("recorded");
         service.payment_completed(caller, paid.id).expect("a repeated report");
-        assert_eq!(reason(service.mark_order_paid(caller, paid.id)), Reason::OrderNotPending);
+        assert_eq!(reason(service.mark_order_paid(caller, paid.id, ManualMethod::Cash)), Reason::OrderNotPending);
         assert_eq!(reason(service.cancel_order(caller, cancelled.id)), Reason::OrderNotCancellable);
         // A payment after the cancellation is refunded.
         service.payment_completed(caller, cancelled.id).expect("recorded");
@@ -469,7 +473,7 @@ fn a_replayed_request_reports_nothing() {
     let requests = || {
         let request = CreateOrder::new(event.id, new_customer(), free.id, 2);
         fixture.service.create_order(&fixture.caller_with_key("order"), request).expect("an order");
-        fixture.service.mark_order_paid(&fixture.caller_with_key("paid"), paid.id).expect("paid");
+        fixture.service.mark_order_paid(&fixture.caller_with_key("paid"), paid.id, ManualMethod::Cash).expect("paid");
         fixture.service.cancel_order(&fixture.caller_with_key("cancel"), pending.id).expect("cancelled");
         let request = ticketing::ticket::IssueTickets::new(free.id, new_customer(), 2);
         fixture.service.issue_tickets(&fixture.caller_with_key("issue"), request).expect("tickets");

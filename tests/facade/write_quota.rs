@@ -7,6 +7,7 @@ use ticketing::discount::UpdateDiscount;
 use ticketing::error::Error;
 use ticketing::event::{CreateEvent, Event, EventSettings, UpdateEvent};
 use ticketing::organization::CreateApiKey;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
@@ -99,7 +100,7 @@ fn creations_and_updates_are_refused_and_what_is_urgent_is_not() {
     service.check_out_ticket(&caller, CheckInTicket::new(&tickets[0].code)).expect("checked out");
     service.cancel_ticket(&caller, tickets[1].id).expect("cancelled");
     service.mark_checkout_reminder_sent(&caller, reminded.id).expect("recorded");
-    service.mark_order_paid(&caller, unpaid.id).expect("paid");
+    service.mark_order_paid(&caller, unpaid.id, ManualMethod::Cash).expect("paid");
     service.cancel_order(&caller, to_cancel.id).expect("cancelled");
     service.record_page_view(&caller, event.id).expect("counted");
     service.delete_ticket_type(&caller, unused.id).expect("deleted");

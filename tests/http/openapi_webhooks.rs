@@ -6,6 +6,7 @@ use crate::common::http::Server;
 use crate::common::transport::FakeTransport;
 use crate::common::{Fixture, GatewayBehavior, Notice};
 use crate::walkthrough::Document;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::CheckInTicket;
@@ -39,7 +40,7 @@ fn a_notification_of_each_type_matches_the_document() {
     let all = CreateWebhook::new("https://example.com/", EventType::ALL.iter().copied());
     fixture.service.create_webhook(&fixture.caller, all).expect("an endpoint");
     let order = fixture.order(fixture.default_ticket_type(), 1);
-    let order = fixture.service.mark_order_paid(&fixture.caller, order.id).expect("paid");
+    let order = fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid");
     let code = &order.items[0].issued_tickets[0].code;
     fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("checked in");
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");

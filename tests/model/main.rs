@@ -20,6 +20,7 @@ use ticketing::discount::{CreateDiscount, DiscountValue, Percentage, UpdateDisco
 use ticketing::event::EventStatus;
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::RefundOrder;
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
@@ -130,7 +131,7 @@ impl System {
             }
             Step::PayByGateway(index) => outcome(service.payment_completed(&caller, order(index))),
             Step::FailPayment(index) => outcome(service.payment_failed(&caller, order(index))),
-            Step::MarkPaid(index) => outcome(service.mark_order_paid(&caller, order(index))),
+            Step::MarkPaid(index) => outcome(service.mark_order_paid(&caller, order(index), ManualMethod::Cash)),
             Step::Cancel(index) => outcome(service.cancel_order(&caller, order(index))),
             Step::Remind(index) => outcome(service.mark_checkout_reminder_sent(&caller, order(index))),
             Step::Issue { ticket_type: index, quantity } => {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
 use ticketing::error::StoreErrorKind;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Amount, Error, TicketingService, Timestamp};
@@ -285,7 +286,9 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
         .create_order(&fixture.caller, new_order(fixture.default_event().id, ticket_type.id, 1))
         .unwrap()
         .order;
-    let ticket = fixture.service.mark_order_paid(&fixture.caller, order.id).unwrap().items[0].issued_tickets[0].clone();
+    let ticket = fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).unwrap().items[0]
+        .issued_tickets[0]
+        .clone();
     let service = &fixture.service;
     let caller = &fixture.caller;
     let scan = || service.check_in_ticket(caller, CheckInTicket::new(ticket.code.clone())).map(drop);

@@ -7,6 +7,7 @@ use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
 use ticketing::order::CreateOrder;
 use ticketing::organization::CreateApiKey;
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{GatewayDispute, GatewayEvent};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
@@ -61,7 +62,7 @@ pub fn fill(fixture: &Fixture) {
     service.payment_completed(caller, order("discounted", &ticket_type, &with_code)).expect("paid");
     service.cancel_order(caller, order("discounted, cancelled", &ticket_type, &with_code)).expect("cancelled");
     service.payment_completed(caller, order("paid", &ticket_type, &as_it_is)).expect("paid");
-    service.mark_order_paid(caller, order("marked paid", &ticket_type, &as_it_is)).expect("paid");
+    service.mark_order_paid(caller, order("marked paid", &ticket_type, &as_it_is), ManualMethod::Cash).expect("paid");
     service.cancel_order(caller, order("cancelled", &ticket_type, &as_it_is)).expect("cancelled");
     let refunded = order("refunded", &ticket_type, &as_it_is);
     service.payment_completed(caller, refunded).expect("paid");
@@ -76,7 +77,7 @@ pub fn fill(fixture: &Fixture) {
     fixture.clock.advance(HOLD);
     service.run_maintenance().expect("a run");
     order("pending", &ticket_type, &as_it_is);
-    service.mark_order_paid(caller, failed).expect("revived");
+    service.mark_order_paid(caller, failed, ManualMethod::Cash).expect("revived");
     let dispute = GatewayEvent::Dispute(GatewayDispute::new("dispute", eur(1), "EUR").reason("fraudulent"));
     let dispute = Notice::about(&fixture.read_order(refunded), dispute);
     fixture.gateway.know(&dispute);

@@ -9,6 +9,7 @@ use ticketing::environment::{ManualClock, SeededEntropy};
 use ticketing::event::{CreateEvent, Event, EventStatus, UpdateEvent};
 use ticketing::order::Order;
 use ticketing::organization::CreateApiKey;
+use ticketing::payment::ManualMethod;
 use ticketing::ticket::{CheckInTicket, IssueTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::webhook::{CreateWebhook, EventType};
@@ -183,7 +184,7 @@ pub const OPERATIONS: &[Operation] = &[
     }),
     one_transaction("mark an order as paid", |world| {
         let id = world.order(&world.paid).id;
-        Box::new(move |world| world.service().mark_order_paid(&world.caller, id).map(drop))
+        Box::new(move |world| world.service().mark_order_paid(&world.caller, id, ManualMethod::Cash).map(drop))
     }),
     one_transaction("cancel a pending order", |world| {
         let id = world.order(&world.paid).id;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ticketing::event::EventSummary;
 use ticketing::order::OrderStatus;
 use ticketing::payment::{CheckoutStatus, DisputeStatus, ListDisputes, Refund, RefundSource, RefundStatus};
+use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 
 use crate::common::eur;
@@ -430,7 +431,7 @@ fn a_refund_that_could_not_be_made_in_176_attempts_is_owed_by_hand() {
     assert_eq!((refund.status, refund.requires_manual_refund), (RefundStatus::Refused, true));
     assert!(refund.last_error.as_ref().is_some_and(|text| text.contains("in 176 attempts")), "{refund:?}");
     assert_eq!((shop.owed(), shop.summary().manual_refund_total), (1, eur(2500)));
-    shop.service().mark_order_refunded(&shop.fixture.caller, order.id).unwrap();
+    shop.service().mark_order_refunded(&shop.fixture.caller, order.id, MarkRefunded::all(RefundMethod::Cash)).unwrap();
     assert_eq!((shop.owed(), shop.summary().manual_refund_total), (0, eur(0)));
 }
 

@@ -26,7 +26,7 @@ use super::operation::{BASE, Input, Operation};
 use super::state::AppState;
 use crate::form::schema::NamedSchemas;
 use crate::form::value::FormValue;
-use crate::model::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
+use crate::model::id::{DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
 use crate::scope::Scope;
 
 /// Stands for the URL of the server in [`DOCUMENT`].
@@ -169,6 +169,7 @@ fn path_parameter_description(name: &str) -> &'static str {
         "eventId" => "The id of the event.",
         "ticketTypeId" => "The id of the ticket type.",
         "orderId" => "The id of the order.",
+        "refundId" => "The id of the refund.",
         "issuedTicketId" => "The id of the issued ticket.",
         "discountId" => "The id of the discount.",
         "webhookId" => "The id of the webhook endpoint.",
@@ -182,6 +183,7 @@ fn path_parameter_schema(name: &str, named: &mut NamedSchemas) -> Value {
         "eventId" => EventId::schema(named),
         "ticketTypeId" => TicketTypeId::schema(named),
         "orderId" => OrderId::schema(named),
+        "refundId" => RefundId::schema(named),
         "issuedTicketId" => TicketId::schema(named),
         "discountId" => DiscountId::schema(named),
         "webhookId" => WebhookId::schema(named),

@@ -8,6 +8,7 @@ mod disputes;
 #[cfg(feature = "documents")]
 mod documents;
 mod events;
+mod ledger;
 mod orders;
 mod refunds;
 mod ticket_types;
@@ -23,6 +24,7 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(orders::operations());
     operations.extend(refunds::operations());
     operations.extend(disputes::operations());
+    operations.extend(ledger::operations());
     operations.extend(tickets::operations());
     #[cfg(feature = "documents")]
     operations.extend(documents::operations());

@@ -8,6 +8,7 @@ use crate::error::Reason::{
 use crate::form::request::Request;
 use crate::model::new_order::CreateOrder;
 use crate::model::order::ListOrders;
+use crate::model::received_payment::MarkPaid;
 use crate::scope::Scope::{OrdersRead, OrdersWrite, PaymentsWrite};
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -82,9 +83,12 @@ pub(super) fn operations() -> Vec<Operation> {
              its payment goes back.",
         )
         .conflicts(&[OrderNotCancellable]),
-        Operation::action_on("mark_order_paid", "/orders/{orderId}/mark-paid", PaymentsWrite, |call| {
-            call.service.mark_order_paid(call.keyed, call.id())
-        })
+        Operation::action_with_options(
+            "mark_order_paid",
+            "/orders/{orderId}/mark-paid",
+            PaymentsWrite,
+            |call, request: Request<MarkPaid>| call.service.mark_order_paid(call.keyed, call.id(), request),
+        )
         .docs(
             "Mark an order as paid",
             "For a payment that was not made through the payment gateway. An EXPIRED order is completed too if its \

@@ -17,18 +17,6 @@ pub(super) const ORDER_RULES: &[RowInvariant] = &[
         is_violated: "o.status = 'PENDING' AND o.payment_status IN ('COMPLETED', 'REFUNDED')",
     },
     RowInvariant {
-        name: "payment-completed-order",
-        sentence: "an order that was paid through the gateway must have a time of completion and a COMPLETED or REFUNDED payment",
-        is_violated: "o.paid_by_gateway = 1 AND (o.completed_at IS NULL OR o.payment_status IS NULL
-                OR o.payment_status NOT IN ('COMPLETED', 'REFUNDED'))",
-    },
-    RowInvariant {
-        name: "payment-for-nothing",
-        sentence: "a payment through the gateway that did not complete its order must have a refund",
-        is_violated: "o.payment_status IN ('COMPLETED', 'REFUNDED') AND o.paid_by_gateway = 0
-                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.source = 'LATE_PAYMENT')",
-    },
-    RowInvariant {
         name: "order-cancelled-at",
         sentence: "only a CANCELLED order may have a time of cancellation",
         is_violated: "o.cancelled_at IS NOT NULL AND o.status <> 'CANCELLED'",
@@ -37,58 +25,124 @@ pub(super) const ORDER_RULES: &[RowInvariant] = &[
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
-        name: "refund-amount",
-        table: "refunds",
-        sentence: "the organization and the event of a refund must be those of its order, and its amount and currency must be of its payment",
-        violations: "SELECT r.id FROM refunds r JOIN orders o ON o.id = r.order_id
-            WHERE r.organization_id <> o.organization_id OR r.event_id IS NULL OR r.event_id <> o.event_id
-                OR r.source IN ('ORDER', 'LATE_PAYMENT') AND (r.currency <> o.currency OR r.amount > o.total)
-                OR r.source = 'LATE_PAYMENT' AND r.amount <> o.total",
-    },
-    Invariant {
-        name: "refund-of-paid",
-        table: "refunds",
-        sentence: "a refund must be for a COMPLETED or REFUNDED payment: of source ORDER for the one that completed the order, and of source LATE_PAYMENT for another",
-        violations: "SELECT r.id FROM refunds r JOIN orders o ON o.id = r.order_id
-            WHERE r.source IN ('ORDER', 'LATE_PAYMENT') AND (o.payment_status IS NULL
-                OR o.payment_status NOT IN ('COMPLETED', 'REFUNDED')
-                OR (r.source = 'ORDER') <> (o.paid_by_gateway = 1))",
-    },
-    Invariant {
-        name: "refund-done",
+        name: "payment-of-order",
         table: "orders",
-        sentence: "a payment must be REFUNDED if its DONE refunds leave nothing of it, and must not be REFUNDED otherwise",
-        violations: "SELECT o.id FROM orders o LEFT JOIN
-                (SELECT order_id, CAST(SUM(amount) AS BIGINT) AS amount FROM refunds
-                    WHERE status = 'DONE' AND payment_reference IS NULL GROUP BY order_id) r
-                ON r.order_id = o.id
-            WHERE o.payment_status = 'REFUNDED' AND COALESCE(r.amount, 0) < o.total
-                OR o.payment_status = 'COMPLETED' AND COALESCE(r.amount, 0) >= o.total",
+        sentence: "an order that was completed and cost something must have one payment of purpose ORDER, through the gateway if the order says so, and any other order must have none",
+        violations: "SELECT o.id FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND p.purpose = 'ORDER'
+            WHERE (o.completed_at IS NOT NULL AND o.total > 0) <> (p.id IS NOT NULL)
+                OR p.id IS NOT NULL AND (p.amount <> o.total OR p.currency <> o.currency
+                    OR (p.manual_method IS NULL) <> (o.paid_by_gateway = 1))
+            UNION
+            SELECT order_id FROM payments WHERE purpose = 'ORDER' GROUP BY order_id HAVING COUNT(*) > 1",
     },
     Invariant {
-        name: "refund-settled",
+        name: "payment-for-nothing",
+        table: "payments",
+        sentence: "what was decided to go back of a payment that did not complete its order must be all of it, unless a refund of it was withdrawn",
+        violations: "SELECT p.id FROM payments p WHERE p.purpose <> 'ORDER' AND p.promised < p.amount AND p.backfilled = 0
+                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.payment_id = p.id AND r.status = 'WITHDRAWN')",
+    },
+    Invariant {
+        name: "payment-status-of-checkout",
+        table: "orders",
+        sentence: "the payment of a checkout must be COMPLETED or REFUNDED if it is recorded, and REFUNDED if nothing of it is left",
+        violations: "SELECT o.id FROM orders o LEFT JOIN payments p
+                ON p.order_id = o.id AND p.manual_method IS NULL AND p.purpose <> 'OTHER'
+            WHERE (p.id IS NOT NULL) <> (o.payment_status IS NOT NULL AND o.payment_status IN ('COMPLETED', 'REFUNDED'))
+                OR p.id IS NOT NULL AND (o.payment_status = 'REFUNDED') <> (p.returned >= p.amount)",
+    },
+    Invariant {
+        name: "payment-order",
+        table: "payments",
+        sentence: "the organization and the event of a payment must be those of its order, and money taken by hand must be LIVE and at no gateway",
+        violations: "SELECT p.id FROM payments p JOIN orders o ON o.id = p.order_id
+            WHERE p.organization_id <> o.organization_id OR p.event_id <> o.event_id
+                OR p.manual_method IS NOT NULL AND (p.mode <> 'LIVE' OR p.gateway IS NOT NULL OR p.reference IS NOT NULL)",
+    },
+    Invariant {
+        name: "payment-sums",
+        table: "payments",
+        sentence: "the sums of a payment must be those of its refunds and disputes",
+        violations: "SELECT p.id FROM payments p
+            LEFT JOIN (SELECT payment_id, CAST(SUM(returned) AS BIGINT) AS returned,
+                    CAST(SUM(promised) AS BIGINT) AS promised, CAST(SUM(owed) AS BIGINT) AS owed
+                FROM refunds GROUP BY payment_id) r ON r.payment_id = p.id
+            LEFT JOIN (SELECT d.payment_id, CAST(SUM(d.taken) AS BIGINT) AS taken,
+                    CAST(SUM(CASE WHEN d.status = 'OPEN' THEN d.amount ELSE 0 END) AS BIGINT) AS disputed
+                FROM disputes d JOIN payments q ON q.id = d.payment_id AND q.currency = d.currency
+                GROUP BY d.payment_id) d ON d.payment_id = p.id
+            WHERE p.returned <> COALESCE(r.returned, 0) OR p.promised <> COALESCE(r.promised, 0)
+                OR p.owed <> COALESCE(r.owed, 0) OR p.taken <> COALESCE(d.taken, 0)
+                OR p.disputed <> COALESCE(d.disputed, 0) OR p.returned < 0 OR p.taken < 0",
+    },
+    Invariant {
+        name: "ledger-payment",
+        table: "payments",
+        sentence: "the entries of the ledger for a payment must add up to what was received, less what went back and what banks have taken",
+        violations: "SELECT p.id FROM payments p LEFT JOIN (SELECT payment_id,
+                    CAST(SUM(CASE WHEN kind = 'PAYMENT' THEN amount ELSE 0 END) AS BIGINT) AS received,
+                    CAST(-SUM(CASE WHEN kind IN ('REFUND', 'REFUND_FAILED') THEN amount ELSE 0 END) AS BIGINT) AS returned,
+                    CAST(-SUM(CASE WHEN kind IN ('DISPUTE', 'DISPUTE_RETURNED') THEN amount ELSE 0 END) AS BIGINT) AS taken
+                FROM ledger_entries GROUP BY payment_id) e ON e.payment_id = p.id
+            WHERE e.payment_id IS NULL OR e.received <> p.amount OR e.returned <> p.returned OR e.taken <> p.taken",
+    },
+    Invariant {
+        name: "ledger-entry",
+        table: "ledger_entries",
+        sentence: "an entry of the ledger must have the order, the currency and the gateway of its payment, a refund if it is about one, and a dispute if it is about one",
+        violations: "SELECT e.id FROM ledger_entries e JOIN payments p ON p.id = e.payment_id
+            WHERE e.organization_id <> p.organization_id OR e.order_id <> p.order_id OR e.event_id <> p.event_id
+                OR e.currency <> p.currency OR (e.refund_id IS NOT NULL) <> (e.kind IN ('REFUND', 'REFUND_FAILED'))
+                OR (e.dispute_id IS NOT NULL) <> (e.kind IN ('DISPUTE', 'DISPUTE_RETURNED'))
+                OR e.manual_method IS NULL AND (e.mode <> p.mode OR COALESCE(e.gateway, '') <> COALESCE(p.gateway, ''))
+                OR e.manual_method IS NOT NULL AND (e.mode <> 'LIVE' OR e.gateway IS NOT NULL)",
+    },
+    Invariant {
+        name: "ledger-refund",
         table: "refunds",
-        sentence: "only a REFUSED refund may be settled in another way, and only a DONE one may be looked up later",
-        violations: "SELECT id FROM refunds
-            WHERE settled_by IS NOT NULL AND status <> 'REFUSED' OR check_at IS NOT NULL AND status <> 'DONE'
+        sentence: "the entries of the ledger for a refund must add up to what went back for it",
+        violations: "SELECT r.id FROM refunds r LEFT JOIN
+                (SELECT refund_id, CAST(-SUM(amount) AS BIGINT) AS returned FROM ledger_entries
+                    WHERE refund_id IS NOT NULL GROUP BY refund_id) e
+                ON e.refund_id = r.id
+            WHERE r.returned <> COALESCE(e.returned, 0)",
+    },
+    Invariant {
+        name: "refund-payment",
+        table: "refunds",
+        sentence: "the order, the event and the currency of a refund must be those of its payment, and its source must be that of the payment",
+        violations: "SELECT r.id FROM refunds r JOIN payments p ON p.id = r.payment_id
+            WHERE r.organization_id <> p.organization_id OR r.order_id <> p.order_id OR r.event_id <> p.event_id
+                OR r.currency <> p.currency OR r.source <> 'OUTSIDE' AND r.source <>
+                    CASE p.purpose WHEN 'ORDER' THEN 'ORDER' WHEN 'LATE' THEN 'LATE_PAYMENT' ELSE 'OTHER_PAYMENT' END",
+    },
+    Invariant {
+        name: "refund-status",
+        table: "refunds",
+        sentence: "a DONE refund must have gone back, a WITHDRAWN one must not be promised any more, and only a DUE one may be asked for",
+        violations: "SELECT id FROM refunds WHERE returned > promised
+                OR status IN ('DONE', 'WITHDRAWN') AND (promised <> returned OR to_ask <> 0 OR owed <> 0)
+                OR status = 'DUE' AND promised <= returned
+                OR to_ask > 0 AND (status <> 'DUE' OR by_gateway = 0 OR refused = 1)
+                OR to_ask + owed > promised - returned OR next_attempt_at IS NOT NULL AND status <> 'DUE' AND is_asking = 0
                 OR checks < 0",
     },
     Invariant {
-        name: "order-refunded",
-        table: "orders",
-        sentence: "what an order gives back, by the gateway and by hand, must be at most its total, and nothing if the order was not completed",
-        violations: "SELECT o.id FROM orders o LEFT JOIN
-                (SELECT order_id, CAST(SUM(amount) AS BIGINT) AS amount FROM refunds
-                    WHERE status <> 'REFUSED' AND source = 'ORDER' GROUP BY order_id) r
-                ON r.order_id = o.id
-            WHERE o.manual_refund_due < 0 OR o.refunded > o.total OR o.refunded <> 0 AND o.completed_at IS NULL
-                OR o.refunded < o.manual_refund_due + COALESCE(r.amount, 0)",
+        name: "refund-balance",
+        table: "payments",
+        sentence: "what goes back of a payment must be at most what was decided to, and at most what is left of it",
+        violations: "SELECT p.id FROM payments p JOIN
+                (SELECT payment_id, CAST(SUM(to_ask + owed) AS BIGINT) AS going FROM refunds GROUP BY payment_id) r
+                ON r.payment_id = p.id
+            WHERE r.going > 0 AND (r.going > p.promised - p.returned OR r.going > p.amount - p.taken - p.returned)",
     },
     Invariant {
         name: "dispute-order",
         table: "disputes",
-        sentence: "the organization and the event of a dispute must be those of its order",
+        sentence: "the organization and the event of a dispute must be those of its order, and its payment one for the order",
         violations: "SELECT d.id FROM disputes d JOIN orders o ON o.id = d.order_id
-            WHERE d.organization_id <> o.organization_id OR d.event_id <> o.event_id",
+            LEFT JOIN payments p ON p.id = d.payment_id
+            WHERE d.organization_id <> o.organization_id OR d.event_id <> o.event_id OR p.order_id <> d.order_id
+                OR (d.check_at IS NOT NULL) <> (d.status = 'OPEN')",
     },
 ];

@@ -33,7 +33,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "summary-amounts",
         table: "ticket_types",
-        sentence: "the revenue, discounts and manual payments of a ticket type must be the sums of its completed orders, and its refunds and manual refunds those of the orders of which it is the type with the lowest id",
+        sentence: "the revenue, discounts and manual payments of a ticket type must be the sums of its completed orders, and what went back, is owed or was taken by banks the sums of the payments for the orders of which it is the type with the lowest id",
         // The lower 32 bits and the rest are summed apart, because the sum may exceed 64 bits.
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN (SELECT ticket_type_id,
                     COALESCE(CAST(SUM(amount >> 32) AS BIGINT), 0) AS revenue_high,
@@ -56,25 +56,35 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                     ELSE ((s.manual_payment_high + (s.manual_payment_low >> 32)) << 32) + (s.manual_payment_low & 4294967295) END
             UNION
             SELECT tt.id FROM ticket_types tt LEFT JOIN (SELECT first_type,
-                    CAST(SUM(refunded >> 32) AS BIGINT) AS refunded_high,
-                    CAST(SUM(refunded & 4294967295) AS BIGINT) AS refunded_low,
-                    CAST(SUM(manual >> 32) AS BIGINT) AS manual_high,
-                    CAST(SUM(manual & 4294967295) AS BIGINT) AS manual_low
-                FROM (SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = o.id) AS first_type,
-                        r.amount AS refunded, 0 AS manual
-                    FROM refunds r JOIN orders o ON o.id = r.order_id
-                    WHERE r.status = 'DONE' AND r.source IN ('ORDER', 'OUTSIDE') AND o.paid_by_gateway = 1
-                        AND r.payment_reference IS NULL
-                    UNION ALL
-                    SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = o.id), 0, o.manual_refund_due
-                    FROM orders o WHERE o.manual_refund_due <> 0) refunds_of_type
+                    CAST(SUM(refunded >> 32) AS BIGINT) AS refunded_high, CAST(SUM(refunded & 4294967295) AS BIGINT) AS refunded_low,
+                    CAST(SUM(hand >> 32) AS BIGINT) AS hand_high, CAST(SUM(hand & 4294967295) AS BIGINT) AS hand_low,
+                    CAST(SUM(manual >> 32) AS BIGINT) AS manual_high, CAST(SUM(manual & 4294967295) AS BIGINT) AS manual_low,
+                    CAST(SUM(owed >> 32) AS BIGINT) AS owed_high, CAST(SUM(owed & 4294967295) AS BIGINT) AS owed_low,
+                    CAST(SUM(taken >> 32) AS BIGINT) AS taken_high, CAST(SUM(taken & 4294967295) AS BIGINT) AS taken_low
+                FROM (SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = p.order_id) AS first_type,
+                        CASE WHEN p.purpose = 'ORDER' THEN p.returned - COALESCE(h.returned, 0) ELSE 0 END AS refunded,
+                        CASE WHEN p.purpose = 'ORDER' THEN COALESCE(h.returned, 0) ELSE 0 END AS hand,
+                        CASE WHEN p.purpose = 'ORDER' THEN p.owed ELSE 0 END AS manual, p.owed AS owed, p.taken AS taken
+                    FROM payments p LEFT JOIN (SELECT payment_id, CAST(-SUM(amount) AS BIGINT) AS returned
+                            FROM ledger_entries WHERE kind = 'REFUND' AND manual_method IS NOT NULL GROUP BY payment_id) h
+                        ON h.payment_id = p.id
+                    WHERE p.returned <> 0 OR p.owed <> 0 OR p.taken <> 0) money
                 GROUP BY first_type) s
                 ON s.first_type = tt.id
             WHERE tt.refunded_total <> COALESCE(CASE WHEN s.refunded_high + (s.refunded_low >> 32) > 2147483647
                     THEN 9223372036854775807
                     ELSE ((s.refunded_high + (s.refunded_low >> 32)) << 32) + (s.refunded_low & 4294967295) END, 0)
+                OR tt.manually_refunded_total <> COALESCE(CASE WHEN s.hand_high + (s.hand_low >> 32) > 2147483647
+                    THEN 9223372036854775807
+                    ELSE ((s.hand_high + (s.hand_low >> 32)) << 32) + (s.hand_low & 4294967295) END, 0)
                 OR tt.manual_refund_total <> COALESCE(CASE WHEN s.manual_high + (s.manual_low >> 32) > 2147483647
                     THEN 9223372036854775807
-                    ELSE ((s.manual_high + (s.manual_low >> 32)) << 32) + (s.manual_low & 4294967295) END, 0)",
+                    ELSE ((s.manual_high + (s.manual_low >> 32)) << 32) + (s.manual_low & 4294967295) END, 0)
+                OR tt.owed_total <> COALESCE(CASE WHEN s.owed_high + (s.owed_low >> 32) > 2147483647
+                    THEN 9223372036854775807
+                    ELSE ((s.owed_high + (s.owed_low >> 32)) << 32) + (s.owed_low & 4294967295) END, 0)
+                OR tt.disputed_total <> COALESCE(CASE WHEN s.taken_high + (s.taken_low >> 32) > 2147483647
+                    THEN 9223372036854775807
+                    ELSE ((s.taken_high + (s.taken_low >> 32)) << 32) + (s.taken_low & 4294967295) END, 0)",
     },
 ];

@@ -20,8 +20,10 @@ pub(crate) enum Constraint {
     PaymentReference,
     /// A gateway's reference of a checkout that was replaced by a new one.
     ReplacedCheckout,
-    /// A gateway's reference of a refund is unique in its order.
-    RefundReference,
+    /// A gateway's reference of a payment that was received is unique in its order.
+    ReceivedPayment,
+    /// A movement of money is recorded once.
+    LedgerEntry,
     /// A gateway's reference of a dispute is unique in its order.
     DisputeReference,
     TicketCode,

@@ -15,8 +15,12 @@
 //!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
 
 #[cfg(feature = "postgres")]
-pub(in crate::store) const POSTGRES: &[&str] =
-    &[include_str!("postgres/0001_schema.sql"), include_str!("postgres/0002_notification_types.sql")];
+pub(in crate::store) const POSTGRES: &[&str] = &[
+    include_str!("postgres/0001_schema.sql"),
+    include_str!("postgres/0002_notification_types.sql"),
+    include_str!("postgres/0003_checkout_gateways.sql"),
+    include_str!("postgres/0004_ledger.sql"),
+];
 
 pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),
@@ -52,4 +56,6 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0031_plain_checks.sql"),
     include_str!("sqlite/0032_ticket_locale.sql"),
     include_str!("sqlite/0033_notification_types.sql"),
+    include_str!("sqlite/0034_checkout_gateways.sql"),
+    include_str!("sqlite/0035_ledger.sql"),
 ];

@@ -8,7 +8,9 @@ use ticketing::event::EventStatus;
 use ticketing::event::{CreateEvent, EventSettings, UpdateEvent};
 use ticketing::order::OrderStatus;
 use ticketing::organization::{CreateApiKey, CreateOrganization, UpdateOrganization};
+use ticketing::payment::ManualMethod;
 use ticketing::payment::{CheckoutOutcome, CheckoutState, GatewayPayment, NoticeOutcome, RefundOrder};
+use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
@@ -266,19 +268,21 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     ("mark_order_refunded", |store| {
         let (service, caller) = api(store);
         let order = store.pending_order();
-        service.mark_order_paid(caller, order.id).expect("paid");
+        service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
         service.cancel_order(caller, order.id).expect("cancelled");
-        Box::new(move || drop(service.mark_order_refunded(caller, order.id).expect("marked")))
+        Box::new(move || {
+            drop(service.mark_order_refunded(caller, order.id, MarkRefunded::all(RefundMethod::Cash)).expect("marked"))
+        })
     }),
     ("mark_order_paid", |store| {
         let (service, caller) = api(store);
         let order = store.pending_order();
-        Box::new(move || drop(service.mark_order_paid(caller, order.id).expect("paid")))
+        Box::new(move || drop(service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid")))
     }),
     ("mark_order_paid: with expired holds", |store| {
         let (service, caller) = api(store);
         let order = store.expired_holds().late;
-        Box::new(move || drop(service.mark_order_paid(caller, order.id).expect("paid")))
+        Box::new(move || drop(service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid")))
     }),
     ("mark_checkout_reminder_sent", |store| {
         let (service, caller) = api(store);

@@ -19,7 +19,8 @@ const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
     ("discounts_by_code", Constraint::DiscountCode),
     ("orders_by_payment", Constraint::PaymentReference),
     ("replaced_checkouts_by_reference", Constraint::ReplacedCheckout),
-    ("refunds_by_reference", Constraint::RefundReference),
+    ("payments_by_reference", Constraint::ReceivedPayment),
+    ("ledger_entries_by_payment", Constraint::LedgerEntry),
     ("disputes_by_reference", Constraint::DisputeReference),
     ("tickets_by_code", Constraint::TicketCode),
 ];

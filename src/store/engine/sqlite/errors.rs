@@ -15,7 +15,11 @@ const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
     ("discounts.event_id, discounts.code_key", Constraint::DiscountCode),
     ("orders.payment_reference", Constraint::PaymentReference),
     ("replaced_checkouts.reference", Constraint::ReplacedCheckout),
-    ("refunds.order_id, refunds.reference", Constraint::RefundReference),
+    ("payments.reference, payments.order_id", Constraint::ReceivedPayment),
+    (
+        "ledger_entries.payment_id, ledger_entries.kind, ledger_entries.subject_id, ledger_entries.reference, ledger_entries.occurrence",
+        Constraint::LedgerEntry,
+    ),
     ("disputes.order_id, disputes.reference", Constraint::DisputeReference),
     ("tickets.code", Constraint::TicketCode),
 ];

@@ -9,10 +9,9 @@ use crate::model::timestamp::Timestamp;
 use crate::store::{
     Bind, EngineOptions, Location, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
     checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
-    event_lists, events, fan_outs, handler_queue, idempotency_records, order_items, order_lists, order_status, orders,
-    organization_usage, organizations, outbox_backlog, outbox_rows, payment_references, refund_checks, refunds,
-    refused_refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals,
-    webhook_retention, webhooks,
+    event_lists, events, fan_outs, handler_queue, idempotency_records, ledger, order_items, order_lists, order_status,
+    orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, refund_checks, refunds, scans,
+    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -90,9 +89,16 @@ const STATEMENTS: &[Expected] = &[
     (event_cancellations::PENDING, &["orders_held_by_event"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (checkouts::BY_REPLACED_REFERENCE, &["replaced_checkouts_by_reference"]),
-    (payment_references::OF_ORDER, &["checkouts_by_payment"]),
-    (payment_references::OF_OTHER_PAYMENT, &["refunds_by_payment"]),
-    (payment_references::MADE, &["refunds_by_order"]),
+    (payments::ORDER_OF, &["payments_by_reference"]),
+    (payments::OF_ORDER, &["payments_by_order"]),
+    (payments::LIST, &["payments_by_organization"]),
+    (payments::LIST_OF_EVENT, &["payments_by_event"]),
+    (payments::LIST_OF_ORDER, &["payments_by_order"]),
+    (ledger::RETURNED_BY, &["ledger_entries_by_payment"]),
+    (ledger::MADE_FOR, &["ledger_entries_by_payment"]),
+    (ledger::LIST, &["ledger_entries_by_organization"]),
+    (ledger::LIST_OF_EVENT, &["ledger_entries_by_event"]),
+    (ledger::LIST_OF_ORDER, &["payments_by_order", "ledger_entries_by_payment"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::ALL, &["tickets_by_organization"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
@@ -116,12 +122,15 @@ const STATEMENTS: &[Expected] = &[
     (refunds::OF_STATUS, &["refunds_by_status"]),
     (refunds::OF_EVENT, &["refunds_by_event"]),
     (refunds::OF_ORDER, &["refunds_by_order"]),
-    (refunds::BY_REFERENCE, &["refunds_by_reference"]),
+    (refunds::NOT_SETTLED, &["refunds_of_payment"]),
+    (refunds::COUNT_DUE, &["refunds_open"]),
+    (refunds::COUNT_OWED, &["refunds_owed"]),
     (refund_checks::DUE, &["refunds_to_check"]),
     (disputes::OF_STATUS, &["disputes_by_status"]),
     (disputes::OF_EVENT, &["disputes_by_event"]),
     (disputes::OF_ORDER, &["disputes_by_order"]),
     (disputes::BY_REFERENCE, &["disputes_by_reference"]),
+    (disputes::TO_CHECK, &["disputes_to_check"]),
     (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
@@ -151,7 +160,6 @@ const STATEMENTS: &[Expected] = &[
 const COUNTS: &[Expected] = &[
     (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (refunds::COUNT_DUE, &["refunds_due"]),
-    (refused_refunds::COUNT_OWED, &["refunds_owed"]),
     (disputes::COUNT_OPEN, &["disputes_open"]),
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
@@ -168,6 +176,7 @@ const SORTED: &[&str] = &[
     order_lists::COMPLETED,
     order_lists::CHANGED_LATE,
     order_lists::JUST_EXPIRED,
+    ledger::LIST_OF_ORDER,
     ticket_lists::BY_FIRST_SCAN,
 ];
 
@@ -209,12 +218,23 @@ const ROWS: &[&str] = &[
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 4000, 1 + i % 4000, 1 + i % 500, 'Ada',
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
-    "INSERT INTO refunds (id, order_id, organization_id, amount, currency, status, next_attempt_at, created_at, updated_at)
-        SELECT id, id, 1 + id % 10, 1250, 'EUR', CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 0, 0, 0 FROM orders WHERE id % 4 = 0",
-    "INSERT INTO disputes (id, order_id, organization_id, event_id, reference, amount, currency, reason, status, created_at,
-            updated_at)
-        SELECT id, id, 1 + id % 10, 1 + id % 50, 'd' || id, 1250, 'EUR', 'fraudulent', CASE id % 50 WHEN 0 THEN 'OPEN' ELSE 'WON' END,
-            0, 0 FROM orders WHERE id % 4 = 0",
+    "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway, account, mode, reference, amount, currency,
+            created_at)
+        SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR', id FROM orders
+        WHERE status = 'COMPLETED'",
+    "INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status, by_gateway,
+            promised, returned, to_ask, next_attempt_at, created_at, updated_at)
+        SELECT order_id, order_id, organization_id, event_id, id, 'ORDER', 1250, 'EUR',
+            CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 1, 1250, CASE id % 50 WHEN 0 THEN 0 ELSE 1250 END,
+            CASE id % 50 WHEN 0 THEN 1250 ELSE 0 END, CASE id % 50 WHEN 0 THEN 0 END, 0, 0 FROM payments WHERE id % 4 = 0",
+    "INSERT INTO disputes (id, order_id, organization_id, event_id, payment_id, reference, amount, currency, reason, status,
+            check_at, created_at, updated_at)
+        SELECT id, order_id, organization_id, event_id, id, 'd' || id, 1250, 'EUR', 'fraudulent',
+            CASE id % 50 WHEN 0 THEN 'OPEN' ELSE 'WON' END, CASE id % 50 WHEN 0 THEN 0 END, 0, 0 FROM payments WHERE id % 4 = 0",
+    "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, kind, amount, currency, gateway, account, mode,
+            reference, happened_at, recorded_at, subject_id)
+        SELECT id, organization_id, event_id, order_id, id, 'PAYMENT', amount, currency, gateway, account, mode, reference,
+            created_at, created_at, id FROM payments",
     "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
         SELECT i, 1 + i % 10, 'https://receiver.example/', '[\"order.completed\"]', 1, 'whsec_', 0, 0 FROM n",

@@ -1,0 +1,246 @@
+//! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any order:
+//! each fact is recorded once, and the balance of the payment is followed.
+
+use std::time::Duration;
+
+use super::order_lifecycle;
+use super::refunds::{Account, Followed};
+use crate::error::Result;
+use crate::model::currency::Decimals;
+use crate::model::dispute::{Dispute, DisputeStatus};
+use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
+use crate::model::id::{OrderId, OrganizationId};
+use crate::model::order::OrderStatus;
+use crate::model::received_payment::PaymentPurpose;
+use crate::model::refund::{RefundSource, RefundStatus};
+use crate::rules::refund::FIRST_CHECK;
+use crate::store::disputes::NewDispute;
+use crate::store::order_status::OrderState;
+use crate::store::payments::StoredPayment;
+use crate::store::refunds::StoredRefund;
+use crate::store::{Transaction, disputes, ledger, payments, refund_checks};
+
+use super::money_notifications;
+
+/// How often the gateway is asked about a dispute that is open.
+pub(crate) const DISPUTE_CHECK: Duration = Duration::from_hours(24);
+
+/// The refunds and disputes of a payment, as its gateway lists them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listing {
+    pub(crate) refunds: Vec<GatewayRefund>,
+    pub(crate) disputes: Vec<GatewayDispute>,
+}
+
+/// What recording facts has changed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recorded {
+    pub(crate) followed: Followed,
+    /// Refunds that somebody made in the account at the gateway.
+    pub(crate) outside: Vec<GatewayRefund>,
+    /// Disputes that are new or have a new status.
+    pub(crate) disputes: Vec<Dispute>,
+    /// Whether the payment is not known, so that nothing was recorded.
+    pub(crate) is_unknown: bool,
+}
+
+impl Recorded {
+    pub(super) fn append(&mut self, other: Self) {
+        self.followed.append(other.followed);
+        self.outside.extend(other.outside);
+        self.disputes.extend(other.disputes);
+        self.is_unknown |= other.is_unknown;
+    }
+}
+
+/// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known.
+pub(crate) fn record(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    payment: Option<&str>,
+    listing: &Listing,
+) -> Result<Recorded> {
+    let mut recorded = Recorded::default();
+    for refund in &listing.refunds {
+        recorded.append(self::refund(tx, organization, order, payment, refund)?);
+    }
+    for dispute in &listing.disputes {
+        recorded.append(self::dispute(tx, organization, order, payment, dispute)?);
+    }
+    Ok(recorded)
+}
+
+/// The payment for an order that the gateway names. Without a name, or if its name was not reported, the payment of the
+/// order's checkout.
+fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Result<Option<StoredPayment>> {
+    let of_order = payments::of_order(tx, order)?;
+    let is_named = |payment: &&StoredPayment| named.is_some() && payment.reference.as_deref() == named;
+    let may_be =
+        |payment: &&StoredPayment| payment.is_of_checkout() && (named.is_none() || payment.reference.is_none());
+    let found = of_order.iter().find(is_named).or_else(|| of_order.iter().find(may_be));
+    Ok(found.cloned())
+}
+
+/// Records what became of a refund.
+///
+/// One that is pending counts as made: gateways report it once, and then only if it fails. An outside refund that leaves
+/// nothing of the payment of a completed order cancels the order.
+fn refund(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    named: Option<&str>,
+    report: &GatewayRefund,
+) -> Result<Recorded> {
+    let state = order_lifecycle::load(tx, organization, order)?;
+    let Some(payment) = find_payment(tx, order, named)? else {
+        return Ok(Recorded { is_unknown: true, ..Recorded::default() });
+    };
+    let reported = report.amount.minor_with(payment.decimals.get());
+    let amount = reported.filter(|amount| *amount > 0 && report.currency == payment.currency);
+    let Some(amount) = amount else { return Ok(Recorded::default()) };
+    let mut account = Account::load(tx, payment)?;
+    let own = own_refund(&mut account, amount, report)?;
+    let own_id = own.as_ref().map(|refund| refund.id);
+    let parts = ledger::returned_by(tx, account.payment.id, &report.reference, own_id)?;
+    let reference = Some(report.reference.as_str());
+    match &report.state {
+        RefundState::Failed(problem) if !parts.is_empty() => {
+            let recorded = if is_without_reference(own.as_ref()) { None } else { reference };
+            account.fail(recorded, &parts, Some(problem), own_id)?;
+        }
+        RefundState::Failed(problem) => {
+            let is_known = ledger::knows(tx, account.payment.id, &report.reference)?;
+            match own.filter(|own| own.status == RefundStatus::Due && !is_known) {
+                Some(own) => {
+                    account.refuse(own.id, problem)?;
+                    set_reference(&mut account, &own, &report.reference)?;
+                }
+                None => return Ok(Recorded::default()),
+            }
+        }
+        RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded if parts.is_empty() => {
+            account.succeed(amount, reference, own_id, tx.now())?;
+            if let Some(id) = own_id {
+                refund_checks::schedule(tx, id, Some(tx.now().saturating_add(FIRST_CHECK)), 0)?;
+            }
+        }
+        RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded => {
+            match own.filter(|own| own.reference.is_none()) {
+                Some(own) => set_reference(&mut account, &own, &report.reference)?,
+                None => return Ok(Recorded::default()),
+            }
+        }
+    }
+    let is_outside = own_id.is_none() && !matches!(report.state, RefundState::Failed(_));
+    let nothing_left = is_outside && account.is_returned() && account.payment.purpose == PaymentPurpose::Order;
+    let followed = account.follow()?;
+    if nothing_left && state.paid_by_gateway && state.status == OrderStatus::Completed {
+        order_lifecycle::end(tx, &state, false)?;
+    }
+    let outside = if is_outside { vec![report.clone()] } else { Vec::new() };
+    Ok(Recorded { followed, outside, ..Recorded::default() })
+}
+
+/// Earlier versions recorded no ids of the gateway in the ledger.
+fn is_without_reference(own: Option<&StoredRefund>) -> bool {
+    own.is_some_and(|own| own.reference.is_none())
+}
+
+fn set_reference(account: &mut Account<'_, '_>, own: &StoredRefund, reference: &str) -> Result<()> {
+    if let Some(refund) = account.refund(own.id)? {
+        refund.reference = Some(reference.to_owned());
+    }
+    Ok(())
+}
+
+/// The refund of this service that a report names. The id in a report proves nothing, because an organization may be able to
+/// write it into refunds of its own account: it must be one of this payment, and not of more than was decided.
+fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund) -> Result<Option<StoredRefund>> {
+    let Some(id) = report.refund_id else { return Ok(None) };
+    let refund = account.refund(id)?;
+    let is_own =
+        |refund: &StoredRefund| refund.source != RefundSource::Outside && refund.by_gateway && amount <= refund.amount;
+    Ok(refund.filter(|refund| is_own(refund)).cloned())
+}
+
+/// Records a dispute, or what became of it. One that is decided is not open again.
+fn dispute(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    named: Option<&str>,
+    report: &GatewayDispute,
+) -> Result<Recorded> {
+    let state = order_lifecycle::load(tx, organization, order)?;
+    let Some(decimals) = Decimals::of_currency(&report.currency) else { return Ok(Recorded::default()) };
+    let minor_units = |amount: crate::model::amount::Amount| amount.minor_with(decimals.get()).filter(|it| *it >= 0);
+    let (Some(amount), Some(taken)) = (minor_units(report.amount), minor_units(report.taken)) else {
+        return Ok(Recorded::default());
+    };
+    let payment = find_payment(tx, order, named.or(report.payment_reference.as_deref()))?;
+    let known = disputes::by_reference(tx, order, &report.reference)?;
+    let is_stale = |known: &Dispute| known.status != DisputeStatus::Open && report.status == DisputeStatus::Open;
+    if known.as_ref().is_some_and(is_stale) {
+        return Ok(Recorded::default());
+    }
+    let check_at = (report.status == DisputeStatus::Open).then(|| tx.now().saturating_add(DISPUTE_CHECK));
+    let of_payment = payment.filter(|payment| payment.currency == report.currency);
+    let new = NewDispute {
+        organization,
+        order,
+        event: state.event,
+        payment: of_payment.as_ref().map(|payment| payment.id),
+        reference: &report.reference,
+        amount,
+        taken,
+        currency: &report.currency,
+        reason: &report.reason,
+        status: report.status,
+        check_at,
+    };
+    let is_new_status = known.as_ref().is_none_or(|known| known.status != report.status);
+    let taken_before = match &known {
+        // Nothing is in the ledger for a dispute whose payment was not known.
+        Some(known) if known.payment_id.is_some() => known.taken.minor_with(decimals.get()).unwrap_or(0),
+        _ => 0,
+    };
+    let id = match &known {
+        Some(known) => {
+            disputes::update(tx, known.id, &new)?;
+            known.id
+        }
+        None => disputes::insert(tx, &new)?,
+    };
+    let mut recorded = Recorded::default();
+    if let Some(payment) = of_payment {
+        let (_, disputed) = disputes::sums(tx, &payment)?;
+        let mut account = Account::load(tx, payment)?;
+        if taken != taken_before || disputed != account.payment.sums.disputed || is_new_status {
+            account.dispute(id, &report.reference, taken - taken_before, disputed)?;
+            recorded.followed = account.follow()?;
+        }
+    }
+    if is_new_status {
+        recorded.disputes.extend(disputes::by_reference(tx, order, &report.reference)?);
+        for dispute in &recorded.disputes {
+            money_notifications::dispute_changed(tx, &state, dispute)?;
+        }
+    }
+    Ok(recorded)
+}
+
+/// Whether what the gateway lists of a payment leaves nothing of it.
+pub(super) fn leaves_nothing(state: &OrderState, amount: i64, listing: &Listing) -> bool {
+    let minor_units = |amount: crate::model::amount::Amount| {
+        let decimals = Decimals::of_currency(&state.currency)?;
+        amount.minor_with(decimals.get())
+    };
+    let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
+    let refunded = listing.refunds.iter().filter(is_made).filter_map(|refund| minor_units(refund.amount));
+    // What a bank has taken may still come back while the dispute is open.
+    let is_lost = |dispute: &&GatewayDispute| dispute.status == DisputeStatus::Lost;
+    let taken = listing.disputes.iter().filter(is_lost).filter_map(|dispute| minor_units(dispute.taken));
+    refunded.chain(taken).fold(0_i64, i64::saturating_add) >= amount
+}

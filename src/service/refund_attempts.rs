@@ -1,0 +1,224 @@
+//! Asks the gateway for refunds, and what became of those that it has made and of disputes.
+
+use super::TicketingService;
+use super::gateway_facts::{Ask, Waiting, log_facts, look_up_of};
+use super::gateway_groups::Progress;
+use crate::error::Result;
+use crate::model::amount::Amount;
+use crate::model::gateway_report::{GatewayRefund, RefundState};
+use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, RefundRequest};
+use crate::sales::gateway_facts::{DISPUTE_CHECK, Listing};
+use crate::sales::refund_attempts::{self, Answer, RefundAttempt, Refusal};
+use crate::sales::refunds::RefundTerms;
+use crate::store::checkouts::CheckoutOrder;
+use crate::store::disputes::{self, DueDispute};
+use crate::store::payments;
+use crate::store::refund_checks::DueCheck;
+use crate::store::refunds::DueRefund;
+
+/// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
+const HOPELESS: i64 = 350;
+
+impl TicketingService {
+    /// What the gateway of the program does about refunds.
+    pub(super) fn refund_terms(&self) -> RefundTerms {
+        let gateway = self.inner.gateway.as_ref();
+        RefundTerms {
+            gateway: gateway.map(GatewayCalls::name),
+            can_refund: gateway.is_some_and(GatewayCalls::can_refund),
+        }
+    }
+
+    /// Attempts a refund that was just decided. After a failure, the maintenance attempts it again.
+    pub(super) fn attempt_refund_now(&self, refund: DueRefund) {
+        if let Err(error) = self.attempt_refund(refund, Waiting::Caller) {
+            tracing::warn!(
+                target: "ticketing::payment",
+                refund = %refund.id,
+                order = %refund.order,
+                %error,
+                "the refund could not be attempted; it stays due"
+            );
+        }
+    }
+
+    /// Asks the gateway for a refund, if it is due.
+    pub(super) fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
+        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
+            return Ok(Progress::NotDue);
+        };
+        let terms = self.refund_terms();
+        let claimed = self.store().write(move |tx| refund_attempts::claim(tx, refund, &terms))?;
+        let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
+        let request = refund_request(&attempt);
+        let organization = attempt.payment.organization;
+        let answer = waiting.call(gateway, organization, move |gateway| gateway.refund(&request));
+        let answer = self.answer_to(gateway, &attempt, answer, waiting);
+        let progress = match &answer {
+            Answer::Made(_) | Answer::Refused { .. } => Progress::Answered,
+            Answer::Unavailable(problem) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    refund = %refund.id,
+                    order = %refund.order,
+                    attempt = attempt.refund.attempts,
+                    problem,
+                    "the payment gateway did not make a refund; it stays due"
+                );
+                Progress::Unavailable
+            }
+        };
+        let order = CheckoutOrder { organization, id: refund.order };
+        let recorded = self.store_in_operation().write(move |tx| refund_attempts::answered(tx, &attempt, &answer))?;
+        log_facts(order, &recorded);
+        Ok(progress)
+    }
+
+    /// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the payment:
+    /// somebody may have refunded it in the account at the gateway.
+    fn answer_to(
+        &self,
+        gateway: &GatewayCalls,
+        attempt: &RefundAttempt,
+        answer: Result<GatewayRefund, GatewayError>,
+        waiting: Waiting,
+    ) -> Answer {
+        let (refusal, problem) = match answer {
+            Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
+                (Refusal::ForGood, format!("the refund failed: {reason}"))
+            }
+            Ok(made) => return Answer::Made(made),
+            Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
+            Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
+            Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
+            Err(failure) if attempt.is_last() => {
+                (Refusal::ForGood, format!("it was not made in {} attempts: {failure}", attempt.refund.attempts))
+            }
+            Err(failure) => return Answer::Unavailable(failure.to_string()),
+        };
+        let Some(payment) = look_up_of(&attempt.payment) else {
+            return Answer::Refused { refusal, problem, listing: None };
+        };
+        match self.list_facts(gateway, attempt.payment.organization, payment, Ask::RefundsAndDisputes, waiting) {
+            Ok(listing) => Answer::Refused { refusal, problem, listing },
+            Err(_) if attempt.refund.attempts >= HOPELESS => {
+                Answer::Refused { refusal: Refusal::ForGood, problem, listing: None }
+            }
+            Err(failure) => Answer::Unavailable(failure.to_string()),
+        }
+    }
+
+    /// Asks the gateway what became of a refund that it has made, if that is due.
+    pub(super) fn check_refund(&self, gateway: &GatewayCalls, check: DueCheck) -> Result<Progress> {
+        let Some(check) = self.store().write(move |tx| refund_attempts::claim_check(tx, check))? else {
+            return Ok(Progress::NotDue);
+        };
+        let organization = check.payment.organization;
+        let order = CheckoutOrder { organization, id: check.claimed.order };
+        let listed = match look_up_of(&check.payment) {
+            Some(payment) => self.list_facts(gateway, organization, payment, Ask::Refunds, Waiting::Maintenance),
+            None => Ok(None),
+        };
+        match listed {
+            Ok(listing) => {
+                let id = check.claimed.id;
+                let checked = self
+                    .store_in_operation()
+                    .write(move |tx| refund_attempts::checked(tx, &check, listing.as_ref()))?;
+                log_facts(order, &checked.facts);
+                if checked.is_missing {
+                    tracing::error!(
+                        target: "ticketing::payment",
+                        refund = %id,
+                        order = %order.id,
+                        "a refund that was made is not in the list of the payment gateway; it is due again"
+                    );
+                }
+                Ok(Progress::Answered)
+            }
+            // A refusal is probably about the key, which the operator can replace.
+            Err(failure) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    refund = %check.claimed.id,
+                    order = %order.id,
+                    problem = %failure,
+                    "the payment gateway did not say what became of a refund; it is asked again"
+                );
+                self.store_in_operation().write(move |tx| refund_attempts::not_checked(tx, &check))?;
+                Ok(Progress::Unavailable)
+            }
+        }
+    }
+
+    /// Asks the gateway what became of a dispute that is open.
+    pub(super) fn check_dispute(&self, gateway: &GatewayCalls, due: &DueDispute) -> Result<Progress> {
+        let id = due.id;
+        // Other processes do not ask meanwhile, and it is asked again if the gateway does not answer.
+        self.store().write(move |tx| disputes::postpone(tx, id, tx.now().saturating_add(DISPUTE_CHECK)))?;
+        let payment = self.store().read_one(|tx| payments::get(tx, due.payment))?;
+        let Some(look_up) = look_up_of(&payment) else { return Ok(Progress::Answered) };
+        let order = CheckoutOrder { organization: due.organization, id: due.order };
+        match ask_about_dispute(gateway, look_up, due.reference.clone(), payment.organization, Waiting::Maintenance) {
+            Ok(Some(dispute)) => {
+                let listing = Listing { refunds: Vec::new(), disputes: vec![dispute] };
+                self.record_facts(order, payment.reference.as_deref(), &listing)?;
+                Ok(Progress::Answered)
+            }
+            Ok(None) => Ok(Progress::Answered),
+            Err(failure) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    dispute = due.reference,
+                    order = %due.order,
+                    problem = %failure,
+                    "the payment gateway did not say what became of a dispute; it is asked again"
+                );
+                Ok(Progress::Unavailable)
+            }
+        }
+    }
+}
+
+/// Asks the gateway about a dispute of a payment. `None` if it cannot tell, or does not know the dispute.
+pub(super) fn ask_about_dispute(
+    gateway: &GatewayCalls,
+    payment: PaymentLookUp,
+    reference: String,
+    organization: crate::model::id::OrganizationId,
+    waiting: Waiting,
+) -> Result<Option<crate::payment::GatewayDispute>, GatewayError> {
+    let answer = waiting.call(gateway, organization, move |gateway| match gateway.refund_reports() {
+        Some(reports) => reports.dispute(&payment, &reference).map(Some),
+        None => Ok(None),
+    });
+    match answer {
+        Err(GatewayError::Refused(_)) => Ok(None),
+        answer => answer,
+    }
+}
+
+fn refund_request(attempt: &RefundAttempt) -> RefundRequest {
+    let RefundAttempt { refund, payment, checkouts, made, claimed_at } = attempt;
+    let amount = Amount::in_currency(refund.to_ask, payment.decimals);
+    let mut request = RefundRequest::new(refund.order, amount, payment.currency.clone())
+        .organization(payment.organization)
+        .event(payment.event);
+    request.account = payment.account.clone();
+    request.refund_id = refund.id;
+    request.source = refund.source;
+    request.attempt = u32::try_from(refund.attempts).unwrap_or(u32::MAX);
+    request.decided_at = refund.decided_at;
+    request.asked_at = *claimed_at;
+    match &payment.reference {
+        Some(_) => request.reference.clone_from(&payment.checkout_reference),
+        None => {
+            request.reference = checkouts.first().cloned();
+            request.earlier_references = checkouts.iter().skip(1).cloned().collect();
+        }
+    }
+    request.payment_reference.clone_from(&payment.reference);
+    request.earlier_refunds.clone_from(made);
+    request.idempotency_key = attempt.idempotency_key();
+    request
+}

@@ -1,0 +1,31 @@
+//! The columns that payments and ledger entries have in common: the account at the provider, and how something was done by
+//! hand.
+
+use super::{Bind, Row};
+use crate::error::Result;
+use crate::model::gateway_account::GatewayAccount;
+use crate::model::received_payment::ManualMethod;
+
+/// Reads the column `account`: empty for the gateway's own account, NULL if it is not known.
+pub(super) fn account(row: &Row<'_>) -> Result<GatewayAccount> {
+    let account: Option<String> = row.get("account")?;
+    Ok(match account {
+        None => GatewayAccount::Unrecorded,
+        Some(account) if account.is_empty() => GatewayAccount::Own,
+        Some(account) => GatewayAccount::Connected(account),
+    })
+}
+
+/// The value of the column `account`.
+pub(super) fn bind_account(account: &GatewayAccount) -> Bind<'_> {
+    match account {
+        GatewayAccount::Unrecorded => Bind::Null,
+        GatewayAccount::Own => "".into(),
+        GatewayAccount::Connected(id) => id.into(),
+    }
+}
+
+/// Reads the column `manual_method`; NULL for what was done through a gateway.
+pub(super) fn manual_method(row: &Row<'_>) -> Result<Option<ManualMethod>> {
+    if row.is_null("manual_method")? { Ok(None) } else { row.text_enum("manual_method").map(Some) }
+}

@@ -1,0 +1,270 @@
+//! The ledger: an entry for each movement of money. Entries are only ever added.
+
+use std::sync::LazyLock;
+
+use super::currency::read_currency;
+use super::gateway_columns;
+use super::lists::ListQuery;
+use super::lists_of_money::{self, Filters, Statements};
+use super::page_ids::select_ids;
+use super::payments::StoredPayment;
+use super::{Row, Transaction};
+use crate::error::Result;
+use crate::model::amount::Amount;
+use crate::model::gateway_account::PaymentMode;
+use crate::model::id::{ApiKeyId, DisputeId, Id, LedgerEntryId, OrganizationId, PaymentId, RefundId};
+use crate::model::ledger::{LedgerEntry, LedgerKind, ListLedgerEntries};
+use crate::model::page::Page;
+use crate::model::received_payment::ManualMethod;
+use crate::model::timestamp::Timestamp;
+use crate::rules::Checked;
+use crate::text_enum::TextEnum;
+
+macro_rules! columns {
+    () => {
+        "id, event_id, order_id, payment_id, refund_id, dispute_id, kind, amount, currency, manual_method, gateway, account,
+        mode, reference, note, happened_at, recorded_at, recorded_by, backfilled"
+    };
+}
+
+/// The number of a movement is one more than how many there are of the same kind, subject and reference.
+const INSERT: &str =
+    "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, refund_id, dispute_id,
+        kind, amount, currency, manual_method, gateway, account, mode, reference, note, happened_at, recorded_at,
+        recorded_by, subject_id, occurrence)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+        1 + (SELECT COUNT(*) FROM ledger_entries e
+            WHERE e.payment_id = ?5 AND e.kind = ?8 AND e.subject_id = ?20 AND e.reference = ?15))
+    ON CONFLICT (id) DO NOTHING";
+/// A payment has one such entry, which needs no number.
+const INSERT_PAYMENT: &str = "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, subject_id, kind,
+        amount, currency, manual_method, gateway, account, mode, reference, note, happened_at, recorded_at, recorded_by)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?5, 'PAYMENT', ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING";
+/// What went back for each decision with a refund of the gateway, and has not failed since.
+pub(super) const RETURNED_BY: &str = "SELECT refund_id, CAST(-SUM(amount) AS BIGINT) AS returned FROM ledger_entries
+    WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference = ?2
+    GROUP BY refund_id HAVING SUM(amount) <> 0 ORDER BY refund_id";
+/// The same for what earlier versions recorded without the gateway's id.
+pub(super) const RETURNED_WITHOUT_REFERENCE: &str =
+    "SELECT refund_id, CAST(-SUM(amount) AS BIGINT) AS returned FROM ledger_entries
+    WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NULL
+        AND refund_id = ?2
+    GROUP BY refund_id HAVING SUM(amount) <> 0";
+/// What the gateway made for a decision, by its id of the refund, and has not failed since.
+pub(super) const MADE_FOR: &str = "SELECT reference, CAST(-SUM(amount) AS BIGINT) AS returned FROM ledger_entries
+    WHERE payment_id = ?1 AND refund_id = ?2 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL
+    GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
+/// What the gateway made of a payment, and has not failed since.
+const RETURNED_BY_GATEWAY: &str = "SELECT CAST(COALESCE(-SUM(amount), 0) AS BIGINT) AS returned FROM ledger_entries
+    WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL";
+const KNOWS: &str = "SELECT 1 FROM ledger_entries WHERE payment_id = ?1 AND reference = ?2 LIMIT 1";
+const EXISTS: &str = "SELECT 1 FROM ledger_entries WHERE id = ?1 AND organization_id = ?2";
+
+/// The conditions of all filters.
+macro_rules! filters {
+    () => {
+        "m.organization_id = ?4 AND (CAST(?5 AS BIGINT) IS NULL OR m.event_id = ?5)
+            AND (CAST(?6 AS BIGINT) IS NULL OR m.order_id = ?6) AND (CAST(?7 AS TEXT) IS NULL OR m.kind = ?7)
+            AND (CAST(?8 AS TEXT) IS NULL OR m.mode = ?8) AND (CAST(?9 AS BIGINT) IS NULL OR m.recorded_at >= ?9)
+            AND (CAST(?10 AS BIGINT) IS NULL OR m.recorded_at < ?10)"
+    };
+}
+
+/// Selects the ids of a range of an index.
+macro_rules! range {
+    ($range:literal) => {
+        select_ids!(
+            "SELECT k.id AS id FROM ledger_entries k CROSS JOIN ledger_entries m WHERE m.id = k.id",
+            $range,
+            "k.id",
+            filters!()
+        )
+    };
+}
+
+static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(concat!("SELECT ", columns!(), " FROM ledger_entries WHERE id"), "ORDER BY id DESC")
+});
+pub(super) const LIST: &str = range!("k.organization_id = ?4");
+pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11");
+pub(super) const LIST_OF_ORDER: &str = select_ids!(
+    "SELECT k.id AS id FROM payments p CROSS JOIN ledger_entries k CROSS JOIN ledger_entries m
+        WHERE k.payment_id = p.id AND m.id = k.id",
+    "p.order_id = ?11",
+    "+k.id",
+    filters!()
+);
+
+fn decode(row: &Row<'_>) -> Result<LedgerEntry> {
+    let currency = read_currency(row)?;
+    Ok(LedgerEntry {
+        id: row.get("id")?,
+        kind: row.text_enum("kind")?,
+        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
+        currency: currency.code,
+        order_id: row.get("order_id")?,
+        event_id: row.get("event_id")?,
+        payment_id: row.get("payment_id")?,
+        refund_id: row.get("refund_id")?,
+        dispute_id: row.get("dispute_id")?,
+        manual_method: gateway_columns::manual_method(row)?,
+        gateway: row.get("gateway")?,
+        account: gateway_columns::account(row)?.id().map(str::to_owned),
+        mode: row.text_enum("mode")?,
+        reference: row.get("reference")?,
+        note: row.get("note")?,
+        happened_at: row.get("happened_at")?,
+        recorded_at: row.get("recorded_at")?,
+        recorded_by: row.get("recorded_by")?,
+        backfilled: row.get("backfilled")?,
+    })
+}
+
+/// How a movement was done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MovedBy<'a> {
+    /// By the gateway of the payment, with the gateway's id of the movement if it is known.
+    Gateway { reference: Option<&'a str> },
+    /// By hand.
+    Hand { method: ManualMethod, note: Option<&'a str>, recorded_by: Option<ApiKeyId> },
+}
+
+/// A movement of money of a payment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Movement<'a> {
+    pub(crate) kind: LedgerKind,
+    /// In minor units of the currency of the payment: more than 0 for money that comes in.
+    pub(crate) amount: i64,
+    pub(crate) refund: Option<RefundId>,
+    pub(crate) dispute: Option<DisputeId>,
+    pub(crate) by: MovedBy<'a>,
+    pub(crate) happened_at: Timestamp,
+}
+
+/// Adds the entry of a payment that was just recorded, with its note and who recorded it.
+pub(crate) fn add_payment(
+    tx: &Transaction<'_>,
+    payment: &super::payments::NewPayment<'_>,
+    id: PaymentId,
+    happened_at: Timestamp,
+) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let binds = [
+        payment.organization.into(),
+        payment.event.into(),
+        payment.order.into(),
+        id.into(),
+        payment.amount.into(),
+        payment.currency.into(),
+        payment.manual_method.map(TextEnum::as_str).into(),
+        payment.gateway.into(),
+        gateway_columns::bind_account(payment.account),
+        payment.mode.as_str().into(),
+        payment.reference.into(),
+        payment.note.into(),
+        happened_at.into(),
+        tx.now().into(),
+        payment.recorded_by.into(),
+    ];
+    let _: LedgerEntryId = tx.insert(INSERT_PAYMENT, &binds)?;
+    Ok(())
+}
+
+/// Adds the entry of a movement of a payment.
+pub(crate) fn add(tx: &Transaction<'_>, payment: &StoredPayment, movement: &Movement<'_>) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let (method, reference, note, recorded_by) = match movement.by {
+        MovedBy::Gateway { reference } => (None, reference, None, None),
+        MovedBy::Hand { method, note, recorded_by } => (Some(method), None, note, recorded_by),
+    };
+    let (gateway, account, mode) = match method {
+        None => (payment.gateway.as_deref(), gateway_columns::bind_account(&payment.account), payment.mode),
+        Some(_) => (None, super::Bind::Null, PaymentMode::Live),
+    };
+    let subject = movement.refund.map(Id::raw).or(movement.dispute.map(Id::raw)).unwrap_or(payment.id.raw());
+    let binds = [
+        payment.organization.into(),
+        payment.event.into(),
+        payment.order.into(),
+        payment.id.into(),
+        movement.refund.into(),
+        movement.dispute.into(),
+        movement.kind.as_str().into(),
+        movement.amount.into(),
+        payment.currency.as_str().into(),
+        method.map(TextEnum::as_str).into(),
+        gateway.into(),
+        account,
+        mode.as_str().into(),
+        reference.into(),
+        note.into(),
+        movement.happened_at.into(),
+        tx.now().into(),
+        recorded_by.into(),
+        subject.into(),
+    ];
+    let _: LedgerEntryId = tx.insert(INSERT, &binds)?;
+    Ok(())
+}
+
+/// What went back for each decision with a refund of the gateway, by the gateway's id of it, and has not failed since. `own`
+/// is the decision for which it was made, if it is one of this service: earlier versions recorded no ids.
+pub(crate) fn returned_by(
+    tx: &Transaction<'_>,
+    payment: PaymentId,
+    reference: &str,
+    own: Option<RefundId>,
+) -> Result<Vec<(RefundId, i64)>> {
+    let decode = |row: &Row<'_>| Ok((row.get("refund_id")?, row.get("returned")?));
+    let found = tx.query_all(RETURNED_BY, &[payment.into(), reference.into()], decode)?;
+    match own {
+        Some(own) if found.is_empty() => {
+            tx.query_all(RETURNED_WITHOUT_REFERENCE, &[payment.into(), own.into()], decode)
+        }
+        _ => Ok(found),
+    }
+}
+
+/// What the gateway made for a decision, by its id of the refund, and has not failed since.
+pub(crate) fn made_for(
+    tx: &Transaction<'_>,
+    payment: PaymentId,
+    refund: RefundId,
+) -> Result<Vec<(Option<String>, i64)>> {
+    tx.query_all(MADE_FOR, &[payment.into(), refund.into()], |row| Ok((row.get("reference")?, row.get("returned")?)))
+}
+
+/// What the gateway made of a payment, and has not failed since, in minor units.
+pub(crate) fn returned_by_gateway(tx: &Transaction<'_>, payment: PaymentId) -> Result<i64> {
+    Ok(tx.query_opt(RETURNED_BY_GATEWAY, &[payment.into()], |row| row.get("returned"))?.unwrap_or(0))
+}
+
+/// Whether something was ever recorded with this id of the gateway.
+pub(crate) fn knows(tx: &Transaction<'_>, payment: PaymentId, reference: &str) -> Result<bool> {
+    tx.exists(KNOWS, &[payment.into(), reference.into()])
+}
+
+/// Lists the ledger entries of an organization, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListLedgerEntries>,
+) -> Result<Page<LedgerEntry, LedgerEntryId>> {
+    let statements = Statements {
+        page: &PAGE,
+        of_organization: LIST,
+        of_event: LIST_OF_EVENT,
+        of_order: LIST_OF_ORDER,
+        exists: EXISTS,
+    };
+    let filters = Filters {
+        organization,
+        event: request.event_id,
+        order: request.order_id,
+        kind: request.kind.map(LedgerKind::as_str),
+        mode: request.mode,
+        from: request.from,
+        before: request.before,
+    };
+    lists_of_money::list(tx, &statements, &filters, &request.page, decode, |entry| entry.id)
+}

@@ -1,0 +1,74 @@
+//! The lists of payments and of ledger entries, newest first, with filters by event, order, kind, mode and time.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::engine::ids::first_of;
+use super::lists::{ListQuery, cursor_bound};
+use super::page_ids::PageIds;
+use super::pages::read_page_of;
+use super::{Row, Transaction};
+use crate::error::Result;
+use crate::model::gateway_account::PaymentMode;
+use crate::model::id::{EventId, Id, Kind, OrderId, OrganizationId};
+use crate::model::page::{Page, PageRequest};
+use crate::model::timestamp::Timestamp;
+
+/// An id begins with the time at which its row was recorded, or with one that is up to so much later, after the clock was
+/// set back.
+const LATEST_ID: Duration = Duration::from_hours(31 * 24);
+
+/// The statements of such a list. Those that look for ids have the filters `?4` to `?10`: the organization, the event, the
+/// order, the kind, the mode, and the times between which the row was recorded. `?11` is the event or the order of a range.
+pub(super) struct Statements<'s> {
+    pub(super) page: &'s ListQuery,
+    pub(super) of_organization: &'s str,
+    pub(super) of_event: &'s str,
+    pub(super) of_order: &'s str,
+    /// Finds an item by its id and organization.
+    pub(super) exists: &'s str,
+}
+
+/// The filters of such a list.
+pub(super) struct Filters {
+    pub(super) organization: OrganizationId,
+    pub(super) event: Option<EventId>,
+    pub(super) order: Option<OrderId>,
+    pub(super) kind: Option<&'static str>,
+    pub(super) mode: Option<PaymentMode>,
+    pub(super) from: Option<Timestamp>,
+    pub(super) before: Option<Timestamp>,
+}
+
+/// Reads a page of the list.
+pub(super) fn list<T: Serialize, K: Kind>(
+    tx: &Transaction<'_>,
+    statements: &Statements<'_>,
+    filters: &Filters,
+    page: &PageRequest<Id<K>>,
+    decode: impl FnMut(&Row<'_>) -> Result<T>,
+    id: impl Fn(&T) -> Id<K>,
+) -> Result<Page<T, Id<K>>> {
+    cursor_bound(tx, page, statements.exists, filters.organization.into())?;
+    let binds = vec![
+        filters.organization.into(),
+        filters.event.into(),
+        filters.order.into(),
+        filters.kind.into(),
+        filters.mode.map(PaymentMode::as_str).into(),
+        filters.from.into(),
+        filters.before.into(),
+    ];
+    let mut ids = PageIds::new(page, binds);
+    ids.start_from(filters.from.map_or(0, first_of));
+    if let Some(before) = filters.before {
+        ids.end_before(first_of(before.saturating_add(LATEST_ID)));
+    }
+    match (filters.order, filters.event) {
+        (Some(order), _) => ids.add(tx, statements.of_order, &[order.into()])?,
+        (None, Some(event)) => ids.add(tx, statements.of_event, &[event.into()])?,
+        (None, None) => ids.add(tx, statements.of_organization, &[])?,
+    }
+    read_page_of(tx, statements.page, &[], ids, decode, id)
+}

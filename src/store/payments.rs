@@ -1,0 +1,272 @@
+//! Payments: money that was received for orders. A row is written once; only its sums change, in the transaction that
+//! records a refund, a dispute or a movement of it.
+
+use std::sync::LazyLock;
+
+use super::checkouts::CheckoutOrder;
+use super::currency::read_currency;
+use super::gateway_columns;
+use super::lists::ListQuery;
+use super::lists_of_money::{self, Filters, Statements};
+use super::page_ids::select_ids;
+use super::{Row, Transaction};
+use crate::error::{Error, Result};
+use crate::model::amount::Amount;
+use crate::model::currency::Decimals;
+use crate::model::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::id::{ApiKeyId, EventId, OrderId, OrganizationId, PaymentId};
+use crate::model::page::Page;
+use crate::model::received_payment::{ListPayments, ManualMethod, PaymentPurpose, ReceivedPayment};
+use crate::rules::Checked;
+use crate::rules::balance::PaymentSums;
+use crate::text_enum::TextEnum;
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, order_id, event_id, purpose, manual_method, gateway, account, mode, checkout_reference, reference,
+        amount, currency, note, returned, taken, promised, disputed, owed, recorded_by, backfilled, created_at"
+    };
+}
+
+const INSERT: &str = "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, manual_method, gateway,
+        account, mode, checkout_reference, reference, amount, currency, note, recorded_by, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING";
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM payments WHERE id = ?1");
+pub(super) const OF_ORDER: &str = concat!("SELECT ", columns!(), " FROM payments WHERE order_id = ?1 ORDER BY id");
+pub(super) const ORDER_OF: &str =
+    "SELECT order_id, organization_id FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 2";
+const SET_REFERENCE: &str = "UPDATE payments SET reference = ?2 WHERE id = ?1 AND reference IS NULL";
+/// More than was received is never promised by a decision of this service.
+const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?1 AND promised + ?2 <= amount";
+const SET_SUMS: &str = "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6
+    WHERE id = ?1";
+const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
+pub(super) const ANY_LIVE: &str = "SELECT 1 FROM payments WHERE mode = 'LIVE' AND manual_method IS NULL LIMIT 1";
+
+/// Selects the ids of a range of an index.
+macro_rules! range {
+    ($range:literal) => {
+        select_ids!(
+            "SELECT k.id AS id FROM payments k CROSS JOIN payments p WHERE p.id = k.id",
+            $range,
+            "k.id",
+            "p.organization_id = ?4 AND (CAST(?5 AS BIGINT) IS NULL OR p.event_id = ?5)
+                AND (CAST(?6 AS BIGINT) IS NULL OR p.order_id = ?6) AND (CAST(?7 AS TEXT) IS NULL OR p.purpose = ?7)
+                AND (CAST(?8 AS TEXT) IS NULL OR p.mode = ?8) AND (CAST(?9 AS BIGINT) IS NULL OR p.created_at >= ?9)
+                AND (CAST(?10 AS BIGINT) IS NULL OR p.created_at < ?10)"
+        )
+    };
+}
+
+static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM payments WHERE id"), "ORDER BY id DESC"));
+pub(super) const LIST: &str = range!("k.organization_id = ?4");
+pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11");
+pub(super) const LIST_OF_ORDER: &str = range!("k.order_id = ?11");
+
+/// A payment to be recorded.
+pub(crate) struct NewPayment<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    pub(crate) purpose: PaymentPurpose,
+    /// `None` for a payment through a gateway.
+    pub(crate) manual_method: Option<ManualMethod>,
+    pub(crate) gateway: Option<&'a str>,
+    pub(crate) account: &'a GatewayAccount,
+    pub(crate) mode: PaymentMode,
+    pub(crate) checkout_reference: Option<&'a str>,
+    /// The gateway's id of the payment.
+    pub(crate) reference: Option<&'a str>,
+    /// In minor units of `currency`.
+    pub(crate) amount: i64,
+    pub(crate) currency: &'a str,
+    pub(crate) note: Option<&'a str>,
+    pub(crate) recorded_by: Option<ApiKeyId>,
+}
+
+/// A payment that is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredPayment {
+    pub(crate) id: PaymentId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    pub(crate) purpose: PaymentPurpose,
+    pub(crate) manual_method: Option<ManualMethod>,
+    pub(crate) gateway: Option<String>,
+    pub(crate) account: GatewayAccount,
+    pub(crate) mode: PaymentMode,
+    pub(crate) checkout_reference: Option<String>,
+    pub(crate) reference: Option<String>,
+    pub(crate) currency: String,
+    pub(crate) decimals: Decimals,
+    pub(crate) sums: PaymentSums,
+    /// What has to be given back by hand.
+    pub(crate) owed: i64,
+}
+
+impl StoredPayment {
+    /// Whether it was made through a gateway.
+    pub(crate) fn is_of_gateway(&self) -> bool {
+        self.manual_method.is_none()
+    }
+
+    /// Whether it is the payment of the order's checkout: the one that completed the order, or came too late for that.
+    pub(crate) fn is_of_checkout(&self) -> bool {
+        self.is_of_gateway() && self.purpose != PaymentPurpose::Other
+    }
+
+    pub(crate) fn amount(&self, minor_units: i64) -> Amount {
+        Amount::in_currency(minor_units, self.decimals)
+    }
+}
+
+fn decode_stored(row: &Row<'_>) -> Result<StoredPayment> {
+    let currency = read_currency(row)?;
+    Ok(StoredPayment {
+        id: row.get("id")?,
+        organization: row.get("organization_id")?,
+        order: row.get("order_id")?,
+        event: row.get("event_id")?,
+        purpose: row.text_enum("purpose")?,
+        manual_method: gateway_columns::manual_method(row)?,
+        gateway: row.get("gateway")?,
+        account: gateway_columns::account(row)?,
+        mode: row.text_enum("mode")?,
+        checkout_reference: row.get("checkout_reference")?,
+        reference: row.get("reference")?,
+        currency: currency.code,
+        decimals: currency.decimals,
+        sums: PaymentSums {
+            received: row.get("amount")?,
+            returned: row.get("returned")?,
+            taken: row.get("taken")?,
+            promised: row.get("promised")?,
+            disputed: row.get("disputed")?,
+        },
+        owed: row.get("owed")?,
+    })
+}
+
+fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
+    let stored = decode_stored(row)?;
+    let amount = |minor_units| stored.amount(minor_units);
+    Ok(ReceivedPayment {
+        id: stored.id,
+        order_id: stored.order,
+        event_id: stored.event,
+        purpose: stored.purpose,
+        amount: amount(stored.sums.received),
+        manual_method: stored.manual_method,
+        account: stored.account.id().map(str::to_owned),
+        mode: stored.mode,
+        note: row.get("note")?,
+        returned: amount(stored.sums.returned),
+        taken: amount(stored.sums.taken),
+        promised: amount(stored.sums.promised),
+        owed: amount(stored.owed),
+        recorded_by: row.get("recorded_by")?,
+        backfilled: row.get("backfilled")?,
+        created_at: row.get("created_at")?,
+        currency: stored.currency,
+        gateway: stored.gateway,
+        reference: stored.reference,
+        checkout_reference: stored.checkout_reference,
+    })
+}
+
+/// Records a payment.
+pub(crate) fn insert(tx: &Transaction<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
+    tx.debug_assert_event_locked();
+    let binds = [
+        new.organization.into(),
+        new.order.into(),
+        new.event.into(),
+        new.purpose.as_str().into(),
+        new.manual_method.map(TextEnum::as_str).into(),
+        new.gateway.into(),
+        gateway_columns::bind_account(new.account),
+        new.mode.as_str().into(),
+        new.checkout_reference.into(),
+        new.reference.into(),
+        new.amount.into(),
+        new.currency.into(),
+        new.note.into(),
+        new.recorded_by.into(),
+        tx.now().into(),
+    ];
+    tx.insert(INSERT, &binds)
+}
+
+/// Returns the payment with this id.
+pub(crate) fn get(tx: &Transaction<'_>, id: PaymentId) -> Result<StoredPayment> {
+    tx.query_opt(BY_ID, &[id.into()], decode_stored)?
+        .ok_or_else(|| Error::Internal(format!("{id} is not stored, but something refers to it")))
+}
+
+/// Returns the payments for an order, the oldest first.
+pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<StoredPayment>> {
+    tx.query_all(OF_ORDER, &[order.into()], decode_stored)
+}
+
+/// Returns the order of a payment, by the gateway's id of it. `None` if it is not known, or of several orders: not every
+/// gateway gives each payment an id of its own.
+pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
+    let mut orders = tx.query_all(ORDER_OF, &[reference.into()], |row| {
+        Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("order_id")? })
+    })?;
+    Ok(if orders.len() == 1 { orders.pop() } else { None })
+}
+
+/// Records the gateway's id of a payment that was reported without it.
+pub(crate) fn set_reference(tx: &Transaction<'_>, id: PaymentId, reference: &str) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(SET_REFERENCE, &[id.into(), reference.into()])?;
+    Ok(())
+}
+
+/// Promises a part of a payment, so that it goes back once. Returns `false` if so much is not left.
+pub(crate) fn promise(tx: &Transaction<'_>, id: PaymentId, amount: i64) -> Result<bool> {
+    tx.debug_assert_event_locked();
+    Ok(tx.execute(PROMISE, &[id.into(), amount.into()])? == 1)
+}
+
+/// Stores the sums of a payment, and what has to be given back by hand.
+pub(crate) fn set_sums(tx: &Transaction<'_>, id: PaymentId, sums: &PaymentSums, owed: i64) -> Result<()> {
+    tx.debug_assert_event_locked();
+    let PaymentSums { returned, taken, promised, disputed, received: _ } = *sums;
+    let binds = [id.into(), returned.into(), taken.into(), promised.into(), disputed.into(), owed.into()];
+    tx.execute(SET_SUMS, &binds)?;
+    Ok(())
+}
+
+/// Whether a gateway has ever taken real money.
+pub(crate) fn has_live(tx: &Transaction<'_>) -> Result<bool> {
+    tx.exists(ANY_LIVE, &[])
+}
+
+/// Lists the payments of an organization, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListPayments>,
+) -> Result<Page<ReceivedPayment, PaymentId>> {
+    let statements = Statements {
+        page: &PAGE,
+        of_organization: LIST,
+        of_event: LIST_OF_EVENT,
+        of_order: LIST_OF_ORDER,
+        exists: EXISTS,
+    };
+    let filters = Filters {
+        organization,
+        event: request.event_id,
+        order: request.order_id,
+        kind: request.purpose.map(PaymentPurpose::as_str),
+        mode: request.mode,
+        from: request.from,
+        before: request.before,
+    };
+    lists_of_money::list(tx, &statements, &filters, &request.page, decode, |payment| payment.id)
+}
