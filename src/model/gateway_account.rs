@@ -1,4 +1,4 @@
-//! Where the money of a payment is: the mode, and the account at the provider.
+//! Where the money of a payment is: the gateway, the mode, and the account at the provider.
 
 use crate::text_enum::text_enum;
 
@@ -40,6 +40,21 @@ impl GatewayAccount {
             Self::Own | Self::Unrecorded => None,
         }
     }
+
+    /// The account of a checkout or a payment that has this gateway. `None` if the gateway was not recorded.
+    pub(crate) fn of(gateway: Option<&GatewayIdentity>) -> Self {
+        gateway.map_or(Self::Unrecorded, |gateway| gateway.account.clone().into())
+    }
+}
+
+/// The gateway of a checkout or a payment, and where its money is. The service records it with the checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GatewayIdentity {
+    /// What [`PaymentGateway::name`](crate::payment::PaymentGateway::name) returned.
+    pub(crate) name: String,
+    /// The provider's id of the account. `None` for the account of the gateway itself.
+    pub(crate) account: Option<String>,
+    pub(crate) mode: PaymentMode,
 }
 
 impl From<Option<String>> for GatewayAccount {

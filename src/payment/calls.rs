@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode};
 use crate::fair_permits::{FairPermit, FairPermits, Holder};
+use crate::model::gateway_account::GatewayIdentity;
+use crate::model::id::OrganizationId;
 use crate::model::timestamp::Timestamp;
 
 /// How many calls of background work may run at the same time.
@@ -24,6 +26,7 @@ const MAX_FOR_PAGES: usize = 8;
 #[derive(Clone)]
 pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
+    name: Arc<str>,
     limits: CallLimits,
     permits: Arc<FairPermits>,
     /// Additional permits for background work: each call needs one of these too.
@@ -60,6 +63,7 @@ impl GatewayCalls {
     pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: CallLimits) -> Self {
         let up_to = |most: usize, share: usize| FairPermits::new((limits.max_concurrent / share).clamp(1, most));
         Self {
+            name: gateway.name().into(),
             gateway,
             limits,
             permits: FairPermits::new(limits.max_concurrent),
@@ -75,13 +79,15 @@ impl GatewayCalls {
         Self { while_waiting: Some(WhileWaiting { pause, work: Arc::new(work) }), ..self.clone() }
     }
 
-    /// The name of the gateway.
-    pub(crate) fn name(&self) -> String {
-        self.gateway.name().to_owned()
-    }
-
     pub(crate) fn mode(&self) -> PaymentMode {
         self.gateway.mode()
+    }
+
+    /// The gateway as it is recorded with a new checkout of this organization. `None` if it panics.
+    pub(crate) fn identity(&self, organization: OrganizationId) -> Option<GatewayIdentity> {
+        let read = || (self.gateway.account(organization), self.gateway.mode());
+        let (account, mode) = catch_unwind(AssertUnwindSafe(read)).ok()?;
+        Some(GatewayIdentity { name: self.name.to_string(), account, mode })
     }
 
     pub(crate) fn can_look_up(&self) -> bool {

@@ -15,6 +15,7 @@ use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy
 use crate::model::amount::Amount;
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
+use crate::rules::gateway::SANDBOX;
 
 const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -110,7 +111,7 @@ impl PaymentGateway for SandboxGateway {
     }
 
     fn name(&self) -> &'static str {
-        "sandbox"
+        SANDBOX
     }
 
     fn mode(&self) -> PaymentMode {

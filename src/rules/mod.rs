@@ -10,6 +10,7 @@ pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod event;
+pub(crate) mod gateway;
 #[cfg(feature = "http")]
 pub(crate) mod html;
 pub(crate) mod money;

@@ -17,6 +17,7 @@ use super::received_payments::ManualPayment;
 use super::{order_creation, order_lifecycle};
 use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutTerms;
+use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::new_order::{CreateOrder, PaymentChoice};
@@ -54,6 +55,8 @@ type CheckTerms = Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>;
 
 /// The terms of the payment gateway.
 pub(crate) struct GatewayTerms {
+    /// What is recorded with a new checkout.
+    pub(crate) identity: GatewayIdentity,
     /// The least time for which a checkout can be open.
     pub(crate) shortest_checkout: Duration,
     /// The address of this service for the gateway.
@@ -122,7 +125,7 @@ pub(crate) fn create_or_resume(
             if let Some(gateway) = &terms.gateway
                 && is_without_link(&created.order)
             {
-                let order = OrderToPay::new(
+                let mut order = OrderToPay::new(
                     request,
                     created.order,
                     created.currency,
@@ -131,6 +134,7 @@ pub(crate) fn create_or_resume(
                     gateway.public_url.clone(),
                     gateway.return_token.clone(),
                 );
+                order.gateway = Some(gateway.identity.clone());
                 (gateway.check)(&CheckoutTerms {
                     amount: order.order.total,
                     currency: order.currency.clone(),

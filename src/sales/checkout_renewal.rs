@@ -15,6 +15,7 @@ use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
 use crate::model::checkout::{CheckoutStatus, RenewCheckoutResponse};
+use crate::model::gateway_account::GatewayAccount;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::{OrderStatus, PaymentStatus};
@@ -35,6 +36,11 @@ pub(crate) struct ToRenew {
 }
 
 impl ToRenew {
+    /// The account that has the checkout.
+    pub(crate) fn account(&self) -> GatewayAccount {
+        GatewayAccount::of(self.checkout.gateway.as_ref())
+    }
+
     /// The gateway's id of the checkout about which the gateway has to be asked. `None` if nothing can be paid under it.
     pub(crate) fn to_look_up(&self) -> Option<&str> {
         self.checkout.reference.as_deref().filter(|_| self.checkout.status != CheckoutStatus::Closed)
@@ -135,6 +141,7 @@ pub(crate) fn begin(
     order.renewals = checkout.renewals + 1;
     order.renewed_at = Some(tx.now());
     order.public_url.clone_from(&gateway.public_url);
+    order.gateway = Some(gateway.identity.clone());
     let earliest_end = tx.now().saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
     checkout_parameters::renew(tx, &order, order.hold_until.max(earliest_end), first_look_up, lease_ends_at)?;

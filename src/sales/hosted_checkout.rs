@@ -7,6 +7,7 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
 };
+use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::{EventId, OrderId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::received_payment::PaymentPurpose;
@@ -82,6 +83,8 @@ pub(crate) struct ToSettle {
     pub(crate) reference: Option<String>,
     /// Whether the gateway may know more than is stored.
     pub(crate) asks_gateway: bool,
+    /// The gateway that has the newest checkout of the order. `None` if an earlier version asked for it.
+    pub(crate) gateway: Option<GatewayIdentity>,
 }
 
 /// Returns what is known about a checkout, by the gateway's reference of it, or by a
@@ -97,7 +100,8 @@ pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettl
         OrderStatus::Expired | OrderStatus::Cancelled => state.checkout != Some(CheckoutStatus::Closed),
         OrderStatus::Completed => false,
     };
-    Ok(ToSettle { order, event: state.event, reference, asks_gateway })
+    let gateway = if asks_gateway { checkouts::gateway(tx, order.id)? } else { None };
+    Ok(ToSettle { order, event: state.event, reference, asks_gateway, gateway })
 }
 
 /// Returns a checkout after the gateway was asked about it. `answer` is what it said: `None` if it may know more than is

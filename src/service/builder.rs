@@ -21,6 +21,7 @@ use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
 use crate::model::suspended::SuspendedOrganizations;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
+use crate::rules::gateway::is_name;
 use crate::sales::holds::HoldTerms;
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
@@ -262,6 +263,12 @@ impl Builder {
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);
         errors.check(public_url_is_valid, "public_url", "must be a URI with a scheme (RFC 3986)");
+        if let Gateway::Custom(gateway) = &self.gateway {
+            let name = gateway.name();
+            let problem =
+                format!("must have a name of 1 to 50 lower-case letters, digits and hyphens, which {name:?} is not");
+            errors.check(is_name(name), "payment_gateway", problem);
+        }
         notification_handlers::check(&self.handlers, &mut errors);
         errors.into_result()?;
         match &self.webhook_sender {

@@ -18,6 +18,9 @@ use crate::webhook::{SenderOptions, Transport};
 /// # Payments and orders
 impl Builder {
     /// Sets the payment gateway. Default: none; orders have no checkout link, and organizers mark them as paid.
+    ///
+    /// The service does not open if the gateway has a [name](PaymentGateway::name) with other characters than lower-case
+    /// letters, digits and `-`, or with more than 50.
     pub fn payment_gateway(mut self, gateway: impl PaymentGateway) -> Self {
         self.gateway = Gateway::Custom(Arc::new(gateway));
         self

@@ -162,7 +162,10 @@ impl From<Error> for AskError {
 }
 
 fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<Answer, AskError> {
-    let request = CloseCheckout::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
+    let request = CloseCheckout::new(attempt.order, reference)
+        .organization(attempt.organization)
+        .event(attempt.event)
+        .account(attempt.account.clone());
     match gateway.call_in_background(attempt.organization, move |gateway| gateway.close_checkout(&request)) {
         Ok(CheckoutState::Unknown) => look_up(gateway, attempt, reference, false),
         Ok(state) => Ok(Answer::State { state, can_close: true }),
@@ -181,7 +184,10 @@ fn look_up(
     reference: &str,
     can_close: bool,
 ) -> Result<Answer, AskError> {
-    let request = LookUp::new(attempt.order, reference).organization(attempt.organization).event(attempt.event);
+    let request = LookUp::new(attempt.order, reference)
+        .organization(attempt.organization)
+        .event(attempt.event)
+        .account(attempt.account.clone());
     match gateway.call_in_background(attempt.organization, move |gateway| gateway.look_up(&request)) {
         Ok(state) => Ok(Answer::State { state, can_close }),
         Err(GatewayError::Refused(problem)) => Ok(Answer::NoProof(problem)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::TicketingService;
 use crate::error::{Error, Result};
+use crate::model::gateway_account::GatewayAccount;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::CreateOrderResponse;
@@ -46,6 +47,7 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
         renewals,
         renewed_at,
         return_token,
+        gateway,
         ..
     } = order;
     let items = order.items.into_iter();
@@ -66,6 +68,7 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
     request.redirect_urls = redirect_urls;
     request.order_reference = order.reference;
     request.locale = locale;
+    request.account = GatewayAccount::of(gateway.as_ref());
     if let Some(url) = public_url {
         request.public_url = url;
     }
@@ -75,10 +78,12 @@ pub(super) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
 }
 
 impl TicketingService {
-    /// The terms of the payment gateway. `None` if there is no gateway.
-    pub(super) fn gateway_terms(&self) -> Option<Arc<GatewayTerms>> {
-        let gateway = self.inner.gateway.clone()?;
-        Some(Arc::new(GatewayTerms {
+    /// The terms of the payment gateway for an organization. `None` if there is no gateway.
+    pub(super) fn gateway_terms(&self, organization: OrganizationId) -> Result<Option<Arc<GatewayTerms>>> {
+        let Some(gateway) = self.inner.gateway.clone() else { return Ok(None) };
+        let panicked = || Error::Internal("the payment gateway panicked".to_owned());
+        Ok(Some(Arc::new(GatewayTerms {
+            identity: gateway.identity(organization).ok_or_else(panicked)?,
             shortest_checkout: gateway.shortest_checkout(),
             public_url: self.inner.public_url.clone(),
             return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
@@ -86,9 +91,9 @@ impl TicketingService {
             check: Box::new(move |terms| match gateway.check_terms(terms) {
                 Some(Ok(())) => Ok(()),
                 Some(Err(problem)) => Err(Error::field("items", problem)),
-                None => Err(Error::Internal("the payment gateway panicked".to_owned())),
+                None => Err(panicked()),
             }),
-        }))
+        })))
     }
 
     /// Returns the function from a currency to the least amount in its minor units that the gateway can take; 1 without a

@@ -73,7 +73,7 @@ impl TicketingService {
         let organization = call.caller.organization;
         let operation = running.operation();
         let seen = self.store().read(|tx| checkout_renewal::examine(tx, organization, id))?;
-        let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms()) else {
+        let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
         };
         let order = CheckoutOrder { organization, id };
@@ -205,12 +205,12 @@ fn state_of(
     seen: &ToRenew,
     reference: &str,
 ) -> Result<CheckoutState, GatewayError> {
-    let look_up = LookUp::new(id, reference).organization(organization).event(seen.event);
+    let look_up = LookUp::new(id, reference).organization(organization).event(seen.event).account(seen.account());
     let state = or_unknown(gateway.call(organization, move |gateway| gateway.look_up(&look_up)))?;
     if !seen.has_failed || !matches!(state, CheckoutState::Open | CheckoutState::Unknown) {
         return Ok(state);
     }
-    let close = CloseCheckout::new(id, reference).organization(organization).event(seen.event);
+    let close = CloseCheckout::new(id, reference).organization(organization).event(seen.event).account(seen.account());
     or_unknown(gateway.call(organization, move |gateway| gateway.close_checkout(&close)))
 }
 

@@ -7,6 +7,7 @@ use super::refund_attempts::ask_about_dispute;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
+use crate::model::gateway_account::GatewayAccount;
 use crate::model::gateway_report::GatewayDispute;
 use crate::model::id::OrganizationId;
 use crate::model::notice::NoticeOutcome;
@@ -407,7 +408,10 @@ fn answer_about<T>(notice: &GatewayNotice, answer: Result<T, GatewayError>) -> R
 }
 
 fn look_up_of(found: &ToSettle, reference: &str) -> LookUp {
-    LookUp::new(found.order.id, reference).organization(found.order.organization).event(found.event)
+    LookUp::new(found.order.id, reference)
+        .organization(found.order.organization)
+        .event(found.event)
+        .account(GatewayAccount::of(found.gateway.as_ref()))
 }
 
 fn state_of(answer: Result<CheckoutState, GatewayError>) -> Result<CheckoutState> {

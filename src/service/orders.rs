@@ -121,9 +121,9 @@ impl TicketingService {
         };
         let request = self.check_order(&call.caller, request)?;
         let by_hand = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
-        let gateway = if by_hand { None } else { self.gateway_terms() };
-        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: call.caller.key };
         let organization = call.caller.organization;
+        let gateway = if by_hand { None } else { self.gateway_terms(organization)? };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway };
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.
         let first = match order_creation::has_many_items(&request) && !operation.has_key() {

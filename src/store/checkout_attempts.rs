@@ -1,9 +1,10 @@
 //! What the gateway is still to be asked about checkouts: to close one whose order has ended, and what became of one
 //! whose payment was not reported.
 
-use super::{Row, Transaction};
+use super::{Row, Transaction, gateway_identity};
 use crate::error::Result;
 use crate::model::checkout::CheckoutStatus;
+use crate::model::gateway_account::GatewayAccount;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::timestamp::Timestamp;
 use crate::rules::checkout::{CLAIM_DURATION, LATEST_DUE};
@@ -21,7 +22,7 @@ const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_
 // No other process can have claimed the checkout if its claim ends when this one has said.
 const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order_id = ?1 AND next_attempt_at = ?2";
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
-        o.hold_until, c.expires_at
+        o.hold_until, c.expires_at, c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
 /// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
 /// organization do not hide those of the others behind the limit.
@@ -127,6 +128,8 @@ pub(crate) struct CheckoutAttempt {
     pub(crate) status: CheckoutStatus,
     /// The gateway's id of the checkout. `None` if the gateway has not answered.
     pub(crate) reference: Option<String>,
+    /// The account of the checkout.
+    pub(crate) account: GatewayAccount,
     pub(crate) hold_until: Option<Timestamp>,
     /// When the gateway ends the checkout by itself.
     pub(crate) expires_at: Timestamp,
@@ -150,6 +153,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> R
             event: row.get("event_id")?,
             status: row.text_enum("status")?,
             reference: row.get("payment_reference")?,
+            account: GatewayAccount::of(gateway_identity::read(row)?.as_ref()),
             hold_until: row.get("hold_until")?,
             expires_at: row.get("expires_at")?,
             number: row.get("attempts")?,

@@ -2,20 +2,24 @@
 //! title of the event, is stored with the checkout, so that the request can be repeated unchanged.
 
 use super::columns::json;
-use super::{Row, Transaction, order_details, orders};
+use super::{Row, Transaction, gateway_identity, order_details, orders};
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::{OrderId, OrganizationId};
 use crate::model::metadata::Metadata;
 use crate::model::new_order::{CheckoutRedirectUrls, CreateOrder};
 use crate::model::order::Order;
 use crate::model::timestamp::Timestamp;
 
-const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters, lease_ends_at)
-    VALUES (?1, 'OPEN', ?2, ?3, ?4, ?5) ON CONFLICT (order_id) DO UPDATE SET lease_ends_at = excluded.lease_ends_at";
+const INSERT: &str = "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters, lease_ends_at,
+        gateway, account, mode)
+    VALUES (?1, 'OPEN', ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT (order_id) DO UPDATE SET lease_ends_at = excluded.lease_ends_at";
 const RENEW: &str = "UPDATE checkouts SET status = 'OPEN', renewals = ?2, expires_at = ?3, next_attempt_at = ?4,
-        attempts = 0, parameters = ?5, last_error = NULL, lease_ends_at = ?6
+        attempts = 0, parameters = ?5, last_error = NULL, lease_ends_at = ?6, gateway = ?7, account = ?8, mode = ?9
     WHERE order_id = ?1";
-const ORDER: &str = "SELECT o.id, o.currency, o.hold_until, e.title, c.parameters, c.renewals
+const ORDER: &str =
+    "SELECT o.id, o.currency, o.hold_until, e.title, c.parameters, c.renewals, c.gateway, c.account, c.mode
     FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1";
 
 /// The parameters of a checkout that change later.
@@ -55,6 +59,8 @@ pub(crate) struct OrderToPay {
     pub(crate) renewals: i64,
     /// When it was renewed. `None` for the first checkout.
     pub(crate) renewed_at: Option<Timestamp>,
+    /// The gateway that is asked for the checkout. `None` if an earlier version asked for it.
+    pub(crate) gateway: Option<GatewayIdentity>,
 }
 
 impl OrderToPay {
@@ -80,6 +86,7 @@ impl OrderToPay {
             is_first_start: true,
             renewals: 0,
             renewed_at: None,
+            gateway: None,
         }
     }
 
@@ -105,12 +112,16 @@ pub(crate) fn insert(
     lease_ends_at: Timestamp,
 ) -> Result<()> {
     tx.debug_assert_event_locked();
+    let [gateway, account, mode] = gateway_identity::binds(order.gateway.as_ref());
     let binds = [
         order.order.id.into(),
         expires_at.into(),
         first_look_up.into(),
         json(&order.parameters())?.into(),
         lease_ends_at.into(),
+        gateway,
+        account,
+        mode,
     ];
     tx.execute(INSERT, &binds)?;
     Ok(())
@@ -126,6 +137,7 @@ pub(crate) fn renew(
     lease_ends_at: Timestamp,
 ) -> Result<()> {
     tx.debug_assert_event_locked();
+    let [gateway, account, mode] = gateway_identity::binds(order.gateway.as_ref());
     let binds = [
         order.order.id.into(),
         order.renewals.into(),
@@ -133,6 +145,9 @@ pub(crate) fn renew(
         first_look_up.into(),
         json(&order.parameters())?.into(),
         lease_ends_at.into(),
+        gateway,
+        account,
+        mode,
     ];
     tx.execute(RENEW, &binds)?;
     Ok(())
@@ -152,9 +167,11 @@ pub(crate) fn load(
         let parameters = if row.is_null("parameters")? { None } else { Some(row.json("parameters")?) };
         let hold_until: Option<Timestamp> = row.get("hold_until")?;
         let renewals: Option<i64> = row.get("renewals")?;
-        Ok((row.get("currency")?, hold_until, row.get("title")?, parameters, renewals.unwrap_or(0)))
+        let gateway = gateway_identity::read(row)?;
+        Ok((row.get("currency")?, hold_until, row.get("title")?, parameters, renewals.unwrap_or(0), gateway))
     })?;
-    let (currency, hold_until, title, parameters, renewals) = found.ok_or(Error::NotFound(ResourceKind::Order))?;
+    let (currency, hold_until, title, parameters, renewals, gateway) =
+        found.ok_or(Error::NotFound(ResourceKind::Order))?;
     let mut event_title: String = title;
     let mut stored_url = public_url;
     let mut renewed_at = None;
@@ -189,6 +206,7 @@ pub(crate) fn load(
         is_first_start: false,
         renewals,
         renewed_at,
+        gateway,
     })
 }
 

@@ -2,14 +2,16 @@
 //! `replaced_checkouts` the earlier ones.
 
 use super::checkouts::find_order;
-use super::{Constraint, Transaction, on_violation};
+use super::{Constraint, Transaction, gateway_identity, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::CheckoutStatus;
+use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::OrderId;
 use crate::model::timestamp::Timestamp;
 
-const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.expires_at, c.renewals, c.lease_ends_at
+const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.expires_at, c.renewals, c.lease_ends_at,
+        c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
 const KEEP: &str = "INSERT INTO replaced_checkouts (order_id, renewals, reference) VALUES (?1, ?2, ?3)";
 const FORGET_REFERENCE: &str = "UPDATE orders SET payment_reference = NULL WHERE id = ?1";
@@ -33,6 +35,8 @@ pub(crate) struct CurrentCheckout {
     pub(crate) renewals: i64,
     /// Until when a process may be waiting for the gateway to start it.
     pub(crate) lease_ends_at: Option<Timestamp>,
+    /// The gateway that has it. `None` if an earlier version asked for it.
+    pub(crate) gateway: Option<GatewayIdentity>,
 }
 
 /// Returns the newest checkout of an order.
@@ -45,6 +49,7 @@ pub(crate) fn current(tx: &Transaction<'_>, order: OrderId) -> Result<CurrentChe
             expires_at: row.get("expires_at")?,
             renewals: row.get("renewals")?,
             lease_ends_at: row.get("lease_ends_at")?,
+            gateway: gateway_identity::read(row)?,
         })
     })?;
     found.ok_or(Error::NotFound(ResourceKind::Checkout))

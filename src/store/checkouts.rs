@@ -1,10 +1,10 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
-use super::{Constraint, Row, Transaction, gateway_columns, on_violation};
+use super::{Constraint, Row, Transaction, gateway_identity, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::OrderCheckout;
-use crate::model::gateway_account::GatewayAccount;
+use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::{OrderId, OrganizationId};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
@@ -21,6 +21,7 @@ const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status,
             ORDER BY p.id LIMIT 1) AS payment_reference
     FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1 AND o.organization_id = ?2";
 const BY_ORDER: &str = "SELECT id, organization_id, payment_reference AS reference FROM orders WHERE id = ?1";
+const GATEWAY: &str = "SELECT gateway, account, mode FROM checkouts WHERE order_id = ?1";
 
 /// A checkout that the payment gateway has created for an order.
 pub(crate) struct NewCheckout<'a> {
@@ -95,6 +96,11 @@ pub(crate) fn account_of(tx: &Transaction<'_>, order: OrderId) -> Result<Gateway
 /// Returns the references of the checkouts of an order that were replaced by a new one, the newest first.
 pub(crate) fn replaced_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {
     tx.query_all(REPLACED, &[order.into()], |row| row.get("reference"))
+}
+
+/// Returns the gateway of the newest checkout of an order. `None` if an earlier version asked for the checkout.
+pub(crate) fn gateway(tx: &Transaction<'_>, order: OrderId) -> Result<Option<GatewayIdentity>> {
+    Ok(tx.query_opt(GATEWAY, &[order.into()], gateway_identity::read)?.flatten())
 }
 
 /// Returns the newest checkout of an order.

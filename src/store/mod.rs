@@ -44,6 +44,7 @@ pub(crate) mod event_lists;
 pub(crate) mod events;
 pub(crate) mod fan_outs;
 mod gateway_columns;
+pub(crate) mod gateway_identity;
 pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;
 pub(crate) mod ledger;

@@ -9,7 +9,7 @@ use ticketing::order::Order;
 use ticketing::payment::{
     Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayError, GatewayEvent,
     GatewayNotice, GatewayPayment, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, NoticeOutcome,
-    PaymentGateway, PaymentLookUp, PaymentWebhooks, RefundReports, RefundRequest,
+    PaymentGateway, PaymentLookUp, PaymentMode, PaymentWebhooks, RefundReports, RefundRequest,
 };
 use ticketing::{Amount, Result as ServiceResult, TicketingService, Timestamp};
 
@@ -50,16 +50,22 @@ struct State {
     on_list: GatewayBehavior,
     /// What the next notices say, by the text of their body.
     notices: Vec<(String, GatewayNotice)>,
+    /// The account that takes the payments from now on.
+    account: Option<String>,
 }
 
 /// A gateway whose behavior a test sets, and which records its calls. Clones share their state.
 #[derive(Debug, Clone)]
-pub struct FakeGateway(Arc<Mutex<State>>);
+pub struct FakeGateway {
+    name: &'static str,
+    mode: PaymentMode,
+    state: Arc<Mutex<State>>,
+}
 
 impl FakeGateway {
     /// Creates a gateway that accepts every checkout and every refund.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(State {
+        let state = State {
             on_checkout: GatewayBehavior::Succeed,
             on_refund: GatewayBehavior::Succeed,
             can_refund: true,
@@ -78,7 +84,19 @@ impl FakeGateway {
             listed_for: Vec::new(),
             on_list: GatewayBehavior::Succeed,
             notices: Vec::new(),
-        })))
+            account: None,
+        };
+        Self { name: "gateway", mode: PaymentMode::Live, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The same gateway with another name and mode.
+    pub fn named(self, name: &'static str, mode: PaymentMode) -> Self {
+        Self { name, mode, ..self }
+    }
+
+    /// Sets the account that takes the payments of every organization from now on. `None` for that of the gateway itself.
+    pub fn set_account(&self, account: Option<&str>) {
+        self.state().account = account.map(str::to_owned);
     }
 
     /// Sets what the gateway says about every checkout. `None` makes it one that can neither close nor look up. A
@@ -173,7 +191,7 @@ impl FakeGateway {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -217,6 +235,18 @@ impl PaymentGateway for FakeGateway {
             state.behavior_for(request.organization_id, state.on_refund)
         };
         respond(behavior, || request.made(format!("refund-{}", request.refund_id)))
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn mode(&self) -> PaymentMode {
+        self.mode
+    }
+
+    fn account(&self, _: OrganizationId) -> Option<String> {
+        self.state().account.clone()
     }
 
     fn checkouts(&self) -> Option<&dyn Checkouts> {

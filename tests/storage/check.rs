@@ -167,6 +167,10 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["checkout-parameters"],
     ),
     (
+        "UPDATE checkouts SET account = NULL WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
+        &["checkout-gateway"],
+    ),
+    (
         "UPDATE checkouts SET renewals = 11 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
         &["checkout-renewals"],
     ),

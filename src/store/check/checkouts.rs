@@ -33,6 +33,13 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 AND (c.status = 'OPEN' OR c.status = 'CLOSING' AND c.renewals = 0)",
     },
     Invariant {
+        name: "checkout-gateway",
+        table: "checkouts",
+        sentence: "the gateway, the account and the mode of a checkout must be recorded together",
+        violations: "SELECT order_id AS id FROM checkouts
+            WHERE (gateway IS NULL) <> (account IS NULL) OR (gateway IS NULL) <> (mode IS NULL)",
+    },
+    Invariant {
         name: "checkout-renewals",
         table: "checkouts",
         sentence: "a checkout must have been renewed 0 to 10 times, and more often than the checkouts that it has replaced",
