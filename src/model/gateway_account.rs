@@ -57,6 +57,12 @@ pub(crate) struct GatewayIdentity {
     pub(crate) mode: PaymentMode,
 }
 
+impl GatewayIdentity {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl From<Option<String>> for GatewayAccount {
     /// The account that [`PaymentGateway::account`](crate::payment::PaymentGateway::account) has named: `None` is the
     /// account of the gateway itself.

@@ -83,6 +83,11 @@ impl GatewayCalls {
         self.gateway.mode()
     }
 
+    /// The name that the gateway had when the service was opened.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The gateway as it is recorded with a new checkout of this organization. `None` if it panics.
     pub(crate) fn identity(&self, organization: OrganizationId) -> Option<GatewayIdentity> {
         let read = || (self.gateway.account(organization), self.gateway.mode());

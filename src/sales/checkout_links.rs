@@ -26,6 +26,7 @@ use crate::model::received_payment::ManualMethod;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::checkout::{CLAIM_DURATION, claim_left, next_look_up};
+use crate::rules::gateway::is_asked;
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::NewCheckout;
 use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts, orders};
@@ -108,6 +109,9 @@ pub(crate) fn create_or_resume(
                 }
                 if let Some(gateway) = &terms.gateway {
                     let order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
+                    if !is_asked(gateway.identity.name(), order.gateway.as_ref().map(GatewayIdentity::name)) {
+                        return Err(Error::Unavailable("the payment gateway of the order is not available"));
+                    }
                     return ask_for_link(tx, operation, order, gateway);
                 }
             }

@@ -13,13 +13,15 @@
 use super::checkout_links::{GatewayTerms, LeasedStart};
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use super::order_lifecycle;
+use crate::error::gateway::GatewayError;
 use crate::error::{Error, Reason, Result};
 use crate::model::checkout::{CheckoutStatus, RenewCheckoutResponse};
-use crate::model::gateway_account::GatewayAccount;
+use crate::model::gateway_account::{GatewayAccount, GatewayIdentity};
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::rules::checkout::{CLAIM_DURATION, MAX_RENEWALS, claim_left, next_look_up};
+use crate::rules::gateway::{is_asked, is_missing};
 use crate::rules::order::{check_pending, status_at_hold};
 use crate::store::checkout_renewals::CurrentCheckout;
 use crate::store::checkouts::NewCheckout;
@@ -36,6 +38,15 @@ pub(crate) struct ToRenew {
 }
 
 impl ToRenew {
+    /// Fails if something may still be paid under the checkout, and it is at another gateway than this one.
+    pub(crate) fn check_gateway(&self, name: &str) -> Result<()> {
+        let recorded = self.checkout.gateway.as_ref().map(GatewayIdentity::name);
+        if self.checkout.status == CheckoutStatus::Closed || is_asked(name, recorded) {
+            return Ok(());
+        }
+        Err(Error::CheckoutNotRenewed(GatewayError::NotExecuted(is_missing(recorded))))
+    }
+
     /// The account that has the checkout.
     pub(crate) fn account(&self) -> GatewayAccount {
         GatewayAccount::of(self.checkout.gateway.as_ref())

@@ -44,7 +44,8 @@ impl TicketingService {
     ///   another request is asking the gateway for a checkout of the order; `payment-in-progress` if the customer has paid
     ///   and the money is still on its way; `limit-reached` if the checkout was renewed 10 times.
     /// - [`Error::CheckoutNotRenewed`] if the gateway does not answer within
-    ///   [20 seconds](crate::Builder::gateway_timeout), or refuses.
+    ///   [20 seconds](crate::Builder::gateway_timeout), or refuses; or if the earlier checkout is at another gateway and is not
+    ///   closed.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -76,6 +77,7 @@ impl TicketingService {
         let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
         };
+        seen.check_gateway(gateway.name())?;
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
             let kept = self.write_for(call.caller.identity(), move |tx| {

@@ -7,7 +7,7 @@ use super::refund_attempts::ask_about_dispute;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
-use crate::model::gateway_account::GatewayAccount;
+use crate::model::gateway_account::{GatewayAccount, GatewayIdentity};
 use crate::model::gateway_report::GatewayDispute;
 use crate::model::id::OrganizationId;
 use crate::model::notice::NoticeOutcome;
@@ -314,10 +314,10 @@ impl TicketingService {
     /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last part
     /// of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
-    /// The gateway is asked only if the order is pending, or expired or cancelled and its checkout is not closed. It is
-    /// asked at most once in 4 seconds about a checkout, and 80 times about all of them. One organization alone gets
-    /// half of that, so a page that is loaded again and again keeps nobody from paying. Otherwise the result is what is
-    /// stored, and the state is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
+    /// The gateway is asked only if it has the checkout, and the order is pending, or the order has expired or was cancelled
+    /// and its checkout is not closed. It is asked at most once in 4 seconds about a checkout, and 80 times about all of
+    /// them. One organization alone gets half of that, so a page that is loaded again and again keeps nobody from paying.
+    /// Otherwise the result is what is stored, and the state is [`CheckoutState::Unknown`]. There is no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.
@@ -337,7 +337,7 @@ impl TicketingService {
         let found = self.store().read(|tx| hosted_checkout::to_settle(tx, reference))?;
         let mut answered = (!found.asks_gateway).then_some(CheckoutState::Unknown);
         if found.asks_gateway
-            && let Some(gateway) = &self.inner.gateway
+            && let Some(gateway) = self.gateway_of(found.gateway.as_ref().map(GatewayIdentity::name))
             && let Some(reference) = &found.reference
             && self.may_look_up(found.order.organization, reference)
         {

@@ -6,7 +6,6 @@ use super::downtime::{State, is_record_due};
 use super::maintenance_steps::{Batches, Run, in_batches};
 use super::skipped_rows::SkippedTable;
 use crate::error::Result;
-use crate::payment::GatewayCalls;
 use crate::sales::checkout_attempts::look_up_all_now;
 use crate::store::checkout_attempts::{self, OpenCheckout};
 use crate::store::{Transaction, maintenance_clock};
@@ -15,9 +14,7 @@ impl TicketingService {
     /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that this
     /// one is.
     pub(super) fn look_up_after_downtime(&self, run: &mut Run<'_>) -> Result<()> {
-        if !self.inner.gateway.as_ref().is_some_and(GatewayCalls::can_look_up) {
-            return Ok(());
-        }
+        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_look_up()) else { return Ok(()) };
         let downtime = &self.inner.downtime;
         let now = self.inner.environment.now();
         let (recorded, any_open) =
@@ -30,7 +27,7 @@ impl TicketingService {
             self.store().write(move |tx| maintenance_clock::write(tx, now))?;
         }
         if state == State::WasDown {
-            self.look_up_open_checkouts(run)?;
+            self.look_up_open_checkouts(run, gateway.name())?;
             if !run.stops() {
                 downtime.finish();
             }
@@ -38,12 +35,15 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Lets the open checkouts from before this service was opened be looked up now, at the pace of all look-ups.
-    fn look_up_open_checkouts(&self, run: &mut Run<'_>) -> Result<()> {
+    /// Lets the open checkouts of the gateway from before this service was opened be looked up now, at the pace of all
+    /// look-ups.
+    fn look_up_open_checkouts(&self, run: &mut Run<'_>, gateway: &str) -> Result<()> {
         let opened_at = self.inner.downtime.opened_at;
         let batches = Batches {
             table: SkippedTable::Checkouts,
-            read: |tx: &Transaction<'_>, after, limit| checkout_attempts::open_before(tx, opened_at, after, limit),
+            read: |tx: &Transaction<'_>, after, limit| {
+                checkout_attempts::open_before(tx, gateway, opened_at, after, limit)
+            },
             change: look_up_all_now,
             key: |checkout: &OpenCheckout| checkout.order.raw(),
         };

@@ -82,6 +82,8 @@ impl TicketingService {
     ///   [cannot take the payment](crate::payment::Limits::check_terms).
     /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
     ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
+    /// - [`Error::Unavailable`] if an earlier request with the same idempotency key has asked another gateway for the link,
+    ///   and has no answer.
     ///
     /// ```
     /// use ticketing::order::{CreateOrder, NewCustomer, OrderStatus};

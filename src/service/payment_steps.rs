@@ -90,7 +90,7 @@ impl GatewayRow for DueCheck {
 /// Closes the checkouts of orders that have ended, and looks up those that are due.
 fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let due = (service.due_checkouts()?, GroupOrder::AsTheyCome);
+    let due = (service.due_checkouts(gateway.name())?, GroupOrder::AsTheyCome);
     let answered =
         ask_in_groups(service, run, gateway, due, |run, group| attempt_due_checkouts(service, gateway, run, group))?;
     run.report.answered_checkouts += answered;
@@ -164,11 +164,11 @@ fn alternate<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
 }
 
 impl TicketingService {
-    /// The checkouts that are due. Those to be closed and those to be looked up alternate. A checkout that the gateway
+    /// The checkouts that are due at the gateway with this name. Those to be closed and those to be looked up alternate. A checkout that the gateway
     /// has answered for, under whose link somebody may pay, comes before one that it has not.
-    fn due_checkouts(&self) -> Result<Vec<DueCheckout>> {
+    fn due_checkouts(&self, gateway: &str) -> Result<Vec<DueCheckout>> {
         let of_status = |status| {
-            let due = self.store().read(|tx| checkout_attempts::due(tx, status, ROWS_PER_RUN))?;
+            let due = self.store().read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
             let (unanswered, answered): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_unanswered);
             let mut turns = in_turns(self, answered);
             turns.extend(in_turns(self, unanswered));

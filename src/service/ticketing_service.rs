@@ -21,6 +21,7 @@ use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{GatewayCalls, SandboxGateway};
+use crate::rules::gateway::is_asked;
 use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
 use crate::store::{EventKey, Store, Transaction, change_context};
@@ -266,6 +267,12 @@ impl TicketingService {
             (Some(quota), Some(_)) => quota.check(caller.organization, self.inner.environment.clock.monotonic()),
             _ => Ok(()),
         }
+    }
+
+    /// The gateway that is asked about a checkout with this [recorded](is_asked) gateway. `None` if the program does not have
+    /// it.
+    pub(super) fn gateway_of(&self, recorded: Option<&str>) -> Option<&GatewayCalls> {
+        self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.name(), recorded))
     }
 }
 

@@ -24,15 +24,17 @@ const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
         o.hold_until, c.expires_at, c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
-/// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
-/// organization do not hide those of the others behind the limit.
+/// Selects rows that are due, and about which the gateway ?4 is asked (see `rules::gateway::is_asked`): first one of each
+/// organization, then the second one of each, and so on. So the rows of one organization do not hide those of the others
+/// behind the limit.
 macro_rules! due {
     ($condition:literal) => {
         concat!(
             "SELECT order_id, organization_id, event_id, payment_reference FROM (
                 SELECT c.order_id, o.organization_id, o.event_id, o.payment_reference, c.next_attempt_at, ROW_NUMBER()
                         OVER (PARTITION BY o.organization_id ORDER BY c.next_attempt_at, c.order_id) AS turn
-                FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.status = ?1 AND ",
+                FROM checkouts c JOIN orders o ON o.id = c.order_id
+                WHERE c.status = ?1 AND (c.gateway = ?4 OR c.gateway IS NULL AND ?4 <> 'sandbox') AND ",
             $condition,
             ") due ORDER BY turn, next_attempt_at, order_id LIMIT ?3"
         )
@@ -47,6 +49,7 @@ pub(super) const OPEN_BEFORE: &str = "SELECT c.order_id, o.event_id, c.next_atte
     FROM checkouts c JOIN orders o ON o.id = c.order_id
     WHERE c.status = 'OPEN' AND c.next_attempt_at IS NOT NULL AND (c.next_attempt_at, c.order_id) > (?1, ?2)
         AND o.created_at < ?3 AND o.payment_reference IS NOT NULL
+        AND (c.gateway = ?5 OR c.gateway IS NULL AND ?5 <> 'sandbox')
     ORDER BY c.next_attempt_at, c.order_id LIMIT ?4";
 const LOOK_UP_NOW: &str = "UPDATE checkouts SET next_attempt_at = ?2
     WHERE order_id = ?1 AND status = 'OPEN' AND next_attempt_at > ?3";
@@ -94,10 +97,10 @@ pub(crate) struct DueCheckout {
     pub(crate) is_unanswered: bool,
 }
 
-/// Returns up to `limit` checkouts with this status that are due now, so that organizations take turns. Of each, the one that
-/// has been due for the longest time comes first. Those to be closed whose due time comes from a clock that was wrong come
-/// last.
-pub(crate) fn due(tx: &Transaction<'_>, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
+/// Returns up to `limit` checkouts of a gateway with this status that are due now, so that organizations take turns. Of each,
+/// the one that has been due for the longest time comes first. Those to be closed whose due time comes from a clock that was
+/// wrong come last.
+pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
     let decode = |row: &Row<'_>| {
         Ok(DueCheckout {
             order: row.get("order_id")?,
@@ -106,10 +109,11 @@ pub(crate) fn due(tx: &Transaction<'_>, status: CheckoutStatus, limit: i64) -> R
             is_unanswered: row.is_null("payment_reference")?,
         })
     };
-    let mut due = tx.query_all(DUE, &[status.as_str().into(), tx.now().into(), limit.into()], decode)?;
+    let binds = [status.as_str().into(), tx.now().into(), limit.into(), gateway.into()];
+    let mut due = tx.query_all(DUE, &binds, decode)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 && status == CheckoutStatus::Closing {
-        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into()];
+        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into(), gateway.into()];
         due.extend(tx.query_all(DUE_TOO_LATE, &binds, decode)?);
     }
     Ok(due)
@@ -204,17 +208,18 @@ fn latest_claim(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(CLAIM_DURATION)
 }
 
-/// Returns the next open checkouts after a checkout, in the order in which they will be looked up, of orders that were
-/// created before `created_before`. Those that are due now, or claimed, are left out.
+/// Returns the next open checkouts of a gateway after a checkout, in the order in which they will be looked up, of orders
+/// that were created before `created_before`. Those that are due now, or claimed, are left out.
 pub(crate) fn open_before(
     tx: &Transaction<'_>,
+    gateway: &str,
     created_before: Timestamp,
     after: Option<OpenCheckout>,
     limit: i64,
 ) -> Result<Vec<OpenCheckout>> {
     let (at, order) =
         after.map_or((latest_claim(tx), i64::MIN), |checkout| (checkout.next_attempt_at, checkout.order.raw()));
-    let binds = [at.into(), order.into(), created_before.into(), limit.into()];
+    let binds = [at.into(), order.into(), created_before.into(), limit.into(), gateway.into()];
     tx.query_all(OPEN_BEFORE, &binds, |row| {
         Ok(OpenCheckout {
             order: row.get("order_id")?,
