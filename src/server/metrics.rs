@@ -210,6 +210,8 @@ impl Collector for ServiceMetrics {
         )?;
         let help = "Checkouts that the payment gateway still has to close";
         metrics.gauge("checkouts_closing", help, None, backlog.checkouts_closing)?;
+        let help = "Checkouts to be closed or looked up at a payment gateway that this program does not have";
+        metrics.gauge("checkouts_without_gateway", help, None, backlog.checkouts_without_gateway)?;
         metrics.gauge(
             "refunds_refused",
             "Refunds that the payment gateway refused for good",

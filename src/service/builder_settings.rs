@@ -21,6 +21,9 @@ impl Builder {
     ///
     /// The service does not open if the gateway has a [name](PaymentGateway::name) with other characters than lower-case
     /// letters, digits and `-`, or with more than 50.
+    ///
+    /// A gateway is not asked about the checkouts of another one. If the program has another gateway than before, those that
+    /// are not closed [wait](crate::monitoring::Backlog::checkouts_without_gateway) for a program with their gateway.
     pub fn payment_gateway(mut self, gateway: impl PaymentGateway) -> Self {
         self.gateway = Gateway::Custom(Arc::new(gateway));
         self

@@ -6,6 +6,7 @@ use super::downtime::{State, is_record_due};
 use super::maintenance_steps::{Batches, Run, in_batches};
 use super::skipped_rows::SkippedTable;
 use crate::error::Result;
+use crate::payment::GatewayCalls;
 use crate::sales::checkout_attempts::look_up_all_now;
 use crate::store::checkout_attempts::{self, OpenCheckout};
 use crate::store::{Transaction, maintenance_clock};
@@ -31,6 +32,23 @@ impl TicketingService {
             if !run.stops() {
                 downtime.finish();
             }
+        }
+        Ok(())
+    }
+
+    /// Logs an error if checkouts wait for a gateway that the program does not have.
+    pub(super) fn report_checkouts_without_gateway(&self) -> Result<()> {
+        let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
+        let waiting = self.store().read_one(|tx| checkout_attempts::count_of_other_gateways(tx, gateway))?;
+        if !waiting.is_empty() {
+            let names = waiting.iter().map(|count| count.gateway.as_deref().unwrap_or("unknown"));
+            tracing::error!(
+                target: "ticketing::payment",
+                checkouts = waiting.iter().map(|count| count.number).sum::<u64>(),
+                gateways = names.collect::<Vec<_>>().join(", "),
+                "the program does not have the payment gateways of these checkouts; customers may still pay under them, \
+                and they are neither closed nor looked up"
+            );
         }
         Ok(())
     }

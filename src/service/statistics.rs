@@ -3,6 +3,7 @@
 use super::TicketingService;
 use crate::error::Result;
 use crate::model::statistics::{Backlog, Statistics};
+use crate::payment::GatewayCalls;
 use crate::store::{checkout_attempts, disputes, outbox_backlog, refunds, seat_counts};
 
 /// # Monitoring
@@ -51,9 +52,12 @@ impl TicketingService {
     pub fn backlog(&self) -> Result<Backlog> {
         self.store().scan(None, |tx| {
             let webhooks = outbox_backlog::read(tx)?;
+            let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
+            let of_other_gateways = checkout_attempts::count_of_other_gateways(tx, gateway)?;
             Ok(Backlog {
                 refunds_due: refunds::count_due(tx)?,
                 checkouts_closing: checkout_attempts::count_closing(tx)?,
+                checkouts_without_gateway: of_other_gateways.iter().map(|count| count.number).sum(),
                 refunds_refused: refunds::count_owed(tx)?,
                 disputes_open: disputes::count_open(tx)?,
                 reserved_seats: seat_counts::reserved(tx)?,

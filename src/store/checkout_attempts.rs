@@ -8,6 +8,7 @@ use crate::model::gateway_account::GatewayAccount;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 use crate::model::timestamp::Timestamp;
 use crate::rules::checkout::{CLAIM_DURATION, LATEST_DUE};
+use crate::rules::gateway::is_asked;
 
 const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attempt_at = ?2, attempts = 0
     WHERE order_id = ?1 AND status = 'OPEN'";
@@ -57,6 +58,8 @@ const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = 
     AND status = ?4";
 pub(super) const COUNT_CLOSING: &str =
     "SELECT COUNT(*) AS number FROM checkouts WHERE status = 'CLOSING' AND next_attempt_at IS NOT NULL";
+pub(super) const COUNT_BY_GATEWAY: &str = "SELECT gateway, COUNT(*) AS number FROM checkouts
+    WHERE status IN ('OPEN', 'CLOSING') AND next_attempt_at IS NOT NULL GROUP BY gateway ORDER BY gateway";
 
 /// Records that the checkout of an order has to be closed, because the order has ended.
 pub(crate) fn begin_closing(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
@@ -188,6 +191,23 @@ pub(crate) fn postpone(
 /// Counts the checkouts that are to be closed, over all organizations.
 pub(crate) fn count_closing(tx: &Transaction<'_>) -> Result<u64> {
     Ok(tx.query_opt(COUNT_CLOSING, &[], |row| row.count("number"))?.unwrap_or_default())
+}
+
+/// The checkouts of one gateway that are to be closed or looked up.
+pub(crate) struct CheckoutsOfGateway {
+    /// `None` for the checkouts that an earlier version asked for.
+    pub(crate) gateway: Option<String>,
+    pub(crate) number: u64,
+}
+
+/// Counts the checkouts that are to be closed or looked up at gateways other than this one, over all organizations. `None` if
+/// the program has no gateway.
+pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str>) -> Result<Vec<CheckoutsOfGateway>> {
+    let mut counts = tx.query_all(COUNT_BY_GATEWAY, &[], |row| {
+        Ok(CheckoutsOfGateway { gateway: row.get("gateway")?, number: row.count("number")? })
+    })?;
+    counts.retain(|count| gateway.is_none_or(|name| !is_asked(name, count.gateway.as_deref())));
+    Ok(counts)
 }
 
 /// Whether a checkout is open that will be looked up.

@@ -115,6 +115,7 @@ const STATEMENTS: &[Expected] = &[
     (checkout_attempts::DUE, &["checkouts_due"]),
     (checkout_attempts::DUE_TOO_LATE, &["checkouts_due"]),
     (checkout_attempts::COUNT_CLOSING, &["checkouts_due"]),
+    (checkout_attempts::COUNT_BY_GATEWAY, &["checkouts_due"]),
     (checkout_attempts::ANY_OPEN, &["checkouts_due"]),
     (checkout_attempts::OPEN_BEFORE, &["checkouts_due"]),
     (refunds::DUE, &["refunds_due"]),
