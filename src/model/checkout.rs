@@ -130,6 +130,12 @@ pub struct OrderCheckout {
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub renewals: i64,
+    /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for it.
+    pub gateway: Option<String>,
+    /// Why the gateway has not closed the checkout, or not said what became of it: its last error, or that the program does
+    /// not have the gateway. An error is the gateway's own text, which may reveal internal addresses, so it is not in the JSON.
+    #[serde(skip)]
+    pub last_error: Option<String>,
 }
 
 /// The response to the renewal of a checkout.

@@ -21,7 +21,7 @@ pub(crate) fn is_asked(name: &str, recorded: Option<&str>) -> bool {
 /// Why the gateway of a checkout is not asked. `recorded` is its name.
 pub(crate) fn is_missing(recorded: Option<&str>) -> String {
     match recorded {
-        Some(name) => format!("the checkout is at the payment gateway {name}, which the program does not have"),
+        Some(name) => format!("the checkout is at the payment gateway {name:?}, which the program does not have"),
         None => "the program does not have the payment gateway of the checkout".to_owned(),
     }
 }

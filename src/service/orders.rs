@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::Identity;
 use crate::model::caller::{Caller, IdempotentCall};
-use crate::model::checkout::OrderCheckout;
+use crate::model::checkout::{CheckoutStatus, OrderCheckout};
 use crate::model::id::OrderId;
 use crate::model::idempotency::Replayable;
 use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::order::{CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary};
 use crate::model::page::Page;
 use crate::model::received_payment::{ManualMethod, MarkPaid};
+use crate::rules::gateway::is_missing;
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
@@ -212,7 +213,12 @@ impl TicketingService {
     /// ```
     pub fn get_checkout(&self, caller: &Caller, id: OrderId) -> Result<OrderCheckout> {
         caller.require(Scope::OrdersRead)?;
-        self.store().read_one(|tx| checkouts::get(tx, caller.organization, id))
+        let mut checkout = self.store().read_one(|tx| checkouts::get(tx, caller.organization, id))?;
+        let recorded = checkout.gateway.as_deref();
+        if checkout.status != CheckoutStatus::Closed && self.gateway_of(recorded).is_none() {
+            checkout.last_error = Some(is_missing(recorded));
+        }
+        Ok(checkout)
     }
 
     /// Cancels an order and its tickets, and releases its seats and its discount use.

@@ -16,7 +16,8 @@ pub(super) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id
     FROM replaced_checkouts r JOIN orders o ON o.id = r.order_id WHERE r.reference = ?1";
 const ACCOUNT: &str = "SELECT account FROM checkouts WHERE order_id = ?1";
 const REPLACED: &str = "SELECT reference FROM replaced_checkouts WHERE order_id = ?1 ORDER BY renewals DESC";
-const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.renewals,
+const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.renewals, c.gateway,
+        c.last_error,
         (SELECT p.reference FROM payments p WHERE p.order_id = o.id AND p.manual_method IS NULL AND p.purpose <> 'OTHER'
             ORDER BY p.id LIMIT 1) AS payment_reference
     FROM orders o LEFT JOIN checkouts c ON c.order_id = o.id WHERE o.id = ?1 AND o.organization_id = ?2";
@@ -116,6 +117,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order: Ord
             reference: row.get("reference")?,
             payment_reference: row.get("payment_reference")?,
             renewals: row.get("renewals")?,
+            gateway: row.get("gateway")?,
+            last_error: row.get("last_error")?,
         }))
     })?;
     found.ok_or(Error::NotFound(ResourceKind::Order))?.ok_or(Error::NotFound(ResourceKind::Checkout))
