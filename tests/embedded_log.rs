@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use common::log;
 use common::*;
-use ticketing::TicketingService;
+use ticketing::payment::PaymentMode;
+use ticketing::{Builder, TicketingService};
 
 /// The lines of one target, from `from` on.
 fn lines_of(target: &str, from: usize) -> Vec<String> {
@@ -70,4 +71,33 @@ fn what_an_operator_has_to_know_is_logged_under_stable_targets() {
     assert_one(&lines_of("ticketing::store", from), &["database closed"]);
     TicketingService::open(folder.path().join("ticketing.db")).unwrap();
     log.assert_clean(&["ada@example.com", "Ada"]);
+    checkouts_that_wait_for_a_missing_gateway_are_logged_when_the_service_is_opened();
+}
+
+fn checkouts_that_wait_for_a_missing_gateway_are_logged_when_the_service_is_opened() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let second = FakeGateway::new().named("second", PaymentMode::Live);
+    let at_second = fixture.second_service_with(|builder| builder.payment_gateway(second));
+    at_second.create_order(&fixture.caller, new_order(ticket_type.event_id, ticket_type.id, 1)).unwrap();
+    let cancelled = fixture.order(&ticket_type, 1);
+    fixture.service.cancel_order(&fixture.caller, cancelled.id).unwrap();
+    fixture.order(&ticket_type, 1);
+    fixture.paid_order(&ticket_type, 1);
+
+    let logged = |configure: fn(Builder) -> Builder| {
+        let from = log::capture().lines().len();
+        drop(fixture.second_service_with(configure));
+        lines_of("ticketing::payment", from)
+    };
+    let all = ["the program does not have the payment gateways", "checkouts=3", "gateways=\"gateway, second\""];
+    assert_one(&logged(Builder::sandbox_gateway), &all);
+    assert_one(&logged(|builder| builder), &all);
+    assert_one(&logged(|builder| builder.payment_gateway(FakeGateway::new())), &["checkouts=1", "gateways=\"second\""]);
+    let levels = log::capture().levels_of("ticketing::payment");
+    assert_eq!(levels.into_iter().filter(|level| *level == tracing::Level::ERROR).count(), 3);
+    fixture.clock.advance(Duration::from_hours(1));
+    fixture.service.run_maintenance().unwrap();
+    at_second.run_maintenance().unwrap();
+    assert_eq!(logged(Builder::sandbox_gateway), [""; 0]);
 }

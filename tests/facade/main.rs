@@ -4,6 +4,7 @@ mod amount_decimals;
 mod api_keys;
 mod box_office;
 mod check_in;
+mod checkout_gateways;
 mod checkout_renewals;
 mod checkout_runs;
 mod checkouts;

@@ -81,6 +81,26 @@ fn the_migration_of_0_2_0_keeps_every_value_of_every_row() {
 }
 
 #[test]
+fn checkouts_of_0_2_0_have_no_gateway_unless_the_sandbox_has_them() {
+    let (folder, path) = old_database();
+    let of_sandbox = "UPDATE orders SET payment_reference = 'sandbox_' || id WHERE id IN
+        (SELECT order_id FROM checkouts ORDER BY order_id LIMIT 2)";
+    Database::open(&path).run(of_sandbox);
+    Database::open(&path).run(
+        "UPDATE orders SET payment_reference = 'sandboxes' WHERE id IN (SELECT order_id FROM checkouts ORDER BY order_id
+            LIMIT 1 OFFSET 2)",
+    );
+    let fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(FakeGateway::new()));
+    let recorded: Vec<String> = fixture.database().column(
+        "SELECT COALESCE(gateway || ',' || account || ',' || mode, 'unknown') FROM checkouts ORDER BY order_id",
+    );
+    assert!(recorded.len() > 3, "{recorded:?}");
+    let (of_sandbox, others) = recorded.split_at(2);
+    assert_eq!(of_sandbox, ["sandbox,,TEST", "sandbox,,TEST"]);
+    assert!(others.iter().all(|recorded| recorded == "unknown"), "{others:?}");
+}
+
+#[test]
 fn api_keys_of_0_2_0_authenticate_unless_they_are_revoked() {
     let fixture = upgraded();
     let keys = &recorded()["keys"];
