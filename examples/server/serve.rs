@@ -46,6 +46,9 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()
         .map_err(|error| fonts.explain(error))?;
+    if settings.stripe.is_none() && !settings.sandbox && service.has_taken_real_money()? {
+        return Err(Failure::Run(LOST_STRIPE.to_owned()));
+    }
     match (&settings.stripe, settings.sandbox) {
         (Some(_), _) => {}
         (None, true) => tracing::info!(target: "ticketing::payment", "{SANDBOX}"),
@@ -105,6 +108,10 @@ struct Gateway {
 /// have been lost.
 const SANDBOX: &str = "payments go through the sandbox, which takes no money: anybody who opens a checkout page can say that \
     an order is paid";
+
+/// Why the server does not start.
+const LOST_STRIPE: &str = "the database has payments of real money, but the server was started without the options of Stripe: \
+    set --stripe-key-file and --stripe-webhook-secret-file, or --sandbox if no customer shall pay real money any more";
 
 impl Gateway {
     /// Reads what the gateway needs: before a database is created.

@@ -206,7 +206,10 @@ pub struct Backlog {
     /// Checkouts to be closed or looked up at a gateway that this program does not have. They wait until a program has the
     /// [name](crate::payment::PaymentGateway::name) of that gateway again.
     pub checkouts_without_gateway: u64,
-    /// Refunds that the gateway refused permanently, and whose money the organizers still have to return manually.
+    /// Refunds that are due at a gateway that this program does not have. They wait until a program has it again.
+    pub refunds_without_gateway: u64,
+    /// Refunds of which something has to be given back by hand: the gateway refused them permanently, or the order was paid by
+    /// hand.
     pub refunds_refused: u64,
     /// Disputes that are not decided. An organizer may have to answer the bank.
     pub disputes_open: u64,
@@ -265,6 +268,7 @@ mod tests {
             refunds_due: 1,
             checkouts_closing: 7,
             checkouts_without_gateway: 9,
+            refunds_without_gateway: 10,
             refunds_refused: 2,
             disputes_open: 8,
             reserved_seats: 3,
@@ -274,7 +278,7 @@ mod tests {
             wal_bytes: 6,
         };
         let expected = json!({
-            "refundsDue": 1, "checkoutsClosing": 7, "checkoutsWithoutGateway": 9, "refundsRefused": 2, "disputesOpen": 8, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
+            "refundsDue": 1, "checkoutsClosing": 7, "checkoutsWithoutGateway": 9, "refundsWithoutGateway": 10, "refundsRefused": 2, "disputesOpen": 8, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
             "webhookOldestDue": 1.5, "walBytes": 6,
         });
         assert_eq!(serde_json::to_value(backlog).ok(), Some(expected));

@@ -9,7 +9,7 @@ use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::currency::Decimals;
-use crate::model::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::gateway_account::{GatewayAccount, GatewayIdentity, PaymentMode};
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId, PaymentId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::received_payment::{ManualMethod, PaymentPurpose};
@@ -140,8 +140,9 @@ fn insert(
     terms: &RefundTerms,
 ) -> Result<PaymentId> {
     // Before gateways were recorded, and without a checkout, it is the gateway of the program.
+    let of_checkout = state.gateway.as_ref();
     let gateway = match state.checkout {
-        Some(_) => state.gateway.as_deref(),
+        Some(_) => of_checkout.map(GatewayIdentity::name),
         None => terms.gateway.as_deref(),
     };
     let new = NewPayment {
@@ -151,8 +152,8 @@ fn insert(
         purpose,
         manual_method: None,
         gateway,
-        account: &state.account,
-        mode: state.mode.unwrap_or(report.mode),
+        account: &GatewayAccount::of(of_checkout),
+        mode: of_checkout.map_or(report.mode, |gateway| gateway.mode),
         checkout_reference: report.checkout.as_deref().or(state.checkout_reference.as_deref()),
         reference: report.payment.as_ref().map(|payment| payment.payment_reference.as_str()),
         amount: amount.minor_units,

@@ -10,6 +10,7 @@ use crate::model::gateway_report::{GatewayRefund, RefundState};
 use crate::model::id::OrderId;
 use crate::model::refund::RefundStatus;
 use crate::model::timestamp::Timestamp;
+use crate::rules::gateway::is_asked;
 use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, check_again, delay_after, next_check};
 use crate::store::payments::StoredPayment;
 use crate::store::refund_checks::{ClaimedCheck, DueCheck};
@@ -54,7 +55,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund, terms: &RefundTerms
     tx.lock_event(refund.order)?;
     let Some(stored) = refunds::find(tx, refund.order, refund.id)? else { return Ok(None) };
     let of_gateway = payments::get(tx, stored.payment)?;
-    if of_gateway.gateway.is_some() && of_gateway.gateway != terms.gateway {
+    if !terms.gateway.as_ref().is_some_and(|name| is_asked(name, of_gateway.gateway.as_deref())) {
         return Ok(None);
     }
     let Some(refund) = refunds::claim(tx, refund.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };

@@ -21,6 +21,7 @@ use crate::model::received_payment::{ManualMethod, PaymentPurpose};
 use crate::model::refund::{RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::balance::{Decision, DecisionState, Outcome, allocate, follow};
+use crate::rules::gateway::is_asked;
 use crate::store::ledger::{MovedBy, Movement};
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::{DueRefund, NewRefund, StoredRefund};
@@ -40,19 +41,14 @@ pub(crate) struct RefundTerms {
     pub(crate) can_refund: bool,
 }
 
-/// The gateway that knows which payments are its own.
-const SANDBOX: &str = "sandbox";
-
 impl RefundTerms {
     /// Whether the gateway of a payment is asked to refund it. A payment of another gateway waits until the program has
     /// that one again.
     pub(super) fn asks(&self, payment: &StoredPayment) -> bool {
         match (&payment.gateway, &self.gateway) {
             _ if !payment.is_of_gateway() => false,
-            (Some(of), Some(name)) if of == name => self.can_refund,
-            (Some(_), _) => true,
-            (None, Some(name)) => self.can_refund && name != SANDBOX,
-            (None, None) => false,
+            (of, Some(name)) if is_asked(name, of.as_deref()) => self.can_refund,
+            (of, _) => of.is_some(),
         }
     }
 }

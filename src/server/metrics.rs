@@ -212,12 +212,10 @@ impl Collector for ServiceMetrics {
         metrics.gauge("checkouts_closing", help, None, backlog.checkouts_closing)?;
         let help = "Checkouts to be closed or looked up at a payment gateway that this program does not have";
         metrics.gauge("checkouts_without_gateway", help, None, backlog.checkouts_without_gateway)?;
-        metrics.gauge(
-            "refunds_refused",
-            "Refunds that the payment gateway refused for good",
-            None,
-            backlog.refunds_refused,
-        )?;
+        let help = "Refunds that are due at a payment gateway that this program does not have";
+        metrics.gauge("refunds_without_gateway", help, None, backlog.refunds_without_gateway)?;
+        let help = "Refunds of which something has to be given back by hand";
+        metrics.gauge("refunds_refused", help, None, backlog.refunds_refused)?;
         let help = "Disputes of payments that are not decided";
         metrics.gauge("disputes_open", help, None, backlog.disputes_open)?;
         metrics.gauge("held_places", "Seats that unpaid orders reserve", None, backlog.reserved_seats)?;

@@ -239,7 +239,7 @@ impl Builder {
         };
         let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
         service.read_suspended_organizations()?;
-        service.report_checkouts_without_gateway()?;
+        service.report_work_without_gateway()?;
         service.start_handlers(self.handlers, self.handler_threads)?;
         if self.maintenance {
             service.inner.background.keep_maintenance(service.start_maintenance()?);

@@ -302,9 +302,9 @@ impl TicketingService {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|_| is_returned || payment.is_disputed) else {
             return Ok(Listing::default());
         };
-        let account = self.store().read_one(|tx| checkouts::account_of(tx, order.id))?;
+        let recorded = self.store().read_one(|tx| checkouts::gateway(tx, order.id))?;
         let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
-        look_up.account = account;
+        look_up.account = GatewayAccount::of(recorded.as_ref());
         let listed = self.list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
         let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
         Ok(listed.unwrap_or_default())

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::payment::GatewayCalls;
 use crate::sales::checkout_attempts::look_up_all_now;
 use crate::store::checkout_attempts::{self, OpenCheckout};
-use crate::store::{Transaction, maintenance_clock};
+use crate::store::{Transaction, maintenance_clock, refunds};
 
 impl TicketingService {
     /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that this
@@ -36,8 +36,8 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Logs an error if checkouts wait for a gateway that the program does not have.
-    pub(super) fn report_checkouts_without_gateway(&self) -> Result<()> {
+    /// Logs an error if checkouts or refunds wait for a gateway that the program does not have.
+    pub(super) fn report_work_without_gateway(&self) -> Result<()> {
         let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
         let waiting = self.store().read_one(|tx| checkout_attempts::count_of_other_gateways(tx, gateway))?;
         if !waiting.is_empty() {
@@ -48,6 +48,14 @@ impl TicketingService {
                 gateways = names.collect::<Vec<_>>().join(", "),
                 "the program does not have the payment gateways of these checkouts; customers may still pay under them, \
                 and they are neither closed nor looked up"
+            );
+        }
+        let refunds = self.store().read_one(|tx| refunds::count_of_other_gateways(tx, gateway))?;
+        if refunds > 0 {
+            tracing::error!(
+                target: "ticketing::payment",
+                refunds,
+                "the program does not have the payment gateways of these refunds; they are due until it has them again"
             );
         }
         Ok(())

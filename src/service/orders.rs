@@ -126,7 +126,7 @@ impl TicketingService {
         let by_hand = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
         let organization = call.caller.organization;
         let gateway = if by_hand { None } else { self.gateway_terms(organization)? };
-        let terms = PaymentTerms { hold: self.inner.hold, gateway };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: call.caller.key };
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.
         let first = match order_creation::has_many_items(&request) && !operation.has_key() {

@@ -118,8 +118,7 @@ fn attempt_due_checkouts(
 /// Attempts the refunds that are due.
 fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let name = gateway.name();
-    let due = in_turns(service, service.store().read(|tx| refunds::due(tx, &name, ROWS_PER_RUN))?);
+    let due = in_turns(service, service.store().read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
     })?;
@@ -130,8 +129,7 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
 /// Asks what became of refunds that the gateway has accepted.
 fn check_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let name = gateway.name();
-    let mut due = in_turns(service, service.store().read(|tx| refund_checks::due(tx, &name, ROWS_PER_RUN))?);
+    let mut due = in_turns(service, service.store().read(|tx| refund_checks::due(tx, gateway.name(), ROWS_PER_RUN))?);
     due.truncate(CHECKS_PER_RUN);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |check| service.check_refund(gateway, *check))
@@ -143,8 +141,7 @@ fn check_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
 /// Asks what became of disputes that are open.
 fn check_disputes(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let name = gateway.name();
-    let mut due = in_turns(service, service.store().read(|tx| disputes::to_check(tx, &name, ROWS_PER_RUN))?);
+    let mut due = in_turns(service, service.store().read(|tx| disputes::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
     due.truncate(CHECKS_PER_RUN);
     ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |dispute| service.check_dispute(gateway, dispute))

@@ -107,6 +107,21 @@ impl TicketingService {
         Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
     }
 
+    /// Whether a payment gateway has ever taken real money for an order of this database, of any organization: then a program
+    /// that starts with the [sandbox](crate::payment::SandboxGateway) has probably lost its settings. For the operator: it
+    /// takes no caller.
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.payment_completed(&caller, created.order.id)?;
+    /// assert!(!service.has_taken_real_money()?, "the sandbox takes none");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn has_taken_real_money(&self) -> Result<bool> {
+        self.store().scan(None, payments::has_live)
+    }
+
     /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select by
     /// event, order, purpose, mode and time.
     ///

@@ -24,7 +24,7 @@ impl TicketingService {
     pub(super) fn refund_terms(&self) -> RefundTerms {
         let gateway = self.inner.gateway.as_ref();
         RefundTerms {
-            gateway: gateway.map(GatewayCalls::name),
+            gateway: gateway.map(|gateway| gateway.name().to_owned()),
             can_refund: gateway.is_some_and(GatewayCalls::can_refund),
         }
     }

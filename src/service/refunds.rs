@@ -13,6 +13,7 @@ use crate::model::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
 };
 use crate::rules::checked;
+use crate::rules::gateway::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::refunds::{self as sales, Followed};
 use crate::sales::{manual_refunds, partial_refunds};
@@ -201,10 +202,9 @@ impl TicketingService {
     /// Asks the gateway at once what it lists of the payments for an order, and records it.
     fn list_payments_of(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
-        let name = gateway.name();
         let of_order = self.store().read(|tx| payments::of_order(tx, id))?;
         let order = CheckoutOrder { organization, id };
-        for payment in of_order.iter().filter(|payment| payment.gateway.as_ref().is_none_or(|of| *of == name)) {
+        for payment in of_order.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
             let Some(look_up) = look_up_of(payment) else { continue };
             let listed = self.list_facts(gateway, organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
             let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;

@@ -58,6 +58,7 @@ impl TicketingService {
                 refunds_due: refunds::count_due(tx)?,
                 checkouts_closing: checkout_attempts::count_closing(tx)?,
                 checkouts_without_gateway: of_other_gateways.iter().map(|count| count.number).sum(),
+                refunds_without_gateway: refunds::count_of_other_gateways(tx, gateway)?,
                 refunds_refused: refunds::count_owed(tx)?,
                 disputes_open: disputes::count_open(tx)?,
                 reserved_seats: seat_counts::reserved(tx)?,

@@ -14,7 +14,6 @@ const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE i
 pub(super) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 pub(super) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id
     FROM replaced_checkouts r JOIN orders o ON o.id = r.order_id WHERE r.reference = ?1";
-const ACCOUNT: &str = "SELECT account FROM checkouts WHERE order_id = ?1";
 const REPLACED: &str = "SELECT reference FROM replaced_checkouts WHERE order_id = ?1 ORDER BY renewals DESC";
 const CHECKOUT: &str = "SELECT o.id, o.payment_reference AS reference, c.status, c.expires_at, c.renewals, c.gateway,
         c.last_error,
@@ -86,12 +85,6 @@ pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option
 /// Returns the order with this id, and the gateway's reference of its checkout.
 pub(crate) fn find_by_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<(CheckoutOrder, Option<String>)>> {
     tx.query_opt(BY_ORDER, &[order.into()], |row| Ok((decode_order(row)?, row.get("reference")?)))
-}
-
-/// Returns the account at the provider that has the newest checkout of an order.
-pub(crate) fn account_of(tx: &Transaction<'_>, order: OrderId) -> Result<GatewayAccount> {
-    let found = tx.query_opt(ACCOUNT, &[order.into()], gateway_columns::account)?;
-    Ok(found.unwrap_or_default())
 }
 
 /// Returns the references of the checkouts of an order that were replaced by a new one, the newest first.

@@ -1,10 +1,10 @@
 //! Transitions of the status of orders. Each one is a conditional UPDATE.
 
-use super::{Bind, Row, Transaction, gateway_columns};
+use super::{Bind, Row, Transaction, gateway_identity};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::CheckoutStatus;
 use crate::model::event::EventStatus;
-use crate::model::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::order::{OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
@@ -84,12 +84,8 @@ pub(crate) struct OrderState {
     pub(crate) renewals: i64,
     /// The gateway's id of the newest checkout. `None` if the gateway has not answered.
     pub(crate) checkout_reference: Option<String>,
-    /// The gateway that was asked for the checkout; `None` if it is not known.
-    pub(crate) gateway: Option<String>,
-    /// The account at the provider that has the checkout.
-    pub(crate) account: GatewayAccount,
-    /// The mode of the checkout; `None` if it is not known.
-    pub(crate) mode: Option<PaymentMode>,
+    /// The gateway that has the checkout; `None` if it is not known.
+    pub(crate) gateway: Option<GatewayIdentity>,
 }
 
 /// An order whose hold has expired, and its event.
@@ -132,9 +128,7 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         discount: row.get("discount_id")?,
         event_status: row.text_enum("event_status")?,
         event_over_at: row.get("event_over_at")?,
-        gateway: row.get("gateway")?,
-        account: gateway_columns::account(row)?,
-        mode: if row.is_null("mode")? { None } else { Some(row.text_enum("mode")?) },
+        gateway: gateway_identity::read(row)?,
         renewals: row.get::<Option<i64>>("renewals")?.unwrap_or(0),
         checkout_reference: row.get("checkout_reference")?,
         checkout: if row.is_null("checkout_status")? { None } else { Some(row.text_enum("checkout_status")?) },
