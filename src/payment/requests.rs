@@ -302,8 +302,8 @@ with_setters! {
         ///
         /// [`GatewayPayment::payment_reference`]: super::GatewayPayment::payment_reference
         pub payment_reference: Option<String>,
-        /// The provider's ids of the refunds that it has made for this one already, and that have not failed. They do not count
-        /// as this one: it is for what is left.
+        /// The provider's ids of the refunds of the payment that are recorded already, and that have not failed. They do not
+        /// count as this one, also if they carry its id: it is for what is left.
         pub earlier_refunds: Vec<String>,
         /// The amount to refund: the whole payment, or a part of it.
         pub amount: Amount,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::currency::Decimals;
 use crate::model::dispute::{Dispute, DisputeStatus};
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
-use crate::model::id::{OrderId, OrganizationId};
+use crate::model::id::{OrderId, OrganizationId, RefundId};
 use crate::model::order::OrderStatus;
 use crate::model::received_payment::PaymentPurpose;
 use crate::model::refund::{RefundSource, RefundStatus};
@@ -18,7 +18,7 @@ use crate::store::disputes::NewDispute;
 use crate::store::order_status::OrderState;
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::StoredRefund;
-use crate::store::{Transaction, disputes, ledger, payments, refund_checks};
+use crate::store::{Transaction, disputes, ledger, payments, refund_checks, refunds};
 
 use super::money_notifications;
 
@@ -102,34 +102,33 @@ fn refund(
     let Some(amount) = amount else { return Ok(Recorded::default()) };
     let mut account = Account::load(tx, payment)?;
     let own = own_refund(&mut account, amount, report)?;
-    let own_id = own.as_ref().map(|refund| refund.id);
-    let parts = ledger::returned_by(tx, account.payment.id, &report.reference, own_id)?;
+    let parts = ledger::returned_by(tx, account.payment.id, &report.reference, report.refund_id)?;
     let reference = Some(report.reference.as_str());
+    let own_id = own.as_ref().map(|refund| refund.id);
     match &report.state {
         RefundState::Failed(problem) if !parts.is_empty() => {
-            let recorded = if is_without_reference(own.as_ref()) { None } else { reference };
-            account.fail(recorded, &parts, Some(problem), own_id)?;
+            let recorded = if is_without_reference(&mut account, &parts)? { None } else { reference };
+            account.fail(recorded, &parts, Some(problem), report.refund_id)?;
+            set_reference(&mut account, report)?;
         }
-        RefundState::Failed(problem) => {
-            let is_known = ledger::knows(tx, account.payment.id, &report.reference)?;
-            match own.filter(|own| own.status == RefundStatus::Due && !is_known) {
-                Some(own) => {
-                    account.refuse(own.id, problem)?;
-                    set_reference(&mut account, &own, &report.reference)?;
-                }
-                None => return Ok(Recorded::default()),
+        RefundState::Failed(_) if has_failed(&account, report)? => return Ok(Recorded::default()),
+        RefundState::Failed(problem) => match own.filter(|own| own.status == RefundStatus::Due) {
+            Some(own) => {
+                account.refuse(own.id, problem)?;
+                set_reference(&mut account, report)?;
             }
-        }
-        RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded if parts.is_empty() => {
+            None => account.note_failure(amount, &report.reference, problem)?,
+        },
+        _ if !parts.is_empty() => match set_reference(&mut account, report)? {
+            true => {}
+            false => return Ok(Recorded::default()),
+        },
+        // A report from before the failure.
+        _ if has_failed(&account, report)? => return Ok(Recorded::default()),
+        _ => {
             account.succeed(amount, reference, own_id, tx.now())?;
             if let Some(id) = own_id {
                 refund_checks::schedule(tx, id, Some(tx.now().saturating_add(FIRST_CHECK)), 0)?;
-            }
-        }
-        RefundState::Pending | RefundState::RequiresAction | RefundState::Succeeded => {
-            match own.filter(|own| own.reference.is_none()) {
-                Some(own) => set_reference(&mut account, &own, &report.reference)?,
-                None => return Ok(Recorded::default()),
             }
         }
     }
@@ -143,26 +142,37 @@ fn refund(
     Ok(Recorded { followed, outside, ..Recorded::default() })
 }
 
-/// Earlier versions recorded no ids of the gateway in the ledger.
-fn is_without_reference(own: Option<&StoredRefund>) -> bool {
-    own.is_some_and(|own| own.reference.is_none())
+/// Whether the gateway has said before that a refund has failed. One that has failed is never made again.
+fn has_failed(account: &Account<'_, '_>, report: &GatewayRefund) -> Result<bool> {
+    let payment = &account.payment;
+    Ok(refunds::is_refused(account.tx, payment.order, &report.reference)?
+        || ledger::has_failed(account.tx, payment.id, &report.reference)?)
 }
 
-fn set_reference(account: &mut Account<'_, '_>, own: &StoredRefund, reference: &str) -> Result<()> {
-    if let Some(refund) = account.refund(own.id)? {
-        refund.reference = Some(reference.to_owned());
-    }
-    Ok(())
+/// Whether an earlier version recorded what a refund has paid, without the gateway's id of it.
+fn is_without_reference(account: &mut Account<'_, '_>, parts: &[(RefundId, i64)]) -> Result<bool> {
+    let Some((id, _)) = parts.first() else { return Ok(false) };
+    Ok(account.refund(*id)?.is_some_and(|refund| refund.reference.is_none()))
 }
 
-/// The refund of this service that a report names. The id in a report proves nothing, because an organization may be able to
-/// write it into refunds of its own account: it must be one of this payment, and not of more than was decided.
+/// Records the gateway's id of the refund that a report names, unless one is known. Returns whether that changed something.
+fn set_reference(account: &mut Account<'_, '_>, report: &GatewayRefund) -> Result<bool> {
+    let Some(id) = report.refund_id else { return Ok(false) };
+    let Some(refund) = account.refund(id)?.filter(|refund| refund.reference.is_none()) else { return Ok(false) };
+    refund.reference = Some(report.reference.clone());
+    Ok(true)
+}
+
+/// The refund of this service that a report names, if something of it has not gone back. The id in a report proves nothing,
+/// because an organization may be able to write it into refunds of its own account: it must be one of this payment, and of
+/// an amount that was decided or is asked for.
 fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund) -> Result<Option<StoredRefund>> {
     let Some(id) = report.refund_id else { return Ok(None) };
-    let refund = account.refund(id)?;
-    let is_own =
-        |refund: &StoredRefund| refund.source != RefundSource::Outside && refund.by_gateway && amount <= refund.amount;
-    Ok(refund.filter(|refund| is_own(refund)).cloned())
+    let is_own = |refund: &StoredRefund| {
+        let is_for_it = amount == refund.amount || amount == refund.to_ask;
+        refund.source != RefundSource::Outside && refund.by_gateway && is_for_it && refund.returned < refund.amount
+    };
+    Ok(account.refund(id)?.filter(|refund| is_own(refund)).cloned())
 }
 
 /// Records a dispute, or what became of it. One that is decided is not open again.
@@ -229,6 +239,17 @@ fn dispute(
         }
     }
     Ok(recorded)
+}
+
+/// Records that what is left of a payment has gone back, because its gateway says so and lists no refunds.
+pub(super) fn record_rest_as_returned(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Result<Followed> {
+    let Some(payment) = find_payment(tx, order, named)? else { return Ok(Followed::default()) };
+    let rest = payment.sums.received - payment.sums.returned - payment.sums.taken;
+    let mut account = Account::load(tx, payment)?;
+    if rest > 0 {
+        account.succeed(rest, None, None, tx.now())?;
+    }
+    account.follow()
 }
 
 /// Whether what the gateway lists of a payment leaves nothing of it.

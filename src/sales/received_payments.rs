@@ -28,8 +28,8 @@ pub(crate) struct Report {
     pub(crate) payment: Option<GatewayPayment>,
     /// Whether the whole payment has gone back. It completes nothing then.
     pub(crate) is_returned: bool,
-    /// What the gateway lists of the payment.
-    pub(crate) listing: Listing,
+    /// What the gateway lists of the payment. `None` if it cannot tell.
+    pub(crate) listing: Option<Listing>,
     /// The gateway that takes payments now, and its mode: for a checkout that was asked for before that was recorded.
     pub(crate) mode: PaymentMode,
 }
@@ -60,15 +60,19 @@ pub(crate) fn receive(
     let known = payments::of_order(tx, id)?;
     let reference = report.payment.as_ref().map(|payment| payment.payment_reference.as_str());
     let mismatch = report.payment.as_ref().is_some_and(|payment| !is_for(payment, &state));
-    let mut recorded = RecordedPayment { mismatch, ..RecordedPayment::default() };
     let was_recorded = find_known(tx, &known, &state, report, mismatch)?;
+    let mut recorded = RecordedPayment { mismatch: mismatch && !was_recorded, ..RecordedPayment::default() };
     if !was_recorded {
         close_checkouts(tx, &state, report)?;
         if report.payment.as_ref().is_some_and(|payment| payment.amount <= Amount::ZERO) {
             return Ok(recorded);
         }
         let has_checkout_payment = known.iter().any(StoredPayment::is_of_checkout);
-        let is_returned = report.is_returned || gateway_facts::leaves_nothing(&state, state.total, &report.listing);
+        let is_returned = report.is_returned
+            || report
+                .listing
+                .as_ref()
+                .is_some_and(|listing| gateway_facts::leaves_nothing(&state, state.total, listing));
         let is_candidate = !mismatch && !has_checkout_payment;
         let completes = is_candidate
             && !is_returned
@@ -93,7 +97,14 @@ pub(crate) fn receive(
             order_lifecycle::cancel_uncompleted(tx, &state)?;
         }
     }
-    recorded.facts.append(gateway_facts::record(tx, organization, id, reference, &report.listing)?);
+    match &report.listing {
+        Some(listing) => recorded.facts.append(gateway_facts::record(tx, organization, id, reference, listing)?),
+        // It has gone back in a way of which the gateway tells no more.
+        None if report.is_returned && !was_recorded => {
+            recorded.facts.followed.append(gateway_facts::record_rest_as_returned(tx, id, reference)?);
+        }
+        None => {}
+    }
     Ok(recorded)
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct RefundAttempt {
     pub(crate) payment: StoredPayment,
     /// The gateway's ids of the checkouts of the order, the newest first, if that of the payment is not known.
     pub(crate) checkouts: Vec<String>,
-    /// The gateway's ids of the refunds that it has made for this one already.
+    /// The gateway's ids of the refunds of the payment that are recorded already.
     pub(crate) made: Vec<String>,
     pub(crate) claimed_at: Timestamp,
 }
@@ -64,8 +64,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund, terms: &RefundTerms
         Some(_) => Vec::new(),
         None => checkout_references(tx, refund.order)?,
     };
-    let made =
-        ledger::made_for(tx, payment.id, refund.id)?.into_iter().filter_map(|(reference, _)| reference).collect();
+    let made = ledger::references(tx, payment.id)?;
     Ok(Some(RefundAttempt { refund, payment, checkouts, made, claimed_at: tx.now() }))
 }
 

@@ -80,7 +80,7 @@ impl Followed {
 
 /// A payment, and its refunds that are not settled or that a fact is about, the oldest first.
 pub(super) struct Account<'t, 'c> {
-    tx: &'t Transaction<'c>,
+    pub(super) tx: &'t Transaction<'c>,
     pub(super) payment: StoredPayment,
     refunds: Vec<StoredRefund>,
     /// The refunds as they are stored. One that was just recorded has no `id` here.
@@ -272,6 +272,25 @@ impl<'t, 'c> Account<'t, 'c> {
                     refund.last_error = Some(problem.to_owned());
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Records a refund that somebody made at the gateway, and that had failed before it was known: nothing has moved.
+    pub(super) fn note_failure(&mut self, amount: i64, reference: &str, problem: &str) -> Result<()> {
+        let failed = NewRefund {
+            source: RefundSource::Outside,
+            amount,
+            reason: None,
+            by_gateway: true,
+            refusal: Some(problem),
+            reference: Some(reference),
+            decided_by: None,
+        };
+        self.insert(&failed)?;
+        self.payment.sums.promised -= amount;
+        if let Some(refund) = self.refunds.last_mut() {
+            refund.promised = 0;
         }
         Ok(())
     }

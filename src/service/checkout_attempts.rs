@@ -39,7 +39,7 @@ impl TicketingService {
                         if attempt.number >= MAX_ATTEMPTS =>
                     {
                         // The gateway lists no refunds: the refund of the payment tells what has gone back.
-                        let nothing = Listing::default();
+                        let nothing = Some(Listing::default());
                         self.receive_payment(order.organization, order.id, reference, Some(payment), true, nothing)?;
                     }
                     (Err(Error::Unavailable(problem)), _) => {

@@ -298,16 +298,20 @@ impl TicketingService {
     }
 
     /// What the gateway lists of a payment that was disputed, or has gone back: it may complete no order.
-    fn facts_about(&self, order: CheckoutOrder, payment: &GatewayPayment, is_returned: bool) -> Result<Listing> {
+    fn facts_about(
+        &self,
+        order: CheckoutOrder,
+        payment: &GatewayPayment,
+        is_returned: bool,
+    ) -> Result<Option<Listing>> {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|_| is_returned || payment.is_disputed) else {
-            return Ok(Listing::default());
+            return Ok(None);
         };
         let recorded = self.store().read_one(|tx| checkouts::gateway(tx, order.id))?;
         let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
         look_up.account = GatewayAccount::of(recorded.as_ref());
         let listed = self.list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
-        let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
-        Ok(listed.unwrap_or_default())
+        listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))
     }
 
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer

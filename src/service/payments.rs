@@ -50,13 +50,13 @@ impl TicketingService {
     /// ```
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
-        self.receive_payment(caller.organization, id, None, None, false, Listing::default())?;
+        self.receive_payment(caller.organization, id, None, None, false, None)?;
         self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
     }
 
     /// Records a completed payment. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None`
     /// if the program reports it and has compared the amount: then a refund that is due is attempted at once. `is_returned`
-    /// is whether the whole payment has gone back, and `listing` what the gateway lists of it.
+    /// is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if it cannot tell.
     pub(super) fn receive_payment(
         &self,
         organization: OrganizationId,
@@ -64,16 +64,16 @@ impl TicketingService {
         checkout: Option<&str>,
         payment: Option<&GatewayPayment>,
         is_returned: bool,
-        listing: Listing,
+        listing: Option<Listing>,
     ) -> Result<NoticeOutcome> {
         let terms = self.refund_terms();
-        let mut listings = parts(&listing).into_iter();
+        let mut listings = listing.as_ref().map(parts).unwrap_or_default().into_iter();
         let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
         let report = Report {
             checkout: checkout.map(str::to_owned),
             payment: payment.cloned(),
             is_returned,
-            listing: listings.next().unwrap_or_default(),
+            listing: listing.is_some().then(|| listings.next().unwrap_or_default()),
             mode,
         };
         let recorded = self.with_expired_holds(organization, id, |after| {

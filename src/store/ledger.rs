@@ -57,7 +57,12 @@ pub(super) const MADE_FOR: &str = "SELECT reference, CAST(-SUM(amount) AS BIGINT
 /// What the gateway made of a payment, and has not failed since.
 const RETURNED_BY_GATEWAY: &str = "SELECT CAST(COALESCE(-SUM(amount), 0) AS BIGINT) AS returned FROM ledger_entries
     WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL";
-const KNOWS: &str = "SELECT 1 FROM ledger_entries WHERE payment_id = ?1 AND reference = ?2 LIMIT 1";
+const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
+    WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
+/// The gateway's ids of the refunds of a payment that have not failed.
+const REFERENCES: &str = "SELECT reference, SUM(amount) AS amount FROM ledger_entries
+    WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NOT NULL
+    GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
 const EXISTS: &str = "SELECT 1 FROM ledger_entries WHERE id = ?1 AND organization_id = ?2";
 
 /// The conditions of all filters.
@@ -239,9 +244,14 @@ pub(crate) fn returned_by_gateway(tx: &Transaction<'_>, payment: PaymentId) -> R
     Ok(tx.query_opt(RETURNED_BY_GATEWAY, &[payment.into()], |row| row.get("returned"))?.unwrap_or(0))
 }
 
-/// Whether something was ever recorded with this id of the gateway.
-pub(crate) fn knows(tx: &Transaction<'_>, payment: PaymentId, reference: &str) -> Result<bool> {
-    tx.exists(KNOWS, &[payment.into(), reference.into()])
+/// Whether a refund with this id of the gateway was recorded as failed after it was made.
+pub(crate) fn has_failed(tx: &Transaction<'_>, payment: PaymentId, reference: &str) -> Result<bool> {
+    tx.exists(HAS_FAILED, &[payment.into(), reference.into()])
+}
+
+/// The gateway's ids of the refunds of a payment that have not failed.
+pub(crate) fn references(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<String>> {
+    tx.query_all(REFERENCES, &[payment.into()], |row| row.get("reference"))
 }
 
 /// Lists the ledger entries of an organization, newest first.

@@ -124,6 +124,7 @@ const ALL_OF_ORDER: &str = concat!(
     " FROM refunds r JOIN payments p ON p.id = r.payment_id
     WHERE r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id"
 );
+const IS_REFUSED: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND reference = ?2 AND refused = 1 LIMIT 1";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE id = ?1 AND organization_id = ?2";
 const ORDER_OF: &str = "SELECT order_id FROM refunds WHERE id = ?1 AND organization_id = ?2";
 
@@ -306,6 +307,11 @@ pub(crate) fn returned_of_order(
 /// Returns the order of a refund of an organization.
 pub(crate) fn order_of(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<Option<OrderId>> {
     tx.query_opt(ORDER_OF, &[id.into(), organization.into()], |row| row.get("order_id"))
+}
+
+/// Whether the gateway has refused a refund of an order with this id of the gateway, or has reported that it failed.
+pub(crate) fn is_refused(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<bool> {
+    tx.exists(IS_REFUSED, &[order.into(), reference.into()])
 }
 
 /// Returns the refunds of a payment whose money has not gone back, the oldest first.

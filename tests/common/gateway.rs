@@ -43,8 +43,12 @@ struct State {
     /// The organizations for which nothing is answered.
     disconnected: HashSet<OrganizationId>,
     refund_step: i64,
-    /// The refunds that it lists for every payment.
-    listed: Vec<GatewayRefund>,
+    /// The refunds that it has made, with the gateway's id of their payment.
+    made: Vec<(Option<String>, GatewayRefund)>,
+    /// The gateway's id of the next refund that it makes. `None` for `re_1`, `re_2` and so on.
+    next_refund: Option<String>,
+    /// The refunds that it lists for every payment. `None` for those that it has made.
+    listed: Option<Vec<GatewayRefund>>,
     /// The payments whose refunds it was asked for.
     listed_for: Vec<PaymentLookUp>,
     on_list: GatewayBehavior,
@@ -80,7 +84,9 @@ impl FakeGateway {
             shortest_checkout: Duration::ZERO,
             disconnected: HashSet::new(),
             refund_step: 1,
-            listed: Vec::new(),
+            made: Vec::new(),
+            next_refund: None,
+            listed: None,
             listed_for: Vec::new(),
             on_list: GatewayBehavior::Succeed,
             notices: Vec::new(),
@@ -130,9 +136,14 @@ impl FakeGateway {
         self.state().shortest_checkout = shortest;
     }
 
-    /// Sets the refunds that the gateway lists for every payment.
+    /// Sets the gateway's id of the next refund that it makes: `re_1`, `re_2` and so on by default.
+    pub fn set_next_refund(&self, reference: &str) {
+        self.state().next_refund = Some(reference.to_owned());
+    }
+
+    /// Sets the refunds that the gateway lists for every payment, instead of those that it has made.
     pub fn set_listed(&self, refunds: impl IntoIterator<Item = GatewayRefund>) {
-        self.state().listed = refunds.into_iter().collect();
+        self.state().listed = Some(refunds.into_iter().collect());
     }
 
     /// Sets how the next requests to list the refunds of a payment are answered.
@@ -234,7 +245,14 @@ impl PaymentGateway for FakeGateway {
             state.refunds.push(request.clone());
             state.behavior_for(request.organization_id, state.on_refund)
         };
-        respond(behavior, || request.made(format!("refund-{}", request.refund_id)))
+        respond(behavior, || {
+            let mut state = self.state();
+            let number = state.made.len() + 1;
+            let reference = state.next_refund.take().unwrap_or_else(|| format!("re_{number}"));
+            let made = request.made(reference);
+            state.made.push((request.payment_reference.clone(), made.clone()));
+            made
+        })
     }
 
     fn name(&self) -> &str {
@@ -321,7 +339,11 @@ impl RefundReports for FakeGateway {
                 Some(organization) => state.behavior_for(organization, state.on_list),
                 None => state.on_list,
             };
-            (behavior, state.listed.clone())
+            let of_payment = |(made_for, _): &&(Option<String>, GatewayRefund)| {
+                made_for.as_ref() == Some(&payment.payment_reference)
+            };
+            let made = || state.made.iter().filter(of_payment).map(|(_, refund)| refund.clone()).collect();
+            (behavior, state.listed.clone().unwrap_or_else(made))
         };
         respond(behavior, || listed)
     }

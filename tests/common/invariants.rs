@@ -54,9 +54,9 @@ const INVARIANTS: &[(&str, &str)] = &[
     ),
     ("an item without its order", "SELECT id FROM order_items WHERE order_id NOT IN (SELECT id FROM orders)"),
     (
-        "a payment refunded without a refund",
+        "a payment refunded without an entry in the ledger",
         "SELECT id FROM orders WHERE payment_status = 'REFUNDED'
-        AND id NOT IN (SELECT order_id FROM refunds WHERE status = 'DONE')",
+        AND id NOT IN (SELECT order_id FROM ledger_entries WHERE kind = 'REFUND')",
     ),
     (
         "a payment kept for an order that it did not complete",
@@ -64,9 +64,20 @@ const INVARIANTS: &[(&str, &str)] = &[
         AND NOT (status = 'COMPLETED' AND paid_by_gateway = 1) AND id NOT IN (SELECT order_id FROM refunds)",
     ),
     (
-        "more refunded than was paid",
-        "SELECT o.id FROM orders o WHERE o.total < (SELECT SUM(amount) FROM refunds
-        WHERE order_id = o.id AND status <> 'REFUSED' AND source <> 'OTHER_PAYMENT')",
+        "more asked for or owed than is left of a payment",
+        "SELECT p.id FROM payments p WHERE p.amount - p.taken - p.returned <
+            (SELECT COALESCE(SUM(to_ask + owed), 0) FROM refunds r WHERE r.payment_id = p.id)
+        AND 0 < (SELECT COALESCE(SUM(to_ask + owed), 0) FROM refunds r WHERE r.payment_id = p.id)",
+    ),
+    (
+        "a payment whose entries in the ledger do not add up",
+        "SELECT p.id FROM payments p WHERE p.amount - p.returned - p.taken <>
+            (SELECT COALESCE(SUM(amount), 0) FROM ledger_entries e WHERE e.payment_id = p.id)",
+    ),
+    (
+        "a refund whose entries in the ledger do not add up",
+        "SELECT r.id FROM refunds r WHERE r.returned <>
+            (SELECT COALESCE(-SUM(amount), 0) FROM ledger_entries e WHERE e.refund_id = r.id)",
     ),
 ];
 

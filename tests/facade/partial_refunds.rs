@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use ticketing::error::Reason;
 use ticketing::event::EventSummary;
-use ticketing::id::{OrderId, TicketId};
+use ticketing::id::{OrderId, RefundId, TicketId};
 use ticketing::order::{CreateOrder, NewOrderItem, Order, OrderStatus, PaymentStatus};
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListRefunds, RefundOrder, RefundOrderResponse, RefundStatus};
@@ -129,6 +129,13 @@ fn cancelling_an_order_afterwards_refunds_only_the_rest() {
     assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(1000), eur(0)));
 }
 
+/// The newest refund, of which all has to be given back by hand.
+fn owed_of(fixture: &Fixture, cents: i64) -> RefundId {
+    let refund = fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data.remove(0);
+    assert_eq!((refund.status, refund.owed, refund.gateway), (RefundStatus::Due, eur(cents), None));
+    refund.id
+}
+
 #[test]
 fn money_that_was_taken_by_hand_is_to_be_returned_by_hand() {
     let fixture = Fixture::new();
@@ -136,7 +143,10 @@ fn money_that_was_taken_by_hand_is_to_be_returned_by_hand() {
     let order = fixture.order(&ticket_type, 3).id;
     let order = fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid in cash");
     let first = refund_tickets(&fixture, order.id, &ids(&order)[..1]);
-    assert_eq!((first.amount, first.refund_id, first.requires_manual_refund), (eur(1250), None, true));
+    assert_eq!(
+        (first.amount, first.refund_id, first.requires_manual_refund),
+        (eur(1250), Some(owed_of(&fixture, 1250)), true)
+    );
     assert_eq!(summary(&fixture, &ticket_type).manual_refund_total, eur(1250));
     refund_amount(&fixture, order.id, 500).expect("refunded");
     assert_eq!(summary(&fixture, &ticket_type).manual_refund_total, eur(1750));
@@ -309,7 +319,8 @@ fn control_without_the_guard_more_is_given_back_than_was_paid() {
     let fixture = Fixture::new();
     fixture.skip_final_check();
     let (_, order) = order_for_ten(&fixture);
-    let unguarded = "UPDATE orders SET refunded = 0 WHERE id = NEW.id";
-    fixture.database().trigger("unguarded", "AFTER UPDATE OF refunded ON orders", "NEW.refunded > 0", unguarded);
+    let unguarded = "UPDATE payments SET amount = 1000000 WHERE id = NEW.id";
+    let first = "NEW.promised > 0 AND NEW.amount < 1000000";
+    fixture.database().trigger("unguarded", "AFTER UPDATE OF promised ON payments", first, unguarded);
     assert_eq!(race(&fixture, order.id), 3200);
 }

@@ -58,7 +58,10 @@ fn cancelling_a_paid_order_refunds_it() {
     let listed = refunds(&fixture, None);
     assert_eq!((requests[0].refund_id, requests[0].attempt), (listed[0].id, 1));
     assert_eq!(requests[0].idempotency_key, format!("refund-{}", listed[0].id));
-    assert_eq!((listed[0].source, &listed[0].reason, &listed[0].reference), (RefundSource::Order, &None, &None));
+    assert_eq!(
+        (listed[0].source, &listed[0].reason, &listed[0].reference),
+        (RefundSource::Order, &None, &Some("re_1".to_owned()))
+    );
     assert_eq!((listed.len(), listed[0].order_id, listed[0].status), (1, order.id, RefundStatus::Done));
     assert_eq!((listed[0].amount, listed[0].attempts, &listed[0].last_error), (eur(2500), 1, &None));
     assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 1), "never twice");
@@ -72,7 +75,10 @@ fn an_order_paid_in_cash_needs_a_manual_refund() {
     fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting), "the payment is unchanged");
     assert!(cancel(&fixture, order.id));
-    assert!(fixture.gateway.refunds().is_empty() && refunds(&fixture, None).is_empty());
+    assert!(fixture.gateway.refunds().is_empty());
+    let owed = refunds(&fixture, None).remove(0);
+    assert_eq!((owed.status, owed.amount, owed.owed), (RefundStatus::Due, eur(2500), eur(2500)));
+    assert!(owed.requires_manual_refund && owed.gateway.is_none());
 
     // A payment through the gateway in addition was refunded; the cash still has to be refunded by hand.
     let order = fixture.order(&ticket_type, 2);
