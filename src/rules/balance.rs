@@ -80,7 +80,7 @@ pub(crate) fn follow(sums: &PaymentSums, decisions: &[Decision]) -> Vec<Outcome>
         let state = match (decision.refused, decision.open, share) {
             (true, ..) => DecisionState::Refused,
             (false, 0, _) => DecisionState::Done,
-            (false, _, 0) => DecisionState::Refused,
+            (false, _, 0) if sums.disputed == 0 => DecisionState::Refused,
             (false, ..) => DecisionState::Due,
         };
         let is_asked = decision.by_gateway && !decision.refused;
@@ -124,6 +124,13 @@ mod tests {
         let all = PaymentSums { taken: 4000, ..paid(4000, 4000) };
         let refused = Outcome { state: DecisionState::Refused, to_ask: 0, owed: 0 };
         assert_eq!(follow(&all, &[Decision { open: 4000, ..ASKED }]), [refused]);
+    }
+
+    #[test]
+    fn what_a_bank_has_taken_and_not_decided_about_stays_due() {
+        let open = PaymentSums { taken: 4000, disputed: 4000, ..paid(4000, 4000) };
+        let due = Outcome { state: DecisionState::Due, to_ask: 0, owed: 0 };
+        assert_eq!(follow(&open, &[Decision { open: 4000, ..ASKED }]), [due]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::model::received_payment::PaymentPurpose;
 use crate::model::refund::{RefundSource, RefundStatus};
 use crate::rules::refund::FIRST_CHECK;
 use crate::store::disputes::NewDispute;
+use crate::store::ledger::ReturnedBy;
 use crate::store::order_status::OrderState;
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::StoredRefund;
@@ -102,13 +103,13 @@ fn refund(
     let Some(amount) = amount else { return Ok(Recorded::default()) };
     let mut account = Account::load(tx, payment)?;
     let own = own_refund(&mut account, amount, report)?;
-    let parts = ledger::returned_by(tx, account.payment.id, &report.reference, report.refund_id)?;
+    let ReturnedBy { parts, has_reference } =
+        ledger::returned_by(tx, account.payment.id, &report.reference, report.refund_id)?;
     let reference = Some(report.reference.as_str());
     let own_id = own.as_ref().map(|refund| refund.id);
     match &report.state {
         RefundState::Failed(problem) if !parts.is_empty() => {
-            let recorded = if is_without_reference(&mut account, &parts)? { None } else { reference };
-            account.fail(recorded, &parts, Some(problem), report.refund_id)?;
+            account.fail(reference.filter(|_| has_reference), &parts, Some(problem), report.refund_id)?;
             set_reference(&mut account, report)?;
         }
         RefundState::Failed(_) if has_failed(&account, report)? => return Ok(Recorded::default()),
@@ -147,12 +148,6 @@ fn has_failed(account: &Account<'_, '_>, report: &GatewayRefund) -> Result<bool>
     let payment = &account.payment;
     Ok(refunds::is_refused(account.tx, payment.order, &report.reference)?
         || ledger::has_failed(account.tx, payment.id, &report.reference)?)
-}
-
-/// Whether an earlier version recorded what a refund has paid, without the gateway's id of it.
-fn is_without_reference(account: &mut Account<'_, '_>, parts: &[(RefundId, i64)]) -> Result<bool> {
-    let Some((id, _)) = parts.first() else { return Ok(false) };
-    Ok(account.refund(*id)?.is_some_and(|refund| refund.reference.is_none()))
 }
 
 /// Records the gateway's id of the refund that a report names, unless one is known. Returns whether that changed something.

@@ -115,7 +115,7 @@ pub(crate) fn answered(tx: &Transaction<'_>, attempt: &RefundAttempt, answer: &A
 fn record_made(tx: &Transaction<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<Followed> {
     let id = attempt.refund.id;
     let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
-    if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.is_empty() {
+    if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.parts.is_empty() {
         return Ok(Followed::default());
     }
     let reported = made.amount.minor_with(account.payment.decimals.get());
@@ -150,6 +150,7 @@ fn refused(
     let is_explained = refund.to_ask != attempt.refund.to_ask;
     if is_explained {
         refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now());
+        refund.last_error = Some(problem.to_owned());
     } else if refusal == Refusal::NothingLeft && disputed > 0 {
         // The bank decides about all of it: a dispute that changes wakes the refund.
         refund.next_attempt_at = None;

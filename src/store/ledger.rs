@@ -212,6 +212,15 @@ pub(crate) fn add(tx: &Transaction<'_>, payment: &StoredPayment, movement: &Move
     Ok(())
 }
 
+/// What a refund of the gateway has paid.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReturnedBy {
+    /// How much it has paid of which decision.
+    pub(crate) parts: Vec<(RefundId, i64)>,
+    /// Whether the gateway's id of it is recorded.
+    pub(crate) has_reference: bool,
+}
+
 /// What went back for each decision with a refund of the gateway, by the gateway's id of it, and has not failed since. `own`
 /// is the decision for which it was made, if it is one of this service: earlier versions recorded no ids.
 pub(crate) fn returned_by(
@@ -219,14 +228,15 @@ pub(crate) fn returned_by(
     payment: PaymentId,
     reference: &str,
     own: Option<RefundId>,
-) -> Result<Vec<(RefundId, i64)>> {
+) -> Result<ReturnedBy> {
     let decode = |row: &Row<'_>| Ok((row.get("refund_id")?, row.get("returned")?));
     let found = tx.query_all(RETURNED_BY, &[payment.into(), reference.into()], decode)?;
     match own {
         Some(own) if found.is_empty() => {
-            tx.query_all(RETURNED_WITHOUT_REFERENCE, &[payment.into(), own.into()], decode)
+            let parts = tx.query_all(RETURNED_WITHOUT_REFERENCE, &[payment.into(), own.into()], decode)?;
+            Ok(ReturnedBy { parts, has_reference: false })
         }
-        _ => Ok(found),
+        _ => Ok(ReturnedBy { parts: found, has_reference: true }),
     }
 }
 
