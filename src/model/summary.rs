@@ -1,6 +1,7 @@
 //! The summary of an event: its orders, tickets and revenue.
 
 use super::amount::Amount;
+use super::gateway_account::PaymentMode;
 use super::id::{EventId, TicketTypeId};
 
 /// The sales figures of an event. All of them are from one consistent state of its orders and tickets.
@@ -15,6 +16,11 @@ pub struct EventSummary {
     pub event_id: EventId,
     /// The currency of all amounts.
     pub currency: String,
+    /// Whether the amounts are real money: LIVE if any was received for the event, and TEST if only tests were paid. Not set if
+    /// nothing was received. Real money and that of tests are never added up.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub mode: Option<PaymentMode>,
     /// The number of orders by status.
     pub orders_by_status: OrdersByStatus,
     /// The sum of the totals of all orders that were ever completed, even if they were cancelled later.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::currency::Decimals;
 use crate::model::dispute::{Dispute, DisputeStatus};
 use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
-use crate::model::id::{OrderId, OrganizationId, RefundId};
+use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::OrderStatus;
 use crate::model::received_payment::PaymentPurpose;
 use crate::model::refund::{RefundSource, RefundStatus};

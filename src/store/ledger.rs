@@ -274,6 +274,7 @@ pub(crate) fn list(
         page: &PAGE,
         of_organization: LIST,
         of_event: LIST_OF_EVENT,
+        has_ranges_of_modes: false,
         of_order: LIST_OF_ORDER,
         exists: EXISTS,
     };

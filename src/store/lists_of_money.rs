@@ -14,6 +14,7 @@ use crate::model::gateway_account::PaymentMode;
 use crate::model::id::{EventId, Id, Kind, OrderId, OrganizationId};
 use crate::model::page::{Page, PageRequest};
 use crate::model::timestamp::Timestamp;
+use crate::text_enum::TextEnum;
 
 /// An id begins with the time at which its row was recorded, or with one that is up to so much later, after the clock was
 /// set back.
@@ -25,6 +26,8 @@ pub(super) struct Statements<'s> {
     pub(super) page: &'s ListQuery,
     pub(super) of_organization: &'s str,
     pub(super) of_event: &'s str,
+    /// Whether the ranges of an event are of one mode, `?12`.
+    pub(super) has_ranges_of_modes: bool,
     pub(super) of_order: &'s str,
     /// Finds an item by its id and organization.
     pub(super) exists: &'s str,
@@ -67,6 +70,11 @@ pub(super) fn list<T: Serialize, K: Kind>(
     }
     match (filters.order, filters.event) {
         (Some(order), _) => ids.add(tx, statements.of_order, &[order.into()])?,
+        (None, Some(event)) if statements.has_ranges_of_modes => {
+            for mode in PaymentMode::ALL.iter().filter(|mode| filters.mode.is_none_or(|wanted| wanted == **mode)) {
+                ids.add(tx, statements.of_event, &[event.into(), mode.as_str().into()])?;
+            }
+        }
         (None, Some(event)) => ids.add(tx, statements.of_event, &[event.into()])?,
         (None, None) => ids.add(tx, statements.of_organization, &[])?,
     }

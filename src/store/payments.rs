@@ -61,7 +61,7 @@ macro_rules! range {
 static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM payments WHERE id"), "ORDER BY id DESC"));
 pub(super) const LIST: &str = range!("k.organization_id = ?4");
-pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11");
+pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11 AND k.mode = ?12");
 pub(super) const LIST_OF_ORDER: &str = range!("k.order_id = ?11");
 
 /// A payment to be recorded.
@@ -256,6 +256,7 @@ pub(crate) fn list(
         page: &PAGE,
         of_organization: LIST,
         of_event: LIST_OF_EVENT,
+        has_ranges_of_modes: true,
         of_order: LIST_OF_ORDER,
         exists: EXISTS,
     };

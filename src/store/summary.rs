@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 
 use super::currency::read_currency;
+use super::sales_figures::MoneyFigures;
 use super::{Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
+use crate::model::gateway_account::PaymentMode;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 
@@ -21,6 +23,24 @@ pub(super) const EXPIRED_SEATS: &str =
     "SELECT +i.ticket_type_id AS ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS seats
     FROM orders o JOIN order_items i ON i.order_id = o.id
     WHERE o.status = 'PENDING' AND o.hold_until <= ?2 AND o.event_id = ?1 GROUP BY +i.ticket_type_id";
+
+/// Whether an event has received money in this mode.
+pub(super) const HAS_MODE: &str = "SELECT 1 FROM payments WHERE event_id = ?1 AND mode = ?2 LIMIT 1";
+/// What the tests of an event have paid for ticket types.
+pub(super) const TEST_SALES: &str = "SELECT i.ticket_type_id,
+        CAST(SUM(i.price * i.quantity - i.discount) AS BIGINT) AS revenue, CAST(SUM(i.discount) AS BIGINT) AS discount
+    FROM payments p JOIN order_items i ON i.order_id = p.order_id
+    WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.purpose = 'ORDER' GROUP BY i.ticket_type_id";
+/// What went back of the payments of tests, by the gateway or by hand, and what has to.
+pub(super) const TEST_RETURNS: &str = "SELECT
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.returned - h.by_hand ELSE 0 END), 0) AS BIGINT) AS refunded,
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN h.by_hand ELSE 0 END), 0) AS BIGINT) AS by_hand,
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.owed ELSE 0 END), 0) AS BIGINT) AS manual,
+        CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) AS owed, CAST(COALESCE(SUM(p.taken), 0) AS BIGINT) AS taken
+    FROM payments p JOIN (SELECT q.id, (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
+            WHERE e.payment_id = q.id AND e.kind = 'REFUND' AND e.manual_method IS NOT NULL) AS by_hand
+        FROM payments q WHERE q.event_id = ?1 AND q.mode = 'TEST') h ON h.id = p.id
+    WHERE p.event_id = ?1 AND p.mode = 'TEST'";
 
 /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
 struct Figures {
@@ -64,6 +84,10 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     // These orders are still stored and counted as PENDING.
     let expired = expired_orders(tx, event)?;
     let expired_seats = if expired == 0 { HashMap::new() } else { expired_seats(tx, event)? };
+    let has_mode = |mode: PaymentMode| tx.exists(HAS_MODE, &[event.into(), mode.as_str().into()]);
+    let (live, test) = (has_mode(PaymentMode::Live)?, has_mode(PaymentMode::Test)?);
+    let test_sales = if live && test { test_sales(tx, event)? } else { HashMap::new() };
+    let test_returns = if live && test { test_returns(tx, event)? } else { MoneyFigures::default() };
     let types = tx.query_all(TYPES, &[event.into()], |row| {
         let ticket_type_id = row.get("id")?;
         let name = row.get("name")?;
@@ -71,7 +95,11 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         let sold = row.get("sold")?;
         let held: i64 = row.get("held")?;
         let reserved = held - expired_seats.get(&ticket_type_id).copied().unwrap_or_default();
-        let figures = decode_figures(row)?;
+        let mut figures = decode_figures(row)?;
+        if let Some((revenue, discount)) = test_sales.get(&ticket_type_id) {
+            figures.revenue = figures.revenue.saturating_sub(*revenue);
+            figures.discount = figures.discount.saturating_sub(*discount);
+        }
         let summary = TicketTypeSummary {
             ticket_type_id,
             name,
@@ -85,13 +113,20 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         Ok((summary, figures))
     })?;
     let count = |figure: fn(&Figures) -> i64| types.iter().map(|(_, figures)| figure(figures)).sum::<i64>();
-    let total = |figure: fn(&Figures) -> i64| {
-        amount(types.iter().fold(0, |sum: i64, (_, figures)| sum.saturating_add(figure(figures))))
+    let sum = |figure: fn(&Figures) -> i64| {
+        types.iter().fold(0, |sum: i64, (_, figures)| sum.saturating_add(figure(figures)))
     };
+    let total = |figure| amount(sum(figure));
+    let without_tests = |figure, test: i64| amount(sum(figure).saturating_sub(test));
     let cancelled_tickets = count(|figures| figures.cancelled_tickets);
     Ok(EventSummary {
         event_id: event,
         currency: currency.code,
+        mode: match (live, test) {
+            (true, _) => Some(PaymentMode::Live),
+            (false, true) => Some(PaymentMode::Test),
+            (false, false) => None,
+        },
         orders_by_status: OrdersByStatus {
             pending: count(|figures| figures.orders.pending) - expired,
             completed: count(|figures| figures.orders.completed),
@@ -101,17 +136,39 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         // An order's total is the sum of its items.
         gross_revenue: total(|figures| figures.revenue),
         discount_total: total(|figures| figures.discount),
-        refunded_total: total(|figures| figures.refunded),
+        refunded_total: without_tests(|figures| figures.refunded, test_returns.refunded),
         manual_payment_total: total(|figures| figures.manual_payment),
-        manual_refund_total: total(|figures| figures.manual_refund),
-        manually_refunded_total: total(|figures| figures.manually_refunded),
-        owed_total: total(|figures| figures.owed),
-        disputed_total: total(|figures| figures.disputed),
+        manual_refund_total: without_tests(|figures| figures.manual_refund, test_returns.manual_refund),
+        manually_refunded_total: without_tests(|figures| figures.manually_refunded, test_returns.manually_refunded),
+        owed_total: without_tests(|figures| figures.owed, test_returns.owed),
+        disputed_total: without_tests(|figures| figures.disputed, test_returns.disputed),
         tickets_issued: types.iter().map(|(summary, _)| summary.sold).sum::<i64>() + cancelled_tickets,
         tickets_checked_in: types.iter().map(|(summary, _)| summary.checked_in).sum(),
         tickets_cancelled: cancelled_tickets,
         ticket_types: types.into_iter().map(|(summary, _)| summary).collect(),
     })
+}
+
+/// What the tests of an event have paid, and their discounts, in minor units.
+fn test_sales(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, (i64, i64)>> {
+    let sales = tx.query_all(TEST_SALES, &[event.into()], |row| {
+        Ok((row.get("ticket_type_id")?, (row.get("revenue")?, row.get("discount")?)))
+    })?;
+    Ok(sales.into_iter().collect())
+}
+
+/// What went back of the payments of tests, and what has to.
+fn test_returns(tx: &Transaction<'_>, event: EventId) -> Result<MoneyFigures> {
+    let found = tx.query_opt(TEST_RETURNS, &[event.into()], |row| {
+        Ok(MoneyFigures {
+            refunded: row.get("refunded")?,
+            manually_refunded: row.get("by_hand")?,
+            manual_refund: row.get("manual")?,
+            owed: row.get("owed")?,
+            disputed: row.get("taken")?,
+        })
+    })?;
+    Ok(found.unwrap_or_default())
 }
 
 /// Counts the orders whose hold has expired, and which are not marked as expired yet.

@@ -93,6 +93,9 @@ const STATEMENTS: &[Expected] = &[
     (payments::OF_ORDER, &["payments_by_order"]),
     (payments::LIST, &["payments_by_organization"]),
     (payments::LIST_OF_EVENT, &["payments_by_event"]),
+    (summary::HAS_MODE, &["payments_by_event"]),
+    (summary::TEST_SALES, &["payments_by_event", "order_items_by_order"]),
+    (summary::TEST_RETURNS, &["payments_by_event", "ledger_entries_by_payment"]),
     (payments::LIST_OF_ORDER, &["payments_by_order"]),
     (ledger::RETURNED_BY, &["ledger_entries_by_payment"]),
     (ledger::MADE_FOR, &["ledger_entries_by_payment"]),
@@ -124,8 +127,6 @@ const STATEMENTS: &[Expected] = &[
     (refunds::OF_EVENT, &["refunds_by_event"]),
     (refunds::OF_ORDER, &["refunds_by_order"]),
     (refunds::NOT_SETTLED, &["refunds_of_payment"]),
-    (refunds::COUNT_DUE, &["refunds_open"]),
-    (refunds::COUNT_OWED, &["refunds_owed"]),
     (refund_checks::DUE, &["refunds_to_check"]),
     (disputes::OF_STATUS, &["disputes_by_status"]),
     (disputes::OF_EVENT, &["disputes_by_event"]),
@@ -159,8 +160,9 @@ const STATEMENTS: &[Expected] = &[
 
 /// Counts and lists that read the whole of a partial index, which has few rows.
 const COUNTS: &[Expected] = &[
+    (refunds::COUNT_DUE, &["refunds_open"]),
+    (refunds::COUNT_OWED, &["refunds_owed"]),
     (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
-    (refunds::COUNT_DUE, &["refunds_due"]),
     (disputes::COUNT_OPEN, &["disputes_open"]),
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
@@ -172,6 +174,7 @@ const SORTED: &[&str] = &[
     refunds::DUE,
     refunds::DUE_TOO_LATE,
     refund_checks::DUE,
+    disputes::TO_CHECK,
     event_lists::BY_START,
     event_lists::BY_SLUG,
     order_lists::COMPLETED,

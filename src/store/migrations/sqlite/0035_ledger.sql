@@ -75,8 +75,8 @@ INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway,
 
 -- list_payments
 CREATE INDEX payments_by_organization ON payments (organization_id, id);
--- list_payments of an event
-CREATE INDEX payments_by_event ON payments (event_id, id);
+-- list_payments of an event; whether it has received real money
+CREATE INDEX payments_by_event ON payments (event_id, mode, id);
 -- the payments of an order; list_payments of an order
 CREATE INDEX payments_by_order ON payments (order_id, id);
 -- the order of a notice that names the payment only; a payment that the gateway reports again
