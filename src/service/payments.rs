@@ -125,6 +125,9 @@ impl TicketingService {
     /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select by
     /// event, order, purpose, mode and time.
     ///
+    /// `purpose` and `mode` search the payments that the other filters select, and fail with
+    /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search.
+    ///
     /// Requires the scope `orders:read`.
     ///
     /// # Errors

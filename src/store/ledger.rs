@@ -99,6 +99,8 @@ pub(super) const LIST_OF_ORDER: &str = select_ids!(
     "+k.id",
     filters!()
 );
+pub(super) const LATER_ID: &str = "SELECT id FROM ledger_entries
+    WHERE organization_id = ?1 AND recorded_at < (id >> 20) - 1000 AND recorded_at < ?2 ORDER BY id DESC LIMIT 1";
 
 fn decode(row: &Row<'_>) -> Result<LedgerEntry> {
     let currency = read_currency(row)?;
@@ -276,6 +278,7 @@ pub(crate) fn list(
         of_event: LIST_OF_EVENT,
         has_ranges_of_modes: false,
         of_order: LIST_OF_ORDER,
+        later_id: LATER_ID,
         exists: EXISTS,
     };
     let filters = Filters {

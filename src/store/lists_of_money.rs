@@ -16,9 +16,9 @@ use crate::model::page::{Page, PageRequest};
 use crate::model::timestamp::Timestamp;
 use crate::text_enum::TextEnum;
 
-/// An id begins with the time at which its row was recorded, or with one that is up to so much later, after the clock was
-/// set back.
-const LATEST_ID: Duration = Duration::from_hours(31 * 24);
+/// An id begins with the time at which its row was recorded, or with one that is up to so much later. The later ones have an
+/// index.
+const LATEST_ID: Duration = Duration::from_millis(1001);
 
 /// The statements of such a list. Those that look for ids have the filters `?4` to `?10`: the organization, the event, the
 /// order, the kind, the mode, and the times between which the row was recorded. `?11` is the event or the order of a range.
@@ -29,6 +29,9 @@ pub(super) struct Statements<'s> {
     /// Whether the ranges of an event are of one mode, `?12`.
     pub(super) has_ranges_of_modes: bool,
     pub(super) of_order: &'s str,
+    /// Finds the highest id of the rows of the organization `?1` whose id begins with a later time than that at which they
+    /// were recorded, because the clock was set back, and that were recorded before `?2`.
+    pub(super) later_id: &'s str,
     /// Finds an item by its id and organization.
     pub(super) exists: &'s str,
 }
@@ -66,7 +69,7 @@ pub(super) fn list<T: Serialize, K: Kind>(
     let mut ids = PageIds::new(page, binds);
     ids.start_from(filters.from.map_or(0, first_of));
     if let Some(before) = filters.before {
-        ids.end_before(first_of(before.saturating_add(LATEST_ID)));
+        ids.end_before(above_all_before(tx, statements.later_id, filters.organization, before)?);
     }
     match (filters.order, filters.event) {
         (Some(order), _) => ids.add(tx, statements.of_order, &[order.into()])?,
@@ -79,4 +82,20 @@ pub(super) fn list<T: Serialize, K: Kind>(
         (None, None) => ids.add(tx, statements.of_organization, &[])?,
     }
     read_page_of(tx, statements.page, &[], ids, decode, id)
+}
+
+/// Returns a number above the ids of all rows of an organization that were recorded before this time.
+fn above_all_before(
+    tx: &Transaction<'_>,
+    later_id: &str,
+    organization: OrganizationId,
+    before: Timestamp,
+) -> Result<i64> {
+    let above = match first_of(before.saturating_add(LATEST_ID)) {
+        // The time of ids ends in the year 2248.
+        last if last == first_of(Timestamp::MAX) => i64::MAX,
+        by_time => by_time,
+    };
+    let exception = tx.query_opt(later_id, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
+    Ok(above.max(exception.map_or(0, |id| id.saturating_add(1))))
 }

@@ -63,6 +63,8 @@ static PAGE: LazyLock<ListQuery> =
 pub(super) const LIST: &str = range!("k.organization_id = ?4");
 pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11 AND k.mode = ?12");
 pub(super) const LIST_OF_ORDER: &str = range!("k.order_id = ?11");
+pub(super) const LATER_ID: &str = "SELECT id FROM payments
+    WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
 
 /// A payment to be recorded.
 pub(crate) struct NewPayment<'a> {
@@ -258,6 +260,7 @@ pub(crate) fn list(
         of_event: LIST_OF_EVENT,
         has_ranges_of_modes: true,
         of_order: LIST_OF_ORDER,
+        later_id: LATER_ID,
         exists: EXISTS,
     };
     let filters = Filters {

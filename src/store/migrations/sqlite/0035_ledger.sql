@@ -75,6 +75,8 @@ INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway,
 
 -- list_payments
 CREATE INDEX payments_by_organization ON payments (organization_id, id);
+-- list_payments by time: the exceptions from the rule that an id begins with the time of recording
+CREATE INDEX payments_with_later_id ON payments (organization_id) WHERE created_at < (id >> 20) - 1000;
 -- list_payments of an event; whether it has received real money
 CREATE INDEX payments_by_event ON payments (event_id, mode, id);
 -- the payments of an order; list_payments of an order
@@ -261,6 +263,8 @@ INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id,
     JOIN payments p ON p.id = m.payment_id;
 -- list_ledger_entries
 CREATE INDEX ledger_entries_by_organization ON ledger_entries (organization_id, id);
+-- list_ledger_entries by time: the exceptions from the rule that an id begins with the time of recording
+CREATE INDEX ledger_entries_with_later_id ON ledger_entries (organization_id) WHERE recorded_at < (id >> 20) - 1000;
 -- list_ledger_entries of an event
 CREATE INDEX ledger_entries_by_event ON ledger_entries (event_id, id);
 -- the movements of a payment; a movement that the gateway reports again
