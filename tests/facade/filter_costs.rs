@@ -12,7 +12,7 @@ use ticketing::environment::{Clock, ManualClock};
 use ticketing::event::{EventStatus, ListEvents};
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::organization::ListOrganizations;
-use ticketing::payment::{DisputeStatus, ListDisputes, ListRefunds, RefundStatus};
+use ticketing::payment::{DisputeStatus, ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
 use ticketing::webhook::{DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks};
@@ -23,7 +23,13 @@ use crate::common::*;
 const UNMEASURED: &str = "a list is measured by instructions of SQLite";
 
 /// The filters that search, with their lists: the documentation says so.
-const SEARCHES: [(&str, &str); 1] = [("ListOrders", "payment_method")];
+const SEARCHES: [(&str, &str); 5] = [
+    ("ListOrders", "payment_method"),
+    ("ListPayments", "purpose"),
+    ("ListPayments", "mode"),
+    ("ListLedgerEntries", "kind"),
+    ("ListLedgerEntries", "mode"),
+];
 
 thread_local! {
     static QUESTIONS: Cell<u64> = const { Cell::new(0) };
@@ -192,7 +198,7 @@ impl Sample {
                 reference ["known", "unknown"]
             },
             filters! { ListRefunds, |service: &TicketingService, caller: &Caller, request| service.list_refunds(caller, request);
-                status [RefundStatus::Due, RefundStatus::Done, RefundStatus::Refused]
+                status [RefundStatus::Due, RefundStatus::Done, RefundStatus::Refused, RefundStatus::Withdrawn]
                 event [event.id, elsewhere.id]
                 order [cancelled, pending]
             },
@@ -200,6 +206,18 @@ impl Sample {
                 status [DisputeStatus::Open, DisputeStatus::Won, DisputeStatus::Lost]
                 event [event.id, elsewhere.id]
                 order [cancelled, pending]
+            },
+            filters! { ListPayments, |service: &TicketingService, caller: &Caller, request| service.list_payments(caller, request);
+                event [event.id, elsewhere.id]
+                order [cancelled, pending]
+                from [now, after_all]
+                before [between, before_all]
+            },
+            filters! { ListLedgerEntries, |service: &TicketingService, caller: &Caller, request| service.list_ledger_entries(caller, request);
+                event [event.id, elsewhere.id]
+                order [cancelled, pending]
+                from [now, after_all]
+                before [between, before_all]
             },
             filters! { ListDiscounts, |service: &TicketingService, caller: &Caller, request| service.list_discounts(caller, request);
                 event [event.id, elsewhere.id]
@@ -269,15 +287,28 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
             scan = if is_over { "t.at" } else { "NULL" }
         ));
     }
+    insert(
+        "INSERT INTO payments (id, order_id, organization_id, event_id, purpose, gateway, account, mode, amount, currency,
+            created_at)
+        SELECT t.id, t.id, few.organization_id, few.event_id, 'ORDER', 'fake', '', 'LIVE', 1250, 'EUR', t.at FROM few, t",
+    );
     insert(&format!(
-        "INSERT INTO refunds (id, order_id, organization_id, event_id, amount, currency, status, next_attempt_at, created_at,
-            updated_at)
-        SELECT t.id, t.id, few.organization_id, few.event_id, 1250, 'EUR', '{refund_status}', t.at, t.at, t.at FROM few, t"
+        "INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status,
+            by_gateway, promised, next_attempt_at, created_at, updated_at)
+        SELECT t.id, t.id, few.organization_id, few.event_id, t.id, 'ORDER', 1250, 'EUR', '{refund_status}', 1, 1250, t.at,
+            t.at, t.at FROM few, t"
     ));
     insert(
-        "INSERT INTO disputes (id, order_id, organization_id, event_id, reference, amount, currency, reason, status, created_at,
-            updated_at)
-        SELECT t.id, t.id, few.organization_id, few.event_id, 'dp', 1250, 'EUR', 'fraudulent', 'LOST', t.at, t.at FROM few, t",
+        "INSERT INTO ledger_entries (id, order_id, organization_id, event_id, payment_id, subject_id, kind, amount, currency,
+            mode, happened_at, recorded_at)
+        SELECT t.id, t.id, few.organization_id, few.event_id, t.id, t.id, 'PAYMENT', 1250, 'EUR', 'LIVE', t.at, t.at
+            FROM few, t",
+    );
+    insert(
+        "INSERT INTO disputes (id, order_id, organization_id, event_id, payment_id, reference, amount, currency, reason, status,
+            created_at, updated_at)
+        SELECT t.id, t.id, few.organization_id, few.event_id, t.id, 'dp', 1250, 'EUR', 'fraudulent', 'LOST', t.at, t.at
+            FROM few, t",
     );
     insert(&format!(
         "INSERT INTO discounts (id, organization_id, event_id, code, code_key, type, value, value_decimals, auto_apply,

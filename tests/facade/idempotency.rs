@@ -6,11 +6,13 @@ use ticketing::discount::{CreateDiscount, Discount, DiscountValidationResponse, 
 use ticketing::environment::SeededEntropy;
 use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
-use ticketing::id::{EventId, OrderId, TicketTypeId};
+use ticketing::id::{EventId, OrderId, RefundId, TicketTypeId};
 use ticketing::order::{CancelOrderResponse, CreateOrder, CreateOrderResponse, Order};
 use ticketing::payment::ManualMethod;
-use ticketing::payment::{CheckoutState, RefundOrder, RefundOrderResponse, RenewCheckoutResponse};
-use ticketing::payment::{MarkRefunded, RefundMethod};
+use ticketing::payment::{
+    CheckoutState, ListRefunds, MarkRefunded, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
+    RenewCheckoutResponse,
+};
 use ticketing::request::{KeyedCaller, Replayable};
 use ticketing::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket,
@@ -28,6 +30,7 @@ struct Resources {
     pending: [OrderId; 2],
     completed: OrderId,
     to_refund: [OrderId; 2],
+    to_withdraw: [RefundId; 2],
     not_checked_in: [NewTicket; 2],
     checked_in: [NewTicket; 2],
     deliveries: [WebhookDelivery; 2],
@@ -39,11 +42,16 @@ fn open_with_resources() -> (Fixture, Resources) {
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
     let completed = fixture.paid_order(&ticket_type, 1).id;
-    let to_refund = [(); 2].map(|()| {
+    let owed = || {
         let order = fixture.order(&ticket_type, 1).id;
         fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid");
         fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
         order
+    };
+    let to_refund = [(); 2].map(|()| owed());
+    let to_withdraw = [(); 2].map(|()| {
+        let request = ListRefunds::default().order(owed());
+        fixture.service.list_refunds(&fixture.caller, request).expect("a page").data[0].id
     });
     let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
     let [not_checked_in, checked_in] =
@@ -65,6 +73,7 @@ fn open_with_resources() -> (Fixture, Resources) {
             pending,
             completed,
             to_refund,
+            to_withdraw,
             not_checked_in,
             checked_in,
             deliveries,
@@ -81,6 +90,7 @@ enum Response {
     CancelledOrder(CancelOrderResponse),
     Renewed(RenewCheckoutResponse),
     Refunded(RefundOrderResponse),
+    WithdrawnRefund(Refund),
     Order(Order),
     Issued(IssueTicketsResponse),
     Ticket(IssuedTicket),
@@ -124,6 +134,11 @@ const OPERATIONS: &[(&str, Operation)] = &[
         service
             .mark_order_refunded(caller, resources.to_refund[index], MarkRefunded::all(RefundMethod::Cash))
             .map(|result| result.map(|marked| Response::Order(marked.order)))
+    }),
+    ("withdraw_refund", |resources, service, caller, index| {
+        service
+            .withdraw_refund(caller, resources.to_withdraw[index])
+            .map(|result| result.map(Response::WithdrawnRefund))
     }),
     ("mark_order_paid", |resources, service, caller, index| {
         service
@@ -465,7 +480,8 @@ fn the_table_has_every_post_operation_and_every_idempotent_one() {
     let mut named: Vec<_> = OPERATIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
     named.sort_unstable();
     assert_eq!(names_after("src/service", &["OperationTarget::new(", "OperationTarget::on("]), named);
-    let posts = ["create(", "create_several(", "action(", "action_on("].map(|kind| format!("Operation::{kind}"));
+    let posts = ["create(", "create_several(", "action(", "action_with_options(", "action_on("]
+        .map(|kind| format!("Operation::{kind}"));
     assert_eq!(names_after("src/server/operations", &posts.each_ref().map(String::as_str)), named);
 }
 

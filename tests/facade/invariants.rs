@@ -223,6 +223,10 @@ impl History {
             "manualPaymentTotal": eur_sum(&mut completed.iter().filter(marked).map(|order| order.total)),
             "manualRefundTotal":
                 eur_sum(&mut completed.iter().filter(marked).filter(cancelled).map(|order| order.total)),
+            // Nothing was marked as refunded, and every payment that completed nothing goes back through the gateway.
+            "manuallyRefundedTotal": Amount::ZERO,
+            "owedTotal": eur_sum(&mut completed.iter().filter(marked).filter(cancelled).map(|order| order.total)),
+            "disputedTotal": Amount::ZERO,
             "ticketsIssued": number(tickets.len()),
             "ticketsCheckedIn": tickets_in(TicketStatus::CheckedIn),
             "ticketsCancelled": tickets_in(TicketStatus::Cancelled),

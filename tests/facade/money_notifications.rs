@@ -6,7 +6,7 @@ use ticketing::order::Order;
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{
     CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListDisputes,
-    ListRefunds, RefundOrder, RefundState,
+    ListPayments, ListRefunds, Refund, RefundOrder, RefundState,
 };
 use ticketing::webhook::{EventType, WebhookNotification};
 
@@ -84,15 +84,20 @@ fn taken(fixture: &Fixture) -> Vec<(String, Value)> {
     bodies
 }
 
-/// The id of the newest refund.
-fn newest_refund(fixture: &Fixture) -> String {
-    fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data[0].id.to_string()
+fn newest_refund(fixture: &Fixture) -> Refund {
+    fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data.remove(0)
+}
+
+/// The id of the newest payment.
+fn newest_payment(fixture: &Fixture) -> String {
+    fixture.service.list_payments(&fixture.caller, ListPayments::default()).expect("a page").data[0].id.to_string()
 }
 
 fn refunded(fixture: &Fixture, order: &Order, amount: impl Into<Value>, source: &str) -> Value {
     let amount = amount.into();
-    json!({"refundId": newest_refund(fixture), "orderId": order.id.to_string(), "eventId": order.event_id.to_string(),
-        "paymentId": null, "amount": amount, "currency": "EUR", "source": source})
+    let refund = newest_refund(fixture);
+    json!({"refundId": refund.id.to_string(), "orderId": order.id.to_string(), "eventId": order.event_id.to_string(),
+        "paymentId": refund.payment_id.to_string(), "amount": amount, "currency": "EUR", "source": source})
 }
 
 fn succeeded(fixture: &Fixture, order: &Order, amount: impl Into<Value>, source: &str) -> (String, Value) {
@@ -111,9 +116,9 @@ fn not_refunded(
     ("refund.failed".to_owned(), data)
 }
 
-fn returned(order: &Order, amount: impl Into<Value>, reason: &str) -> (String, Value) {
+fn returned(fixture: &Fixture, order: &Order, amount: impl Into<Value>, reason: &str) -> (String, Value) {
     let amount = amount.into();
-    let data = json!({"paymentId": null, "orderId": order.id.to_string(), "eventId": order.event_id.to_string(),
+    let data = json!({"paymentId": newest_payment(fixture), "orderId": order.id.to_string(), "eventId": order.event_id.to_string(),
         "amount": amount, "currency": "EUR", "reason": reason});
     ("payment.returned".to_owned(), data)
 }
@@ -176,15 +181,14 @@ fn a_refund_whose_money_went_back_in_another_way_needs_nothing_by_hand() {
     let order = paid(&fixture);
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     cancel(&fixture, &order);
-    let due = newest_refund(&fixture);
+    // A refund made at the gateway pays what was decided here.
     report_outside(&fixture, &order, 2500, RefundState::Succeeded);
-    assert_eq!(taken(&fixture), [succeeded(&fixture, &order, 25, "OUTSIDE")]);
+    assert_eq!(taken(&fixture), [succeeded(&fixture, &order, 25, "ORDER")]);
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
     fixture.clock.advance(std::time::Duration::from_hours(2));
     fixture.service.run_maintenance().expect("a run");
-    let mut expected = not_refunded(&fixture, &order, 25, "ORDER", false);
-    expected.1["refundId"] = json!(due);
-    assert_eq!(taken(&fixture), [expected]);
+    assert_eq!(taken(&fixture), []);
+    assert_eq!(fixture.gateway.refunds().len(), 1, "it was not asked again");
 }
 
 #[test]
@@ -207,12 +211,14 @@ fn a_refund_at_the_gateway_that_has_failed_at_once_is_reported_as_failed() {
 }
 
 #[test]
-fn a_payment_that_went_back_before_it_was_known_is_reported_as_a_refund() {
+fn a_payment_that_went_back_before_it_was_known_is_reported_with_its_refund() {
     let fixture = fixture();
     let order = unpaid(&fixture);
     let payment = GatewayPayment::new("pi_1", eur(2500), "EUR");
+    fixture.gateway.set_listed([GatewayRefund::new("re_out", eur(2500), "EUR")]);
     report(&fixture, &order, GatewayEvent::Checkout(CheckoutState::Returned(payment)));
-    assert_eq!(taken(&fixture), [succeeded(&fixture, &order, 25, "OUTSIDE")]);
+    let expected = [returned(&fixture, &order, 25, "LATE"), succeeded(&fixture, &order, 25, "LATE_PAYMENT")];
+    assert_eq!(taken(&fixture), expected);
 }
 
 #[test]
@@ -253,7 +259,7 @@ fn a_payment_for_a_cancelled_order_came_too_late() {
     let order = unpaid(&fixture);
     cancel(&fixture, &order);
     pay_and_refund(&fixture, &order, "pi_1", 2500);
-    let expected = [returned(&order, 25, "LATE"), succeeded(&fixture, &order, 25, "LATE_PAYMENT")];
+    let expected = [returned(&fixture, &order, 25, "LATE"), succeeded(&fixture, &order, 25, "LATE_PAYMENT")];
     assert_eq!(taken(&fixture), expected);
 }
 
@@ -263,7 +269,7 @@ fn a_payment_after_the_end_of_the_event_came_too_late() {
     let order = unpaid(&fixture);
     fixture.set_clock("2101-01-01T00:00:00Z");
     pay_and_refund(&fixture, &order, "pi_1", 2500);
-    let expected = [returned(&order, 25, "LATE"), succeeded(&fixture, &order, 25, "LATE_PAYMENT")];
+    let expected = [returned(&fixture, &order, 25, "LATE"), succeeded(&fixture, &order, 25, "LATE_PAYMENT")];
     assert_eq!(taken(&fixture), expected);
 }
 
@@ -272,17 +278,17 @@ fn another_payment_for_a_paid_order_is_a_second_one() {
     let fixture = fixture();
     let order = paid(&fixture);
     pay_and_refund(&fixture, &order, "pi_2", 2500);
-    let expected = [returned(&order, 25, "SECOND"), succeeded(&fixture, &order, 25, "OTHER_PAYMENT")];
+    let expected = [returned(&fixture, &order, 25, "SECOND"), succeeded(&fixture, &order, 25, "OTHER_PAYMENT")];
     assert_eq!(taken(&fixture), expected);
     // Also with another amount.
     pay_and_refund(&fixture, &order, "pi_3", 2000);
-    let expected = [returned(&order, 20, "SECOND"), succeeded(&fixture, &order, 20, "OTHER_PAYMENT")];
+    let expected = [returned(&fixture, &order, 20, "SECOND"), succeeded(&fixture, &order, 20, "OTHER_PAYMENT")];
     assert_eq!(taken(&fixture), expected);
 
     let by_hand = unpaid(&fixture);
     fixture.service.mark_order_paid(&fixture.caller, by_hand.id, ManualMethod::Cash).expect("paid");
     pay_and_refund(&fixture, &by_hand, "pi_4", 2500);
-    let expected = [returned(&by_hand, 25, "SECOND"), succeeded(&fixture, &by_hand, 25, "LATE_PAYMENT")];
+    let expected = [returned(&fixture, &by_hand, 25, "SECOND"), succeeded(&fixture, &by_hand, 25, "LATE_PAYMENT")];
     assert_eq!(taken(&fixture), expected);
 }
 
@@ -291,7 +297,8 @@ fn a_payment_of_another_amount_goes_back_and_the_order_stays_pending() {
     let fixture = fixture();
     let order = unpaid(&fixture);
     pay_and_refund(&fixture, &order, "pi_1", 2499);
-    let expected = [returned(&order, 24.99, "OTHER_AMOUNT"), succeeded(&fixture, &order, 24.99, "OTHER_PAYMENT")];
+    let expected =
+        [returned(&fixture, &order, 24.99, "OTHER_AMOUNT"), succeeded(&fixture, &order, 24.99, "OTHER_PAYMENT")];
     assert_eq!(taken(&fixture), expected);
 }
 
@@ -301,7 +308,8 @@ fn a_payment_that_the_gateway_cannot_refund_is_to_be_given_back_by_hand() {
     fixture.gateway.disable_refunds();
     let order = unpaid(&fixture);
     pay(&fixture, &order, "pi_1", 2000);
-    let expected = [returned(&order, 20, "OTHER_AMOUNT"), not_refunded(&fixture, &order, 20, "OTHER_PAYMENT", true)];
+    let expected =
+        [returned(&fixture, &order, 20, "OTHER_AMOUNT"), not_refunded(&fixture, &order, 20, "OTHER_PAYMENT", true)];
     assert_eq!(taken(&fixture), expected);
 }
 

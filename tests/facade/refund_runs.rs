@@ -36,11 +36,11 @@ fn multiply(fixture: &Fixture, caller: &Caller, count: usize) {
     fixture.skip_final_check();
     let organization = stored_id(caller.organization());
     fixture.database().run(&format!(
-        "INSERT INTO refunds (id, organization_id, order_id, event_id, source, amount, currency, status, attempts,
-            next_attempt_at, check_at, created_at, updated_at)
+        "INSERT INTO refunds (id, organization_id, order_id, event_id, payment_id, source, amount, currency, reference,
+            status, by_gateway, promised, returned, to_ask, attempts, next_attempt_at, check_at, created_at, updated_at)
         WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {count})
-        SELECT id + 1000000 + number, organization_id, order_id, event_id, source, amount, currency, status, attempts,
-            next_attempt_at, check_at, created_at, updated_at
+        SELECT id + 1000000 + number, organization_id, order_id, event_id, payment_id, source, amount, currency, reference,
+            status, by_gateway, promised, returned, to_ask, attempts, next_attempt_at, check_at, created_at, updated_at
         FROM refunds, numbers WHERE organization_id = {organization}"
     ));
 }
@@ -66,11 +66,11 @@ fn refunds_of_one_organization_that_cannot_be_looked_up_delay_nobody_else_s_look
     let other = fixture.other_organization();
     cancelled_order(&fixture, &fixture.caller, &seats_of(&fixture, &fixture.caller));
     // The gateway lists the refunds of a payment.
-    fixture.database().run("UPDATE checkouts SET payment_reference = 'pi_1'");
+    fixture.database().run("UPDATE payments SET reference = 'pi_1'");
     multiply(&fixture, &fixture.caller, 2500);
     fixture.clock.advance(Duration::from_secs(1));
     cancelled_order(&fixture, &other, &seats_of(&fixture, &other));
-    fixture.database().run("UPDATE checkouts SET payment_reference = 'pi_2' WHERE payment_reference IS NULL");
+    fixture.database().run("UPDATE payments SET reference = 'pi_2' WHERE reference IS NULL");
     fixture.gateway.disconnect(fixture.caller.organization());
     fixture.clock.advance(DAY);
     assert_eq!(fixture.service.run_maintenance().expect("a run").checked_refunds, 1);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use ticketing::discount::{BasketItem, ValidateDiscount};
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, ListOrders};
-use ticketing::payment::ListRefunds;
+use ticketing::payment::{ListLedgerEntries, ListPayments, ListRefunds};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::ListTicketTypes;
@@ -115,8 +115,25 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     let refunds = json_of(&service.list_refunds(caller, ListRefunds::default()).expect("a page"));
     has_fields(
         &refunds["data"][0],
-        "id orderId source amount currency reason reference status requiresManualRefund attempts lastError createdAt updatedAt",
+        "id orderId paymentId gateway source amount currency reason reference status returned owed requiresManualRefund
+        attempts lastError createdAt updatedAt",
     );
+    let payments = json_of(&service.list_payments(caller, ListPayments::default()).expect("a page"));
+    has_fields(
+        &payments["data"][0],
+        "id orderId eventId purpose amount currency manualMethod gateway account mode reference checkoutReference note
+        returned taken promised owed recordedBy backfilled createdAt",
+    );
+    let entries = json_of(&service.list_ledger_entries(caller, ListLedgerEntries::default()).expect("a page"));
+    has_fields(
+        &entries["data"][0],
+        "id kind amount currency orderId eventId paymentId refundId disputeId manualMethod gateway account mode reference
+        note happenedAt recordedAt recordedBy backfilled",
+    );
+    let balance = json_of(&service.get_order_balance(caller, order.id).expect("a balance"));
+    let sums = "received returned taken promised inFlight onHold owed";
+    has_fields(&balance, &format!("orderId currency mode payments {sums}"));
+    has_fields(&balance["payments"][0], &format!("paymentId currency mode {sums}"));
     for page in [
         json_of(&service.list_events(caller, ListEvents::default()).expect("a page")),
         json_of(&service.list_ticket_types(caller, event.id, ListTicketTypes::default()).expect("a page")),

@@ -7,7 +7,7 @@ use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::organization::Scope;
 use ticketing::payment::ManualMethod;
-use ticketing::payment::{ListDisputes, ListRefunds, RefundOrder};
+use ticketing::payment::{ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, RefundOrder};
 use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
@@ -181,6 +181,23 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     }),
     ("list_refunds", Scope::OrdersRead, |resources, caller| {
         resources.service().list_refunds(caller, ListRefunds::default()).map(drop)
+    }),
+    ("withdraw_refund", Scope::PaymentsWrite, |resources, caller| {
+        resources.fixture.gateway.on_refund(GatewayBehavior::Refuse);
+        resources.service().cancel_order(&resources.fixture.caller, resources.paid.id).ok();
+        let refunds =
+            resources.service().list_refunds(&resources.fixture.caller, ListRefunds::default()).expect("a page");
+        let refused = refunds.data.iter().find(|refund| refund.owed > eur(0)).expect("one that is owed");
+        resources.service().withdraw_refund(caller, refused.id).map(drop)
+    }),
+    ("list_payments", Scope::OrdersRead, |resources, caller| {
+        resources.service().list_payments(caller, ListPayments::default()).map(drop)
+    }),
+    ("list_ledger_entries", Scope::OrdersRead, |resources, caller| {
+        resources.service().list_ledger_entries(caller, ListLedgerEntries::default()).map(drop)
+    }),
+    ("get_order_balance", Scope::OrdersRead, |resources, caller| {
+        resources.service().get_order_balance(caller, resources.paid.id).map(drop)
     }),
     ("list_tickets", Scope::TicketsRead, |resources, caller| {
         resources.service().list_tickets(caller, ListTickets::default()).map(drop)

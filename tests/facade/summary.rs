@@ -7,7 +7,7 @@ use serde_json::json;
 use ticketing::Amount;
 use ticketing::event::{Event, EventSummary, TicketTypeSummary};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus, PaymentStatus};
-use ticketing::payment::ManualMethod;
+use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent, ManualMethod, MarkRefunded, RefundMethod};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus};
 
@@ -53,6 +53,9 @@ fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
         "refundedTotal": Amount::ZERO,
         "manualPaymentTotal": Amount::ZERO,
         "manualRefundTotal": Amount::ZERO,
+        "manuallyRefundedTotal": Amount::ZERO,
+        "owedTotal": Amount::ZERO,
+        "disputedTotal": Amount::ZERO,
         "ticketsIssued": 0,
         "ticketsCheckedIn": 0,
         "ticketsCancelled": 0,
@@ -125,6 +128,9 @@ fn a_mixed_history_has_the_expected_figures() {
         "refundedTotal": eur(3 * 1250),
         "manualPaymentTotal": eur(2 * 1250),
         "manualRefundTotal": eur(2 * 1250),
+        "manuallyRefundedTotal": Amount::ZERO,
+        "owedTotal": eur(2 * 1250),
+        "disputedTotal": Amount::ZERO,
         // Tickets of the same orders, of the two free ones, and three issued tickets.
         "ticketsIssued": 8 + 2 + 3,
         "ticketsCheckedIn": 2,
@@ -193,6 +199,16 @@ fn the_cash_in_the_till_is_the_manual_payments_less_the_manual_refunds() {
     let after = summary(&fixture, &event);
     assert_eq!((after.gross_revenue, after.refunded_total), (eur(10_000), eur(0)));
     assert_eq!((after.manual_payment_total, after.manual_refund_total), (eur(10_000), eur(7500)));
+    assert_eq!((after.owed_total, after.manually_refunded_total), (eur(7500), eur(0)));
+    fixture
+        .service
+        .mark_order_refunded(&fixture.caller, cancelled.id, MarkRefunded::all(RefundMethod::Cash).amount(eur(2500)))
+        .expect("a part");
+    let part = summary(&fixture, &event);
+    assert_eq!((part.owed_total, part.manual_refund_total), (eur(5000), eur(5000)));
+    assert_eq!((part.manually_refunded_total, part.refunded_total), (eur(2500), eur(0)));
+    // 100.00 was taken, and 25.00 given back.
+    assert_eq!((part.manual_payment_total, part.gross_revenue), (eur(10_000), eur(10_000)));
     assert_eq!(after.ticket_types[0].revenue, eur(10_000), "with what was refunded");
     assert_eq!(after.ticket_types[0].sold, 1, "without what was cancelled");
 }
@@ -238,6 +254,44 @@ fn the_refund_of_a_second_payment_does_not_lower_the_revenue() {
 }
 
 #[test]
+fn what_is_owed_of_a_second_payment_counts_as_owed_but_not_as_a_manual_refund_of_the_order() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let order = fixture.order(&fixture.ticket_type(&event, 2500, 10), 1);
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
+    fixture.gateway.disable_refunds();
+    fixture.service.payment_completed(&fixture.caller, order.id).expect("it is owed");
+    let owed = summary(&fixture, &event);
+    assert_eq!((owed.owed_total, owed.manual_refund_total), (eur(2500), eur(0)));
+    fixture
+        .service
+        .mark_order_refunded(&fixture.caller, order.id, MarkRefunded::all(RefundMethod::Transfer))
+        .expect("given back");
+    let settled = summary(&fixture, &event);
+    assert_eq!((settled.owed_total, settled.manually_refunded_total), (eur(0), eur(0)));
+    assert_eq!((settled.gross_revenue, settled.manual_payment_total), (eur(2500), eur(2500)));
+}
+
+#[test]
+fn what_a_bank_takes_and_gives_back_is_in_the_disputed_total() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let order = fixture.paid_order(&fixture.ticket_type(&event, 2500, 10), 1);
+    let report = |dispute: GatewayDispute| {
+        let notice = Notice::about(&order, GatewayEvent::Dispute(dispute));
+        fixture.gateway.know(&notice);
+        notice.send(&fixture.service).expect("received");
+        summary(&fixture, &event).disputed_total
+    };
+    let dispute = GatewayDispute::new("dp_1", eur(1000), "EUR");
+    assert_eq!(report(dispute.clone().taken(eur(0))), eur(0), "an inquiry takes nothing");
+    assert_eq!(report(dispute.clone()), eur(1000));
+    assert_eq!(report(dispute.clone().status(DisputeStatus::Lost)), eur(1000));
+    assert_eq!(report(dispute.status(DisputeStatus::Won).taken(eur(0))), eur(0));
+    assert_eq!(summary(&fixture, &event).refunded_total, eur(0));
+}
+
+#[test]
 fn sums_are_exact_beyond_32_bits_and_limited_to_the_largest_amount() {
     let fixture = Fixture::new();
     let event = fixture.event();
@@ -246,7 +300,8 @@ fn sums_are_exact_beyond_32_bits_and_limited_to_the_largest_amount() {
     let file = fixture.database();
     let set = |ticket_type: &TicketType, sum: i64| {
         let sql = "UPDATE ticket_types SET revenue = ?1, discount_total = ?1, manual_payment_total = ?1,
-            refunded_total = ?1, manual_refund_total = ?1 WHERE id = ?2";
+            refunded_total = ?1, manual_refund_total = ?1, manually_refunded_total = ?1, owed_total = ?1,
+            disputed_total = ?1 WHERE id = ?2";
         file.execute(sql, [sum, database::stored_id(ticket_type.id)]);
     };
     let totals = |summary: &EventSummary| {
@@ -256,13 +311,16 @@ fn sums_are_exact_beyond_32_bits_and_limited_to_the_largest_amount() {
             summary.refunded_total,
             summary.manual_payment_total,
             summary.manual_refund_total,
+            summary.manually_refunded_total,
+            summary.owed_total,
+            summary.disputed_total,
         ]
     };
     set(&seat, (1 << 62) + 0xffff_ffff);
     set(&stand, (1 << 61) + 1);
-    assert_eq!(totals(&summary(&fixture, &event)), [eur((1 << 62) + (1 << 61) + 0x1_0000_0000); 5]);
+    assert_eq!(totals(&summary(&fixture, &event)), [eur((1 << 62) + (1 << 61) + 0x1_0000_0000); 8]);
     set(&seat, i64::MAX);
-    assert_eq!(totals(&summary(&fixture, &event)), [eur(i64::MAX); 5]);
+    assert_eq!(totals(&summary(&fixture, &event)), [eur(i64::MAX); 8]);
 }
 
 #[test]
@@ -274,7 +332,7 @@ fn a_sum_at_the_largest_amount_stays_there_and_does_not_stop_the_sale() {
     fixture.skip_final_check();
     fixture.database().execute(
         "UPDATE ticket_types SET revenue = ?1, discount_total = ?1, manual_payment_total = ?1, refunded_total = ?1,
-            manual_refund_total = ?1",
+            manual_refund_total = ?1, owed_total = ?1",
         [i64::MAX - 499],
     );
     // 5.00 each: one is paid through the gateway and refunded, the other is paid and returned in cash.
@@ -290,7 +348,7 @@ fn a_sum_at_the_largest_amount_stays_there_and_does_not_stop_the_sale() {
     let summary = summary(&fixture, &event);
     let most = eur(i64::MAX);
     assert_eq!((summary.gross_revenue, summary.discount_total, summary.refunded_total), (most, most, most));
-    assert_eq!((summary.manual_payment_total, summary.manual_refund_total), (most, most));
+    assert_eq!((summary.manual_payment_total, summary.manual_refund_total, summary.owed_total), (most, most, most));
     assert_eq!(summary.orders_by_status.cancelled, 2);
 }
 
@@ -420,6 +478,7 @@ fn the_json_is_as_documented() {
         "ordersByStatus": {"PENDING": 0, "COMPLETED": 1, "CANCELLED": 0, "EXPIRED": 0},
         "grossRevenue": 37.5, "discountTotal": 0, "refundedTotal": 0,
         "manualPaymentTotal": 0, "manualRefundTotal": 0,
+        "manuallyRefundedTotal": 0, "owedTotal": 0, "disputedTotal": 0,
         "ticketsIssued": 3, "ticketsCheckedIn": 0, "ticketsCancelled": 0,
         "ticketTypes": [{
             "ticketId": ticket_type.id, "name": "Seat", "quantity": 10, "sold": 3, "reserved": 0, "available": 7,

@@ -7,15 +7,18 @@ use ticketing::discount::{
 };
 use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
-use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
+use ticketing::id::{
+    DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
+    WebhookId,
+};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
 use ticketing::page::PageRequest;
-use ticketing::payment::ManualMethod;
-use ticketing::payment::RefundOrder;
-use ticketing::payment::{MarkRefunded, RefundMethod};
+use ticketing::payment::{
+    ListLedgerEntries, ListPayments, ListRefunds, ManualMethod, MarkRefunded, Refund, RefundMethod, RefundOrder,
+};
 use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
-use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 use ticketing::{Caller, Error, Result, TicketingService};
 
@@ -27,6 +30,9 @@ struct Ids {
     event: EventId,
     ticket_type: TicketTypeId,
     order: OrderId,
+    payment: PaymentId,
+    refund: RefundId,
+    entry: LedgerEntryId,
     ticket: TicketId,
     discount: DiscountId,
     webhook: WebhookId,
@@ -86,6 +92,12 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     }),
     ("mark_order_refunded", ResourceKind::Order, |service, caller, ids| {
         service.mark_order_refunded(caller, ids.order, MarkRefunded::all(RefundMethod::Cash)).map(drop)
+    }),
+    ("withdraw_refund", ResourceKind::Refund, |service, caller, ids| {
+        service.withdraw_refund(caller, ids.refund).map(drop)
+    }),
+    ("get_order_balance", ResourceKind::Order, |service, caller, ids| {
+        service.get_order_balance(caller, ids.order).map(drop)
     }),
     ("mark_order_paid", ResourceKind::Order, |service, caller, ids| {
         service.mark_order_paid(caller, ids.order, ManualMethod::Cash).map(drop)
@@ -153,6 +165,15 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
     ("validate_discount", "eventId", |service, caller, ids| {
         service.validate_discount(caller, validation(ids.event, "EARLY", ids.ticket_type)).map(drop)
     }),
+    ("list_refunds", "cursor", |service, caller, ids| {
+        service.list_refunds(caller, ListRefunds::default().after(ids.refund)).map(drop)
+    }),
+    ("list_payments", "cursor", |service, caller, ids| {
+        service.list_payments(caller, ListPayments::default().after(ids.payment)).map(drop)
+    }),
+    ("list_ledger_entries", "cursor", |service, caller, ids| {
+        service.list_ledger_entries(caller, ListLedgerEntries::default().after(ids.entry)).map(drop)
+    }),
     ("list_discounts", "cursor", |service, caller, ids| {
         let page = PageRequest::default().after(ids.discount);
         service.list_discounts(caller, ListDiscounts::default().page(page)).map(drop)
@@ -162,6 +183,14 @@ const BY_FIELD: &[(&str, &str, Operation)] = &[
         service.list_webhooks(caller, ListWebhooks::default().page(page)).map(drop)
     }),
 ];
+
+/// A refund that has to be given back by hand.
+fn owed_refund(fixture: &Fixture, ticket_type: &TicketType) -> Refund {
+    let order = fixture.order(ticket_type, 1).id;
+    fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid");
+    fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
+    fixture.service.list_refunds(&fixture.caller, ListRefunds::default().order(order)).expect("a page").data.remove(0)
+}
 
 #[test]
 fn resources_of_another_organization_are_answered_like_unknown_ones() {
@@ -173,10 +202,15 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     let ticket = fixture.issue(&ticket_type, 1).remove(0);
     let discount = fixture.discount(percent_off(&event, "EARLY", 10));
     fixture.fail_all_deliveries();
+    let owed = owed_refund(&fixture, &ticket_type);
+    let entries = fixture.service.list_ledger_entries(&fixture.caller, ListLedgerEntries::default()).expect("a page");
     let others = Ids {
         event: event.id,
         ticket_type: ticket_type.id,
         order: order.id,
+        payment: owed.payment_id,
+        refund: owed.id,
+        entry: entries.data[0].id,
         ticket: ticket.id,
         discount: discount.id,
         webhook: webhook.id,
@@ -186,6 +220,9 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
         event: "event_0000000000001".parse().expect("an id"),
         ticket_type: "type_0000000000001".parse().expect("an id"),
         order: "order_0000000000001".parse().expect("an id"),
+        payment: "payment_0000000000001".parse().expect("an id"),
+        refund: "refund_0000000000001".parse().expect("an id"),
+        entry: "entry_0000000000001".parse().expect("an id"),
         ticket: "ticket_0000000000001".parse().expect("an id"),
         discount: "discount_0000000000001".parse().expect("an id"),
         webhook: "webhook_0000000000001".parse().expect("an id"),
@@ -197,6 +234,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
             service.get_event(&fixture.caller, event.id),
             service.get_ticket_type(&fixture.caller, ticket_type.id),
             service.get_order(&fixture.caller, order.id),
+            service.list_refunds(&fixture.caller, ListRefunds::default()),
             service.get_ticket(&fixture.caller, ticket.id),
             service.get_discount(&fixture.caller, discount.id),
             service.get_webhook(&fixture.caller, webhook.id),
@@ -319,6 +357,19 @@ fn lists_and_filters_show_nothing_of_another_organization() {
     assert_empty(fixture.service.list_orders(&caller, ListOrders::default()));
     assert_empty(fixture.service.list_orders(&caller, ListOrders::default().event(event.id)));
     assert_empty(fixture.service.list_orders(&caller, ListOrders::default().customer_email(email)));
+    let owed = owed_refund(&fixture, &fixture.ticket_type(&event, 1250, 10));
+    for filter in
+        [ListPayments::default(), ListPayments::default().event(event.id), ListPayments::default().order(owed.order_id)]
+    {
+        assert_empty(fixture.service.list_payments(&caller, filter));
+    }
+    for filter in [
+        ListLedgerEntries::default(),
+        ListLedgerEntries::default().event(event.id),
+        ListLedgerEntries::default().order(owed.order_id),
+    ] {
+        assert_empty(fixture.service.list_ledger_entries(&caller, filter));
+    }
     for filter in [
         ListTickets::default(),
         ListTickets::default().event(event.id),

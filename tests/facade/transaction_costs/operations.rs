@@ -10,7 +10,7 @@ use ticketing::order::OrderStatus;
 use ticketing::organization::{CreateApiKey, CreateOrganization, UpdateOrganization};
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{CheckoutOutcome, CheckoutState, GatewayPayment, NoticeOutcome, RefundOrder};
-use ticketing::payment::{MarkRefunded, RefundMethod};
+use ticketing::payment::{ListRefunds, MarkRefunded, RefundMethod};
 use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
@@ -41,20 +41,24 @@ pub const READS: &[&str] = &[
     "get_event_by_slug",
     "get_event_summary",
     "get_order",
+    "get_order_balance",
     "get_order_details",
     "get_organization",
     "get_ticket",
     "get_ticket_by_code",
     "get_ticket_type",
     "get_webhook",
+    "has_taken_real_money",
     "hosted_checkout",
     "list_api_keys",
     "list_discounts",
     "list_disputes",
     "list_events",
+    "list_ledger_entries",
     "list_orders",
     "list_organization_usage",
     "list_organizations",
+    "list_payments",
     "list_refunds",
     "list_ticket_types",
     "list_tickets",
@@ -273,6 +277,14 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         Box::new(move || {
             drop(service.mark_order_refunded(caller, order.id, MarkRefunded::all(RefundMethod::Cash)).expect("marked"))
         })
+    }),
+    ("withdraw_refund", |store| {
+        let (service, caller) = api(store);
+        let order = store.pending_order();
+        service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
+        service.cancel_order(caller, order.id).expect("cancelled");
+        let refunds = service.list_refunds(caller, ListRefunds::default().order(order.id)).expect("a page").data;
+        Box::new(move || drop(service.withdraw_refund(caller, refunds[0].id).expect("withdrawn")))
     }),
     ("mark_order_paid", |store| {
         let (service, caller) = api(store);
@@ -600,9 +612,14 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let order = store.fixture.paid_order(&store.types[0], 1).id;
         copy_order(&database, order, store.size);
         database.run(
-            "INSERT INTO refunds (id, order_id, organization_id, event_id, amount, currency, status, next_attempt_at,
-                created_at, updated_at)
-            SELECT id, id, organization_id, event_id, 100, 'EUR', 'DUE', 1, 1, 1 FROM orders WHERE payment_reference LIKE '%-%-%'",
+            "INSERT INTO payments (id, order_id, organization_id, event_id, purpose, gateway, account, mode, amount, currency,
+                promised, created_at)
+            SELECT id, id, organization_id, event_id, 'ORDER', 'stripe', '', 'LIVE', 100, 'EUR', 100, 1 FROM orders
+                WHERE payment_reference LIKE '%-%-%';
+            INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status,
+                by_gateway, promised, to_ask, next_attempt_at, created_at, updated_at)
+            SELECT id, id, organization_id, event_id, id, 'ORDER', 100, 'EUR', 'DUE', 1, 100, 100, 1, 1, 1 FROM orders
+                WHERE payment_reference LIKE '%-%-%'",
         );
         store.next_second();
         maintenance(store)
