@@ -162,9 +162,9 @@ const STATEMENTS: &[Expected] = &[
 
 /// Counts and lists that read the whole of a partial index, which has few rows.
 const COUNTS: &[Expected] = &[
+    (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (refunds::COUNT_DUE, &["refunds_open"]),
     (refunds::COUNT_OWED, &["refunds_owed"]),
-    (organizations::ALL_SUSPENDED, &["organizations_suspended"]),
     (disputes::COUNT_OPEN, &["disputes_open"]),
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];

@@ -299,7 +299,7 @@ CREATE INDEX refunds_by_order ON refunds (order_id, status, id);
 -- the refunds of a payment whose money has not gone back
 CREATE INDEX refunds_of_payment ON refunds (payment_id, id) WHERE promised > returned;
 -- the number of refunds that have to be made by hand, among many that were made
-CREATE INDEX refunds_owed ON refunds (id) WHERE owed > 0;
+CREATE INDEX refunds_owed ON refunds (owed) WHERE owed > 0;
 -- the refunds to ask the gateway about
 CREATE INDEX refunds_to_check ON refunds (check_at, id) WHERE check_at IS NOT NULL;
 -- a dispute that the gateway reports again
