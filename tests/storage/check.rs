@@ -78,6 +78,9 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE ticket_types SET manual_payment_total = manual_payment_total - 1 WHERE name = 'Seat'", &["summary-amounts"]),
     ("UPDATE ticket_types SET refunded_total = refunded_total - 1 WHERE name = 'Seat'", &["summary-amounts"]),
     ("UPDATE ticket_types SET manual_refund_total = 9223372036854775807 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET manually_refunded_total = 1 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET owed_total = owed_total + 1 WHERE name = 'Seat'", &["summary-amounts"]),
+    ("UPDATE ticket_types SET disputed_total = disputed_total - 1 WHERE name = 'Seat'", &["summary-amounts"]),
     ("UPDATE ticket_types SET quantity = 1 WHERE name = 'Seat'", &["integrity", "places-oversold"]),
     ("UPDATE ticket_types SET used = 0 WHERE name = 'Seat'", &["ticket-type-used"]),
     (
@@ -111,7 +114,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
             SELECT organization_id, 'secret', key_hash, 1, 0 FROM api_keys",
         &["idempotency-record"],
     ),
-    ("UPDATE orders SET currency = 'USD' WHERE customer_name = 'paid'", &["order-currency"]),
+    ("UPDATE orders SET currency = 'USD' WHERE customer_name = 'paid'", &["order-currency", "payment-of-order"]),
     ("UPDATE orders SET status = 'SECRET' WHERE customer_name = 'cancelled'", &["integrity", "order-cancelled-at", "order-status", "summary-orders"]),
     (
         "UPDATE orders SET status = 'CANCELLED' WHERE customer_name = 'paid'",
@@ -144,7 +147,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET payment_status = NULL WHERE customer_name = 'pending'", &["integrity", "payment-status"]),
     (
         "UPDATE orders SET payment_status = 'COMPLETED' WHERE customer_name = 'pending'",
-        &["checkout-of-paid", "payment-for-nothing", "payment-of-pending"],
+        &["checkout-of-paid", "payment-of-pending", "payment-status-of-checkout"],
     ),
     (
         "UPDATE checkouts SET expires_at = 0 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'pending')",
@@ -189,49 +192,123 @@ const DAMAGE: &[(&str, &[&str])] = &[
             FROM orders f JOIN orders p ON p.customer_name = 'paid' WHERE f.customer_name = 'pending'",
         &["checkout-renewals", "replaced-checkout"],
     ),
-    ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'", &["payment-completed-order", "summary-amounts"]),
-    ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-for-nothing", "summary-amounts"]),
-    ("DELETE FROM refunds WHERE status = 'DUE'", &["payment-for-nothing"]),
-    ("UPDATE refunds SET amount = amount + 1 WHERE status = 'DUE'", &["refund-amount"]),
-    ("UPDATE refunds SET event_id = event_id + 1 WHERE status = 'DUE'", &["refund-amount"]),
-    ("UPDATE refunds SET event_id = NULL WHERE status = 'DUE'", &["refund-amount"]),
-    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-done", "refund-settled", "summary-amounts"]),
-    ("UPDATE refunds SET settled_by = 'HAND' WHERE status = 'DUE'", &["refund-settled"]),
-    ("UPDATE refunds SET check_at = 1 WHERE status = 'DUE'", &["refund-settled"]),
-    ("UPDATE refunds SET checks = -1 WHERE status = 'DONE'", &["refund-settled"]),
-    ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-done"]),
     (
-        "INSERT INTO refunds (id, order_id, organization_id, event_id, source, amount, currency, status,
-                next_attempt_at, created_at, updated_at)
-            SELECT (SELECT MAX(id) + 1 FROM refunds), id, organization_id, event_id, 'LATE_PAYMENT', total, currency, 'DUE', 0, 0, 0 FROM orders
-            WHERE customer_name = 'paid'",
-        &["refund-of-paid"],
+        "UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'marked paid'",
+        &["payment-of-order", "summary-amounts"],
+    ),
+    ("UPDATE orders SET paid_by_gateway = 0 WHERE customer_name = 'paid'", &["payment-of-order", "summary-amounts"]),
+    ("UPDATE orders SET payment_status = 'REFUNDED' WHERE customer_name = 'paid'", &["payment-status-of-checkout"]),
+    (
+        "UPDATE orders SET payment_status = 'COMPLETED' WHERE customer_name = 'refunded'",
+        &["payment-status-of-checkout"],
+    ),
+    ("UPDATE orders SET payment_status = 'FAILED' WHERE customer_name = 'late'", &["payment-status-of-checkout"]),
+    (
+        "UPDATE payments SET amount = amount + 1 WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'paid')",
+        &["ledger-payment", "payment-of-order"],
     ),
     (
-        "INSERT INTO refunds (id, order_id, organization_id, event_id, source, amount, currency, status,
-                next_attempt_at, created_at, updated_at)
-            SELECT (SELECT MAX(id) + 1 FROM refunds), id, organization_id, event_id, 'ORDER', 1, currency, 'DUE', 0, 0, 0 FROM orders
-            WHERE customer_name = 'paid'",
-        &["order-refunded"],
+        "UPDATE payments SET manual_method = 'CASH', gateway = NULL, reference = NULL
+            WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
+        &["ledger-entry", "payment-of-order", "payment-status-of-checkout"],
     ),
     (
-        "INSERT INTO disputes (id, organization_id, order_id, event_id, reference, amount, currency, reason, status, created_at,
-                updated_at)
-            SELECT 1, o.organization_id, o.id, e.id, 'dp', 1, 'EUR', 'fraudulent', 'OPEN', 0, 0 FROM orders o, events e
-            WHERE o.customer_name = 'paid' AND e.id <> o.event_id LIMIT 1",
-        &["dispute-order"],
+        "UPDATE payments SET purpose = 'OTHER' WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'marked paid')",
+        &["payment-for-nothing", "payment-of-order"],
     ),
-    ("UPDATE orders SET refunded = total + 1 WHERE customer_name = 'paid'", &["order-refunded"]),
-    ("UPDATE orders SET refunded = 1 WHERE customer_name = 'pending'", &["order-refunded"]),
-    ("UPDATE orders SET manual_refund_due = 1, refunded = 1 WHERE customer_name = 'paid'", &["summary-amounts"]),
+    (
+        "UPDATE payments SET promised = promised - 1 WHERE purpose = 'LATE'",
+        &["payment-for-nothing", "payment-sums", "refund-balance"],
+    ),
+    (
+        "UPDATE payments SET event_id = (SELECT id FROM events WHERE title = 'Winter Night')
+            WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
+        &["ledger-entry", "payment-order"],
+    ),
+    (
+        "UPDATE payments SET mode = 'TEST' WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'marked paid')",
+        &["payment-order"],
+    ),
+    (
+        "UPDATE payments SET returned = returned - 1 WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'refunded')",
+        &["ledger-payment", "payment-status-of-checkout", "payment-sums", "summary-amounts"],
+    ),
+    (
+        "UPDATE payments SET owed = 1 WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
+        &["payment-sums", "summary-amounts"],
+    ),
+    (
+        "UPDATE payments SET taken = taken + 1 WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'refunded')",
+        &["ledger-payment", "payment-sums", "summary-amounts"],
+    ),
+    (
+        "UPDATE payments SET disputed = 0 WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'refunded')",
+        &["payment-sums"],
+    ),
+    (
+        "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, manual_method, mode, amount, currency,
+                created_at)
+            SELECT id + 1, organization_id, order_id, event_id, purpose, 'CASH', mode, amount, currency, created_at
+            FROM payments WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'marked paid')",
+        &["ledger-payment", "payment-of-order"],
+    ),
+    (
+        "UPDATE ledger_entries SET amount = amount + 1 WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'paid')",
+        &["ledger-payment"],
+    ),
+    (
+        "UPDATE ledger_entries SET currency = 'USD' WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'paid')",
+        &["ledger-entry"],
+    ),
+    (
+        "UPDATE ledger_entries SET mode = 'TEST' WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'marked paid')",
+        &["ledger-entry"],
+    ),
+    (
+        "UPDATE ledger_entries SET gateway = 'other' WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'paid')",
+        &["ledger-entry"],
+    ),
+    ("UPDATE ledger_entries SET refund_id = NULL WHERE kind = 'REFUND'", &["ledger-entry", "ledger-refund"]),
+    ("UPDATE ledger_entries SET dispute_id = NULL WHERE kind = 'DISPUTE'", &["ledger-entry"]),
+    ("DELETE FROM ledger_entries WHERE kind = 'REFUND'", &["ledger-payment", "ledger-refund"]),
+    ("DELETE FROM refunds WHERE status = 'DUE'", &["payment-sums"]),
+    (
+        "UPDATE refunds SET event_id = (SELECT id FROM events WHERE title = 'Winter Night') WHERE status = 'DUE'",
+        &["refund-payment"],
+    ),
+    ("UPDATE refunds SET currency = 'USD' WHERE status = 'DUE'", &["refund-payment"]),
+    ("UPDATE refunds SET source = 'ORDER' WHERE status = 'DUE'", &["refund-payment"]),
+    ("UPDATE refunds SET status = 'DUE' WHERE status = 'DONE'", &["refund-status"]),
+    ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-status"]),
+    ("UPDATE refunds SET status = 'WITHDRAWN' WHERE status = 'DUE'", &["refund-status"]),
+    ("UPDATE refunds SET refused = 1 WHERE status = 'DUE'", &["refund-status"]),
+    ("UPDATE refunds SET checks = -1 WHERE status = 'DONE'", &["refund-status"]),
+    ("UPDATE refunds SET next_attempt_at = 1 WHERE status = 'DONE'", &["refund-status"]),
+    ("UPDATE refunds SET to_ask = to_ask + 1 WHERE status = 'DUE'", &["refund-balance", "refund-status"]),
+    (
+        "UPDATE refunds SET returned = returned + 1 WHERE status = 'DONE'",
+        &["ledger-refund", "payment-sums", "refund-status"],
+    ),
+    ("UPDATE refunds SET owed = 1 WHERE status = 'DONE'", &["payment-sums", "refund-balance", "refund-status"]),
+    ("UPDATE disputes SET event_id = (SELECT id FROM events WHERE title = 'Winter Night')", &["dispute-order"]),
+    (
+        "UPDATE disputes SET payment_id = (SELECT p.id FROM payments p JOIN orders o ON o.id = p.order_id
+            WHERE o.customer_name = 'paid')",
+        &["dispute-order", "payment-sums"],
+    ),
+    ("UPDATE disputes SET check_at = NULL", &["dispute-order"]),
+    ("UPDATE disputes SET taken = taken + 1", &["payment-sums"]),
     ("UPDATE orders SET cancelled_at = 1 WHERE customer_name = 'paid'", &["order-cancelled-at"]),
-    (
-        "INSERT INTO refunds (id, order_id, organization_id, event_id, source, amount, currency, status,
-                next_attempt_at, created_at, updated_at)
-            SELECT (SELECT MAX(id) + 1 FROM refunds), id, organization_id, event_id, 'OUTSIDE', 1, currency, 'DONE', 0, 0, 0 FROM orders
-            WHERE customer_name = 'paid'",
-        &["summary-amounts"],
-    ),
     (
         "DELETE FROM order_items WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'cancelled')",
         &["order-items", "order-total", "summary-orders"],

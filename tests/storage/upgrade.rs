@@ -291,6 +291,16 @@ fn everything_that_0_1_0_stored_is_returned_as_it_returned_it() {
     assert_eq!(fixture.service.list_organizations(ListOrganizations::default()).expect("organizations").data.len(), 2);
 }
 
+/// The columns from which the migration to the ledger has made payments, refunds and entries: `upgrade_of_money` tests
+/// these.
+const GONE: &[&str] = &[
+    "orders.refunded",
+    "orders.manual_refund_due",
+    "checkouts.payment_reference",
+    "refunds.payment_reference",
+    "refunds.settled_by",
+];
+
 /// Asserts that every table of `before` has rows, and that `after` has their values, with the changes that `migrate` makes.
 /// Returns the number of rows.
 pub fn assert_rows_are_kept(before: &Database, after: &Database, migrate: impl Fn(&str, &str) -> String) -> usize {
@@ -298,7 +308,13 @@ pub fn assert_rows_are_kept(before: &Database, after: &Database, migrate: impl F
     let mut rows = 0;
     for table in before.column::<String>(tables) {
         let columns: Vec<String> = before.column(&format!("SELECT name FROM pragma_table_info('{table}')"));
-        let values: Vec<_> = columns.iter().map(|column| format!("quote({column})")).collect();
+        let is_kept = |column: &&String| !GONE.contains(&format!("{table}.{column}").as_str());
+        let value = |column: &String| match (table.as_str(), column.as_str()) {
+            // Only a refund that is due has a next attempt.
+            ("refunds", "next_attempt_at") => "quote(CASE status WHEN 'DUE' THEN next_attempt_at END)".to_owned(),
+            _ => format!("quote({column})"),
+        };
+        let values: Vec<_> = columns.iter().filter(is_kept).map(value).collect();
         let sql = format!("SELECT {} FROM {table} ORDER BY 1", values.join(" || ',' || "));
         let stored: Vec<String> = before.column(&sql);
         let migrated: Vec<_> = stored.iter().map(|row| migrate(&table, row)).collect();
