@@ -149,6 +149,11 @@ impl FakeStripe {
         self.shared.lock().refund_status = "requires_action";
     }
 
+    /// Makes new refunds at once, as with cards.
+    pub fn make_refunds_at_once(&self) {
+        self.shared.lock().refund_status = "succeeded";
+    }
+
     /// Refunds the part of a payment that is not disputed.
     pub fn refund_undisputed_rest(&self) {
         self.shared.lock().refunds_undisputed_rest = true;
@@ -226,6 +231,11 @@ impl FakeStripe {
         state.all(object).cloned().collect()
     }
 
+    /// The connected account that has an object. `None` for the key's own account.
+    pub fn account_of(&self, id: &str) -> Option<String> {
+        self.shared.lock().get(id).account.clone()
+    }
+
     /// Whether somebody can open the page of this session now and pay.
     pub fn is_payable(&self, session: &str) -> bool {
         let mut state = self.shared.lock();
@@ -268,6 +278,16 @@ impl FakeStripe {
     /// The customer pays with a card. Returns the id of the PaymentIntent.
     pub fn pay(&self, session: &str) -> Result<String, NotPayable> {
         self.act(|state| payments::pay(state, session))
+    }
+
+    /// A session has another total than it was created with, as with a coupon that somebody sets in the dashboard.
+    pub fn change_total(&self, session: &str, amount: i64) {
+        self.act(|state| state.change(session, &json!({ "amount_total": amount })));
+    }
+
+    /// Somebody at Stripe removes a refund without a trace, as if it had never been made.
+    pub fn remove_refund(&self, refund: &str) {
+        self.act(|state| refunds::remove(state, refund));
     }
 
     /// The customer's card is declined.

@@ -114,6 +114,14 @@ pub fn cancel(state: &mut State, id: &str) {
     }
 }
 
+/// Forgets a refund: no list has it, no notice tells it, and the charge has its money again.
+pub fn remove(state: &mut State, id: &str) {
+    let charge = state.text(id, "charge");
+    let amount = state.number(id, "amount");
+    set_refunded(state, &charge, -amount);
+    state.change(id, &json!({ "object": "removed.refund", "charge": null, "payment_intent": null }));
+}
+
 /// The money of a refund has arrived.
 pub fn succeed(state: &mut State, id: &str) {
     let previous = state.text(id, "status");

@@ -1,0 +1,10 @@
+//! The books are right: whatever customers, organizers, banks and Stripe do, the ledger says what has happened at Stripe and
+//! in the till, to the cent. An independent double-entry book in [`book`] is the reference.
+
+mod book;
+#[path = "../common/mod.rs"]
+mod common;
+mod comparison;
+mod driver;
+mod runs;
+mod shop;
