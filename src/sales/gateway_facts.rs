@@ -31,6 +31,8 @@ pub(crate) const DISPUTE_CHECK: Duration = Duration::from_hours(24);
 pub(crate) struct Listing {
     pub(crate) refunds: Vec<GatewayRefund>,
     pub(crate) disputes: Vec<GatewayDispute>,
+    /// Whether the gateway says it now. A notice says what was true when it was sent.
+    pub(crate) is_current: bool,
 }
 
 /// What recording facts has changed.
@@ -43,6 +45,8 @@ pub(crate) struct Recorded {
     pub(crate) disputes: Vec<Dispute>,
     /// Whether the payment is not known, so that nothing was recorded.
     pub(crate) is_unknown: bool,
+    /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true any more.
+    pub(crate) is_in_doubt: bool,
 }
 
 impl Recorded {
@@ -51,6 +55,7 @@ impl Recorded {
         self.outside.extend(other.outside);
         self.disputes.extend(other.disputes);
         self.is_unknown |= other.is_unknown;
+        self.is_in_doubt |= other.is_in_doubt;
     }
 }
 
@@ -64,7 +69,7 @@ pub(crate) fn record(
 ) -> Result<Recorded> {
     let mut recorded = Recorded::default();
     for refund in &listing.refunds {
-        recorded.append(self::refund(tx, organization, order, payment, refund)?);
+        recorded.append(self::refund(tx, organization, order, payment, refund, listing.is_current)?);
     }
     for dispute in &listing.disputes {
         recorded.append(self::dispute(tx, organization, order, payment, dispute)?);
@@ -85,14 +90,16 @@ fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Re
 
 /// Records what became of a refund.
 ///
-/// One that is pending counts as made: gateways report it once, and then only if it fails. An outside refund that leaves
-/// nothing of the payment of a completed order cancels the order.
+/// One that is pending counts as made: gateways report it once, and then only if it fails. A notice of a refund that is not
+/// recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of a completed
+/// order cancels the order.
 fn refund(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     order: OrderId,
     named: Option<&str>,
     report: &GatewayRefund,
+    is_current: bool,
 ) -> Result<Recorded> {
     let state = order_lifecycle::load(tx, organization, order)?;
     let Some(payment) = find_payment(tx, order, named)? else {
@@ -126,6 +133,7 @@ fn refund(
         },
         // A report from before the failure.
         _ if has_failed(&account, report)? => return Ok(Recorded::default()),
+        _ if !is_current => return Ok(Recorded { is_in_doubt: true, ..Recorded::default() }),
         _ => {
             account.succeed(amount, reference, own_id, tx.now())?;
             if let Some(id) = own_id {

@@ -69,7 +69,7 @@ impl TicketingService {
                 Ask::Refunds => Vec::new(),
                 Ask::RefundsAndDisputes => gateway.disputes_of(&payment)?,
             };
-            Ok(Some(Listing { refunds, disputes }))
+            Ok(Some(Listing { refunds, disputes, is_current: true }))
         })
     }
 
@@ -90,6 +90,7 @@ impl TicketingService {
             })?;
             log_facts(order, &recorded);
             all.is_unknown |= recorded.is_unknown;
+            all.is_in_doubt |= recorded.is_in_doubt;
         }
         Ok(all)
     }
@@ -97,10 +98,14 @@ impl TicketingService {
 
 /// The facts of a listing, a few at a time.
 pub(super) fn parts(listing: &Listing) -> Vec<Listing> {
-    let refunds = listing.refunds.chunks(FACTS_AT_ONCE);
-    let refunds = refunds.map(|refunds| Listing { refunds: refunds.to_vec(), disputes: Vec::new() });
-    let disputes = listing.disputes.chunks(FACTS_AT_ONCE);
-    refunds.chain(disputes.map(|disputes| Listing { refunds: Vec::new(), disputes: disputes.to_vec() })).collect()
+    let part = |refunds: &[_], disputes: &[_]| Listing {
+        refunds: refunds.to_vec(),
+        disputes: disputes.to_vec(),
+        is_current: listing.is_current,
+    };
+    let refunds = listing.refunds.chunks(FACTS_AT_ONCE).map(|refunds| part(refunds, &[]));
+    let disputes = listing.disputes.chunks(FACTS_AT_ONCE).map(|disputes| part(&[], disputes));
+    refunds.chain(disputes).collect()
 }
 
 /// Logs what was recorded.

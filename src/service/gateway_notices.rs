@@ -113,10 +113,10 @@ impl TicketingService {
                 Ok(NoticeOutcome::Processed)
             }
             GatewayEvent::Refund(refund) => {
-                let listing = Listing { refunds: vec![refund.clone()], disputes: Vec::new() };
-                self.record_fact(order, notice, &listing)
+                let listing = Listing { refunds: vec![refund.clone()], ..Listing::default() };
+                self.record_fact(order, notice, listing)
             }
-            GatewayEvent::RefundsChanged => self.list_refunds_for(order, notice),
+            GatewayEvent::RefundsChanged => self.list_refunds_for(order, notice, Listing::default()),
             GatewayEvent::Dispute(dispute) => self.record_dispute(order, notice, dispute),
             GatewayEvent::Unreadable(problem) => {
                 tracing::warn!(
@@ -146,13 +146,17 @@ impl TicketingService {
 
     /// Records a fact about a payment. The notice of the payment may still be on its way: then the gateway is asked about its
     /// checkout first.
-    fn record_fact(&self, order: CheckoutOrder, notice: &GatewayNotice, listing: &Listing) -> Result<NoticeOutcome> {
+    fn record_fact(&self, order: CheckoutOrder, notice: &GatewayNotice, listing: Listing) -> Result<NoticeOutcome> {
         let payment = notice.payment_reference.as_deref();
-        if !self.record_facts(order, payment, listing)?.is_unknown {
-            return Ok(NoticeOutcome::Processed);
+        let mut recorded = self.record_facts(order, payment, &listing)?;
+        if recorded.is_unknown {
+            self.settle_payment_of(order, notice)?;
+            recorded = self.record_facts(order, payment, &listing)?;
         }
-        self.settle_payment_of(order, notice)?;
-        if self.record_facts(order, payment, listing)?.is_unknown {
+        if recorded.is_in_doubt {
+            return self.list_refunds_for(order, notice, listing);
+        }
+        if recorded.is_unknown {
             tracing::info!(
                 target: "ticketing::payment",
                 notice = notice.id,
@@ -163,14 +167,20 @@ impl TicketingService {
         Ok(NoticeOutcome::Processed)
     }
 
-    /// Asks the gateway for the refunds of a payment, and records them.
-    fn list_refunds_for(&self, order: CheckoutOrder, notice: &GatewayNotice) -> Result<NoticeOutcome> {
+    /// Asks the gateway for the refunds of a payment, and records them. If it cannot tell, they are `reported` ones.
+    fn list_refunds_for(
+        &self,
+        order: CheckoutOrder,
+        notice: &GatewayNotice,
+        reported: Listing,
+    ) -> Result<NoticeOutcome> {
+        let reported = Listing { is_current: true, ..reported };
         let (Some(gateway), Some(payment)) = (&self.inner.gateway, payment_of(notice)) else {
-            return Ok(NoticeOutcome::Processed);
+            return self.record_fact(order, notice, reported);
         };
         let listed = self.list_facts(gateway, order.organization, payment, Ask::Refunds, Waiting::Notice);
         match answer_about(notice, listed)? {
-            Some(listing) => self.record_fact(order, notice, &listing.unwrap_or_default()),
+            Some(listing) => self.record_fact(order, notice, listing.unwrap_or(reported)),
             None => Ok(NoticeOutcome::GatewayRefused),
         }
     }
@@ -191,8 +201,8 @@ impl TicketingService {
             let asked = ask_about_dispute(gateway, payment, reference, order.organization, Waiting::Notice);
             newest = answer_about(notice, asked)?.flatten();
         }
-        let listing = Listing { refunds: Vec::new(), disputes: vec![newest.unwrap_or_else(|| dispute.clone())] };
-        self.record_fact(order, notice, &listing)
+        let listing = Listing { disputes: vec![newest.unwrap_or_else(|| dispute.clone())], ..Listing::default() };
+        self.record_fact(order, notice, listing)
     }
 
     /// What becomes of a notice whose order is not in this database.

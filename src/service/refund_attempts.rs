@@ -161,7 +161,7 @@ impl TicketingService {
         let order = CheckoutOrder { organization: due.organization, id: due.order };
         match ask_about_dispute(gateway, look_up, due.reference.clone(), payment.organization, Waiting::Maintenance) {
             Ok(Some(dispute)) => {
-                let listing = Listing { refunds: Vec::new(), disputes: vec![dispute] };
+                let listing = Listing { disputes: vec![dispute], is_current: true, ..Listing::default() };
                 self.record_facts(order, payment.reference.as_deref(), &listing)?;
                 Ok(Progress::Answered)
             }

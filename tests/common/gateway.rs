@@ -171,9 +171,14 @@ impl FakeGateway {
         self.state().looked_up.clone()
     }
 
-    /// Makes the gateway understand a notice.
+    /// Makes the gateway understand a notice. It lists the refund that the notice is about.
     pub fn know(&self, notice: &Notice) {
-        self.state().notices.push((notice.notice.id.clone(), notice.notice.clone()));
+        let mut state = self.state();
+        if let GatewayEvent::Refund(refund) = &notice.notice.event {
+            state.made.retain(|(_, made)| made.reference != refund.reference);
+            state.made.push((notice.notice.payment_reference.clone(), refund.clone()));
+        }
+        state.notices.push((notice.notice.id.clone(), notice.notice.clone()));
     }
 
     /// Sets how the next checkouts are answered.
