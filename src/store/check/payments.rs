@@ -38,9 +38,10 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "payment-for-nothing",
         table: "payments",
-        sentence: "what was decided to go back of a payment that did not complete its order must be all of it, unless a refund of it was withdrawn",
+        sentence: "what was decided to go back of a payment that did not complete its order must be all of it, unless a part of it was withdrawn",
         violations: "SELECT p.id FROM payments p WHERE p.purpose <> 'ORDER' AND p.promised < p.amount AND p.backfilled = 0
-                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.payment_id = p.id AND r.status = 'WITHDRAWN')",
+                AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.payment_id = p.id
+                    AND (r.status = 'WITHDRAWN' OR r.promised < r.amount))",
     },
     Invariant {
         name: "payment-status-of-checkout",
