@@ -163,12 +163,6 @@ impl Book {
     pub fn of_order(&self, order: OrderId) -> Figures {
         self.figures(|entry| entry.order == order)
     }
-
-    /// Stripe's ids of the payments for an order.
-    pub fn payments_of(&self, order: OrderId) -> Vec<&str> {
-        let of_order = self.entries.iter().filter(|entry| entry.order == order && entry.kind == Kind::Payment);
-        of_order.filter_map(|entry| entry.payment.as_deref()).collect()
-    }
 }
 
 /// A payment at Stripe.

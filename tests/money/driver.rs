@@ -9,13 +9,11 @@ use ticketing::Error;
 use ticketing::error::Reason;
 use ticketing::id::{OrderId, PaymentId};
 use ticketing::order::OrderStatus;
-use ticketing::payment::{
-    ListRefunds, MarkRefunded, NoticeError, PaymentPurpose, Refund, RefundMethod, RefundOrder, RefundStatus,
-};
+use ticketing::payment::{MarkRefunded, NoticeError, PaymentPurpose, Refund, RefundMethod, RefundOrder, RefundStatus};
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::TicketType;
 
-use crate::book::{Account, Book, Kind, number, text};
+use crate::book::{Book, Kind, number, text};
 use crate::common::fake_stripe::{Fault, Notice};
 use crate::common::random::Random;
 use crate::common::{HOLD, amount, percent_off};
@@ -582,7 +580,6 @@ impl Driver {
             };
             assert!(is_listed, "{}: {refund:?}", self.context());
         }
-        let _ = ListRefunds::default();
     }
 
     /// A completed order has its money, unless it was given back without its tickets, or a bank took it.
@@ -630,6 +627,5 @@ impl Driver {
         let of_order = book.of_order(order);
         let by_us = book.figures(|entry| entry.order == order && entry.kind != Kind::Payment && entry.is_ours);
         assert!(by_us.returned <= of_order.received, "{by_us:?} of {of_order:?}: {}", context());
-        let _ = Account::Till;
     }
 }

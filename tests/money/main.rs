@@ -5,6 +5,9 @@ mod book;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparison;
+mod controls;
 mod driver;
+mod findings;
+mod month;
 mod runs;
 mod shop;
