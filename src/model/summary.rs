@@ -45,8 +45,8 @@ pub struct EventSummary {
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub manually_refunded_total: Amount,
-    /// What has to be given back by hand of all payments for orders of the event, also of those that did not complete their
-    /// order.
+    /// What has to be given back by hand of all payments in this currency for orders of the event, also of those that did not
+    /// complete their order.
     #[serde(default)]
     #[cfg_attr(feature = "http", schemars(!default))]
     pub owed_total: Amount,

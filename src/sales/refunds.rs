@@ -395,7 +395,7 @@ impl<'t, 'c> Account<'t, 'c> {
         self.figures.owed = owed - self.payment.owed;
         self.figures.manual_refund = self.counted(self.figures.owed);
         payments::set_sums(self.tx, self.payment.id, &self.payment.sums, owed)?;
-        sales_figures::money_moved(self.tx, self.payment.order, &self.figures)?;
+        sales_figures::money_moved(self.tx, self.payment.order, &self.payment.currency, &self.figures)?;
         let status = if self.is_returned() { PaymentStatus::Refunded } else { PaymentStatus::Completed };
         order_status::money_moved(self.tx, self.payment.order, Some(status).filter(|_| self.payment.is_of_checkout()))?;
         Ok(followed)

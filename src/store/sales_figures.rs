@@ -24,7 +24,8 @@ const MOVE: &str = "UPDATE ticket_types SET
             THEN 9223372036854775807 ELSE owed_total + ?5 END,
         disputed_total = CASE WHEN ?6 > 0 AND disputed_total > 9223372036854775807 - ?6
             THEN 9223372036854775807 ELSE disputed_total + ?6 END
-    WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
+    WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)
+        AND (SELECT currency FROM orders WHERE id = ?1) = ?7";
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 
 /// Counts a completed order as cancelled.
@@ -52,15 +53,23 @@ pub(crate) struct MoneyFigures {
     pub(crate) disputed: i64,
 }
 
-/// Adds to the figures of money that goes back.
-pub(crate) fn money_moved(tx: &Transaction<'_>, order: OrderId, change: &MoneyFigures) -> Result<()> {
+/// Adds to the figures of money that goes back of a payment in this currency. Those of an event are in the currency of its
+/// orders: a payment in another one does not count.
+pub(crate) fn money_moved(tx: &Transaction<'_>, order: OrderId, currency: &str, change: &MoneyFigures) -> Result<()> {
     tx.debug_assert_event_locked();
     if *change == MoneyFigures::default() {
         return Ok(());
     }
     let MoneyFigures { refunded, manually_refunded, manual_refund, owed, disputed } = *change;
-    let binds =
-        [order.into(), refunded.into(), manually_refunded.into(), manual_refund.into(), owed.into(), disputed.into()];
+    let binds = [
+        order.into(),
+        refunded.into(),
+        manually_refunded.into(),
+        manual_refund.into(),
+        owed.into(),
+        disputed.into(),
+        currency.into(),
+    ];
     tx.execute_later(MOVE, &binds)
 }
 

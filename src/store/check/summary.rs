@@ -33,7 +33,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "summary-amounts",
         table: "ticket_types",
-        sentence: "the revenue, discounts and manual payments of a ticket type must be the sums of its completed orders, and what went back, is owed or was taken by banks the sums of the payments for the orders of which it is the type with the lowest id",
+        sentence: "the revenue, discounts and manual payments of a ticket type must be the sums of its completed orders, and what went back, is owed or was taken by banks the sums of the payments in the same currency for the orders of which it is the type with the lowest id",
         // The lower 32 bits and the rest are summed apart, because the sum may exceed 64 bits.
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN (SELECT ticket_type_id,
                     COALESCE(CAST(SUM(amount >> 32) AS BIGINT), 0) AS revenue_high,
@@ -65,7 +65,8 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                         CASE WHEN p.purpose = 'ORDER' THEN p.returned - COALESCE(h.returned, 0) ELSE 0 END AS refunded,
                         CASE WHEN p.purpose = 'ORDER' THEN COALESCE(h.returned, 0) ELSE 0 END AS hand,
                         CASE WHEN p.purpose = 'ORDER' THEN p.owed ELSE 0 END AS manual, p.owed AS owed, p.taken AS taken
-                    FROM payments p LEFT JOIN (SELECT payment_id, CAST(-SUM(amount) AS BIGINT) AS returned
+                    FROM payments p JOIN orders o ON o.id = p.order_id AND o.currency = p.currency
+                    LEFT JOIN (SELECT payment_id, CAST(-SUM(amount) AS BIGINT) AS returned
                             FROM ledger_entries WHERE kind = 'REFUND' AND manual_method IS NOT NULL GROUP BY payment_id) h
                         ON h.payment_id = p.id
                     WHERE p.returned <> 0 OR p.owed <> 0 OR p.taken <> 0) money

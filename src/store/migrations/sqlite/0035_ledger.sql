@@ -336,7 +336,8 @@ UPDATE ticket_types SET
                 CASE WHEN p.purpose = 'ORDER' THEN (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
                     WHERE e.payment_id = p.id AND e.kind = 'REFUND' AND e.manual_method IS NOT NULL) ELSE 0 END AS manual,
                 p.owed, p.taken
-            FROM payments p WHERE p.returned > 0 OR p.owed > 0 OR p.taken > 0) counted
+            FROM payments p JOIN orders o ON o.id = p.order_id AND o.currency = p.currency
+            WHERE p.returned > 0 OR p.owed > 0 OR p.taken > 0) counted
         GROUP BY first_type) s
     WHERE ticket_types.id = s.first_type;
 
