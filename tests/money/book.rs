@@ -45,6 +45,8 @@ pub struct Entry {
     pub from: Account,
     /// In minor units, more than 0.
     pub amount: i64,
+    /// In capital letters.
+    pub currency: String,
 }
 
 /// Money that went through the hands of the organizer: more than 0 for what was taken, less for what was given back.
@@ -52,6 +54,7 @@ pub struct Entry {
 pub struct Cash {
     pub order: OrderId,
     pub amount: i64,
+    pub currency: String,
 }
 
 /// Sums of movements, in minor units.
@@ -115,8 +118,17 @@ impl Book {
                 1.. => (Kind::Payment, Account::Till, Account::Customer),
                 _ => (Kind::Refund, Account::Customer, Account::Till),
             };
-            let (order, amount) = (cash.order, cash.amount.abs());
-            book.entries.push(Entry { kind, order, reference: None, payment: None, is_ours: true, to, from, amount });
+            book.entries.push(Entry {
+                kind,
+                order: cash.order,
+                reference: None,
+                payment: None,
+                is_ours: true,
+                to,
+                from,
+                amount: cash.amount.abs(),
+                currency: cash.currency.clone(),
+            });
         }
         book
     }
@@ -138,15 +150,16 @@ impl Book {
             to,
             from,
             amount,
+            currency: payment.currency.clone(),
         });
     }
 
-    /// What each account holds.
-    pub fn balances(&self) -> BTreeMap<Account, i64> {
+    /// What each account holds in each currency.
+    pub fn balances(&self) -> BTreeMap<(Account, String), i64> {
         let mut balances = BTreeMap::new();
         for entry in &self.entries {
-            *balances.entry(entry.to.clone()).or_default() += entry.amount;
-            *balances.entry(entry.from.clone()).or_default() -= entry.amount;
+            *balances.entry((entry.to.clone(), entry.currency.clone())).or_default() += entry.amount;
+            *balances.entry((entry.from.clone(), entry.currency.clone())).or_default() -= entry.amount;
         }
         balances
     }
@@ -170,6 +183,7 @@ struct Payment {
     id: String,
     order: OrderId,
     account: Option<String>,
+    currency: String,
 }
 
 impl Payment {
@@ -178,7 +192,8 @@ impl Payment {
         let id = text(intent, "id");
         let order = intent["metadata"]["order"].as_str()?.parse().ok()?;
         let account = fake.account_of(&id);
-        Some(Self { id, order, account })
+        let currency = text(intent, "currency").to_ascii_uppercase();
+        Some(Self { id, order, account, currency })
     }
 }
 

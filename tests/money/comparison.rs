@@ -1,6 +1,6 @@
 //! Compares what the service says with the book. Each comparison returns what differs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use ticketing::id::OrderId;
@@ -9,8 +9,8 @@ use ticketing::payment::{LedgerEntry, LedgerKind, PaymentPurpose, ReceivedPaymen
 use crate::book::{Account, Book, Figures, Kind};
 use crate::shop::Shop;
 
-/// Whose figures: an order's at Stripe or in the till.
-type Place = (OrderId, Account);
+/// Whose figures: an order's at Stripe or in the till, in a currency.
+type Place = (OrderId, Account, String);
 
 fn kind(entry: &LedgerEntry) -> Kind {
     match entry.kind {
@@ -61,11 +61,11 @@ pub fn of_ledger(book: &Book, ledger: &[LedgerEntry]) -> Vec<String> {
         if let Some(reference) = &entry.reference {
             *expected.entry(reference.clone()).or_default() += change;
         }
-        by_place.entry((entry.order, place)).or_default().add(entry.kind, entry.amount);
+        by_place.entry((entry.order, place, entry.currency.clone())).or_default().add(entry.kind, entry.amount);
     }
     let mut found: BTreeMap<String, i64> = BTreeMap::new();
     let mut found_by_place: BTreeMap<Place, Figures> = BTreeMap::new();
-    let mut totals: BTreeMap<Account, i64> = BTreeMap::new();
+    let mut totals: BTreeMap<(Account, String), i64> = BTreeMap::new();
     for entry in ledger {
         let amount = entry.amount.minor_units();
         match (&entry.reference, entry.manual_method) {
@@ -73,15 +73,15 @@ pub fn of_ledger(book: &Book, ledger: &[LedgerEntry]) -> Vec<String> {
             (None, Some(_)) => {}
             _ => differences.push(format!("an entry names Stripe's id if it is at Stripe, and only then: {entry:?}")),
         }
-        let key = (entry.order_id, place(entry));
+        let key = (entry.order_id, place(entry), entry.currency.clone());
         found_by_place.entry(key).or_default().add(kind(entry), amount.abs());
-        *totals.entry(place(entry)).or_default() += amount;
+        *totals.entry((place(entry), entry.currency.clone())).or_default() += amount;
     }
     report("Stripe's", expected, found, &mut differences);
     report("order", by_place, found_by_place, &mut differences);
     let mut balances = book.balances();
     assert_eq!(balances.values().sum::<i64>(), 0, "each entry of the book is a debit and a credit");
-    balances.retain(|account, _| matches!(account, Account::Stripe(_) | Account::Till));
+    balances.retain(|(account, _), _| matches!(account, Account::Stripe(_) | Account::Till));
     report("total", balances, totals, &mut differences);
     differences
 }
@@ -110,22 +110,22 @@ pub fn of_figures(shop: &Shop, book: &Book) -> Vec<String> {
     });
     report("payment", expected, found.collect(), &mut differences);
 
-    let mut expected: BTreeMap<OrderId, Figures> = BTreeMap::new();
+    let mut expected: BTreeMap<(OrderId, String), Figures> = BTreeMap::new();
     for entry in &book.entries {
-        expected.entry(entry.order).or_default().add(entry.kind, entry.amount);
+        expected.entry((entry.order, entry.currency.clone())).or_default().add(entry.kind, entry.amount);
     }
-    let mut listed: BTreeMap<OrderId, Figures> = BTreeMap::new();
-    let mut balances: BTreeMap<OrderId, Figures> = BTreeMap::new();
+    let mut listed: BTreeMap<(OrderId, String), Figures> = BTreeMap::new();
+    let mut balances: BTreeMap<(OrderId, String), Figures> = BTreeMap::new();
     for payment in &payments {
-        let figures = listed.entry(payment.order_id).or_default();
+        let figures = listed.entry((payment.order_id, payment.currency.clone())).or_default();
         figures.received += payment.amount.minor_units();
         figures.returned += payment.returned.minor_units();
         figures.taken += payment.taken.minor_units();
     }
-    for order in listed.keys() {
-        let balance = shop.balance(*order);
-        let sums = balances.entry(*order).or_default();
-        for payment in &balance.payments {
+    let orders: BTreeSet<OrderId> = payments.iter().map(|payment| payment.order_id).collect();
+    for order in &orders {
+        for payment in &shop.balance(*order).payments {
+            let sums = balances.entry((*order, payment.currency.clone())).or_default();
             sums.received += payment.sums.received.minor_units();
             sums.returned += payment.sums.returned.minor_units();
             sums.taken += payment.sums.taken.minor_units();
@@ -197,13 +197,15 @@ fn compare_summary(
     let at_stripe =
         book.figures(|entry| entry.payment.as_deref().is_some_and(|id| purpose_of(id) == Some(PaymentPurpose::Order)));
     let in_till = book.figures(|entry| entry.to == Account::Till && is_of_event(entry.order));
+    // Other currencies are not added to that of the event.
     check("gross revenue", at_stripe.received + in_till.received, summary.gross_revenue);
     check("manual payments", in_till.received, summary.manual_payment_total);
     check("refunded", at_stripe.returned, summary.refunded_total);
-    let taken = book.figures(|entry| is_of_event(entry.order)).taken;
+    let taken = book.figures(|entry| is_of_event(entry.order) && entry.currency == summary.currency).taken;
     check("disputed", taken, summary.disputed_total);
     let owed = |is_counted: &dyn Fn(&Refund) -> bool| {
-        let of_event = refunds.iter().filter(|refund| is_of_event(refund.order_id) && is_counted(refund));
+        let is_shown = |refund: &&Refund| is_of_event(refund.order_id) && refund.currency == summary.currency;
+        let of_event = refunds.iter().filter(is_shown).filter(|refund| is_counted(refund));
         of_event.map(|refund| refund.owed.minor_units()).sum::<i64>()
     };
     check("owed", owed(&|_| true), summary.owed_total);

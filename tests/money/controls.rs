@@ -106,6 +106,7 @@ fn of_decisions(shop: &Shop) -> Book {
             to: Account::Customer,
             from,
             amount: refund.amount.minor_units(),
+            currency: refund.currency.clone(),
         });
     }
     book

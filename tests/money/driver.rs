@@ -9,11 +9,13 @@ use ticketing::Error;
 use ticketing::error::Reason;
 use ticketing::id::{OrderId, PaymentId};
 use ticketing::order::OrderStatus;
-use ticketing::payment::{MarkRefunded, NoticeError, PaymentPurpose, Refund, RefundMethod, RefundOrder, RefundStatus};
+use ticketing::payment::{
+    MarkRefunded, NoticeError, PaymentPurpose, ReceivedPayment, Refund, RefundMethod, RefundOrder, RefundStatus,
+};
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::TicketType;
 
-use crate::book::{Book, Kind, number, text};
+use crate::book::{Book, Entry, Kind, number, text};
 use crate::common::fake_stripe::{Fault, Notice};
 use crate::common::random::Random;
 use crate::common::{HOLD, amount, percent_off};
@@ -54,6 +56,8 @@ impl Driver {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut shop = Shop::open();
+        // Stripe's clock is ahead of ours, or behind it.
+        shop.turn_clock_of_stripe(i64::try_from(random.below(41)).unwrap() - 20);
         if random.one_in(2) {
             shop.fake.refund_undisputed_rest();
         }
@@ -189,7 +193,11 @@ impl Driver {
         if self.random.one_in(12) {
             let total = number(&self.shop.fake.get(&session), "amount_total");
             let other = total + i64::try_from(self.random.below(200)).unwrap() - 100;
-            self.shop.fake.change_total(&session, other.max(1));
+            if self.random.one_in(2) {
+                self.shop.fake.change_total(&session, other.max(1));
+            } else {
+                self.shop.fake.change_currency(&session, "usd");
+            }
         }
         let intent = self.shop.fake.pay(&session).unwrap();
         let order = self.shop.fake.get(&session)["client_reference_id"].clone();
@@ -280,8 +288,9 @@ impl Driver {
         let mut request = MarkRefunded::all(how);
         let order = refund.order_id;
         let owed_before = self.shop.owed(order);
+        let is_of_order = self.shop.balance(order).currency == refund.currency;
         match self.random.below(4) {
-            0 => {
+            0 if is_of_order => {
                 let minor = 1 + self.random.below(usize::try_from(refund.owed.minor_units()).unwrap());
                 request.amount = Some(amount(i64::try_from(minor).unwrap(), refund.amount.decimals()));
             }
@@ -449,7 +458,9 @@ impl Driver {
         for _ in 0..1 + self.random.below(4) {
             let index = self.random.below(self.notices.len().max(1));
             let Some(notice) = self.notices.get(index) else { return };
-            let received = self.shop.receive(notice);
+            // Some destinations get events that only name their object.
+            let thin = self.random.one_in(8).then(|| self.shop.fake.thin(notice));
+            let received = self.shop.receive(thin.as_ref().unwrap_or(notice));
             let (kind, object) = (notice.kind.clone(), notice.object_id());
             self.did(format_args!("deliver {kind} of {object}: {received:?}"));
             // Some notices need an answer of Stripe, which may have a fault. Stripe sends them again.
@@ -569,7 +580,7 @@ impl Driver {
                 let left = (received - taken - returned).max(0);
                 assert!(owed + waits <= left, "{owed} are owed and {waits} on hold of {left}: {}", context());
                 self.check_hold(payment.reference.as_deref(), waits, &context);
-                self.check_returned(payment.reference.as_deref(), received, &book, sale.order, &context);
+                self.check_returned(sale, payment, &book, &context);
             }
         }
         for refund in &refunds {
@@ -607,25 +618,32 @@ impl Driver {
         }
     }
 
-    /// The service and the till together give back at most what was paid. Only the Dashboard and banks may exceed it.
-    fn check_returned(
-        &self,
-        payment: Option<&str>,
-        received: i64,
-        book: &Book,
-        order: OrderId,
-        context: &dyn Fn() -> String,
-    ) {
-        let Some(payment) = payment else { return };
-        let all = book.figures(|entry| entry.payment.as_deref() == Some(payment));
-        let ours = book.figures(|entry| entry.payment.as_deref() == Some(payment) && entry.is_ours);
+    /// The service and the till together give back at most what was paid, and at most what was decided or what came back of
+    /// the Dashboard's refunds. Only the Dashboard and banks may exceed it.
+    fn check_returned(&self, sale: &Sale, payment: &ReceivedPayment, book: &Book, context: &dyn Fn() -> String) {
+        let received = payment.amount.minor_units();
+        // Of the whole order, with what was given back in cash.
+        let of_order = book.of_order(sale.order);
+        let by_us = book.figures(|entry| entry.order == sale.order && entry.kind != Kind::Payment && entry.is_ours);
+        assert!(by_us.returned <= of_order.received, "{by_us:?} of {of_order:?}: {}", context());
+        let Some(reference) = payment.reference.as_deref() else { return };
+        let all = book.figures(|entry| entry.payment.as_deref() == Some(reference));
+        let ours = book.figures(|entry| entry.payment.as_deref() == Some(reference) && entry.is_ours);
         let outside = all.returned - ours.returned + all.taken;
         assert!(ours.returned <= received, "{} of {received} went back: {}", ours.returned, context());
         let over = all.returned + all.taken - received;
         assert!(over <= 0 || over <= outside, "{all:?}: {}", context());
-        // Of the whole order, with what was given back in cash.
-        let of_order = book.of_order(order);
-        let by_us = book.figures(|entry| entry.order == order && entry.kind != Kind::Payment && entry.is_ours);
-        assert!(by_us.returned <= of_order.received, "{by_us:?} of {of_order:?}: {}", context());
+        if payment.purpose == PaymentPurpose::Order && !sale.is_cancelled {
+            let in_cash = payment.returned.minor_units() - all.returned;
+            let is_outside = |entry: &Entry| entry.payment.as_deref() == Some(reference) && !entry.is_ours;
+            let ever_outside: i64 = book
+                .entries
+                .iter()
+                .filter(|entry| is_outside(entry) && entry.kind == Kind::Refund)
+                .map(|entry| entry.amount)
+                .sum();
+            let most = sale.given + ever_outside;
+            assert!(ours.returned + in_cash <= most, "{ours:?} and {in_cash} in cash of {most}: {}", context());
+        }
     }
 }

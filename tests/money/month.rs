@@ -70,7 +70,8 @@ fn the_entries_of_a_month_add_up_to_the_till_and_the_balance_at_stripe() {
     let in_till: i64 = all.iter().filter(|it| it.manual_method.is_some()).map(|it| it.amount.minor_units()).sum();
     assert_eq!(in_till, 3750 - 500);
     let book = shop.book().balances();
-    assert_eq!((book[&Account::Stripe(None)], book[&Account::Till]), (at_stripe, in_till));
+    let euros = || "EUR".to_owned();
+    assert_eq!((book[&(Account::Stripe(None), euros())], book[&(Account::Till, euros())]), (at_stripe, in_till));
     // Each line can be found at Stripe.
     for entry in all.iter().filter(|entry| entry.manual_method.is_none()) {
         let found = shop.fake.get(entry.reference.as_deref().unwrap());

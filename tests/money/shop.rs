@@ -13,7 +13,7 @@ use ticketing::payment::{
 };
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 use ticketing::ticket_type::TicketType;
-use ticketing::{Builder, Result, TicketingService, page};
+use ticketing::{Builder, Result, TicketingService, Timestamp, page};
 
 use crate::book::{Book, Cash, text};
 use crate::common::fake_stripe::{FakeStripe, Notice, WEBHOOK_SECRET};
@@ -113,7 +113,13 @@ impl Shop {
         self.fixture.clock.advance(time);
     }
 
-    pub fn now(&self) -> ticketing::Timestamp {
+    /// Lets Stripe's clock be ahead of ours by so many seconds.
+    pub fn turn_clock_of_stripe(&self, seconds_ahead: i64) {
+        let millis = self.fixture.clock.now().millis() + 1000 * seconds_ahead;
+        self.clock.set(Timestamp::from_millis(millis).unwrap());
+    }
+
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
@@ -196,9 +202,10 @@ impl Shop {
 
     /// The customer pays in cash.
     pub fn take_cash(&mut self, order: OrderId) -> Result<()> {
-        let total = self.fixture.read_order(order).total.minor_units();
+        let amount = self.fixture.read_order(order).total.minor_units();
+        let currency = self.balance(order).currency;
         self.service().mark_order_paid(&self.fixture.caller, order, ManualMethod::Cash)?;
-        self.till.push(Cash { order, amount: total });
+        self.till.push(Cash { order, amount, currency });
         Ok(())
     }
 
@@ -209,7 +216,9 @@ impl Shop {
         let response = self.service().mark_order_refunded(&self.fixture.caller, order, request)?;
         let given: i64 = response.settled.iter().map(|settled| settled.amount.minor_units()).sum();
         assert!(wanted.is_none_or(|wanted| wanted.minor_units() == given), "{wanted:?}: {response:?}");
-        self.till.push(Cash { order, amount: -given });
+        for SettledRefund { amount, currency, .. } in &response.settled {
+            self.till.push(Cash { order, amount: -amount.minor_units(), currency: currency.clone() });
+        }
         Ok(response.settled)
     }
 

@@ -285,6 +285,11 @@ impl FakeStripe {
         self.act(|state| state.change(session, &json!({ "amount_total": amount })));
     }
 
+    /// A session is over an amount in another currency than it was created with.
+    pub fn change_currency(&self, session: &str, currency: &str) {
+        self.act(|state| state.change(session, &json!({ "currency": currency })));
+    }
+
     /// Somebody at Stripe removes a refund without a trace, as if it had never been made.
     pub fn remove_refund(&self, refund: &str) {
         self.act(|state| refunds::remove(state, refund));
