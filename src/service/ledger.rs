@@ -32,7 +32,7 @@ impl TicketingService {
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// service.payment_completed(&caller, created.order.id)?;
     /// service.cancel_order(&caller, created.order.id)?;
-    /// let entries = service.list_ledger_entries(&caller, ListLedgerEntries::new().order_id(created.order.id))?.data;
+    /// let entries = service.list_ledger_entries(&caller, ListLedgerEntries::new().order(created.order.id))?.data;
     /// assert_eq!((entries[0].kind, entries[0].amount), (LedgerKind::Refund, Amount::cents(-2500)));
     /// assert_eq!((entries[1].kind, entries[1].amount), (LedgerKind::Payment, Amount::cents(2500)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

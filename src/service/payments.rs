@@ -138,7 +138,7 @@ impl TicketingService {
     #[doc = include_str!("../doc_fixture.md")]
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// service.payment_completed(&caller, created.order.id)?;
-    /// let payments = service.list_payments(&caller, ListPayments::new().event_id(event.id))?.data;
+    /// let payments = service.list_payments(&caller, ListPayments::new().event(event.id))?.data;
     /// assert_eq!((payments[0].amount, payments[0].purpose), (Amount::cents(2500), PaymentPurpose::Order));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -45,6 +45,7 @@ struct State {
     refund_step: i64,
     /// The refunds that it has made, with the gateway's id of their payment.
     made: Vec<(Option<String>, GatewayRefund)>,
+    refunds_made: usize,
     /// The gateway's id of the next refund that it makes. `None` for `re_1`, `re_2` and so on.
     next_refund: Option<String>,
     /// The refunds that it lists for every payment. `None` for those that it has made.
@@ -85,6 +86,7 @@ impl FakeGateway {
             disconnected: HashSet::new(),
             refund_step: 1,
             made: Vec::new(),
+            refunds_made: 0,
             next_refund: None,
             listed: None,
             listed_for: Vec::new(),
@@ -252,7 +254,8 @@ impl PaymentGateway for FakeGateway {
         };
         respond(behavior, || {
             let mut state = self.state();
-            let number = state.made.len() + 1;
+            state.refunds_made += 1;
+            let number = state.refunds_made;
             let reference = state.next_refund.take().unwrap_or_else(|| format!("re_{number}"));
             let made = request.made(reference);
             state.made.push((request.payment_reference.clone(), made.clone()));
@@ -345,7 +348,7 @@ impl RefundReports for FakeGateway {
                 None => state.on_list,
             };
             let of_payment = |(made_for, _): &&(Option<String>, GatewayRefund)| {
-                made_for.as_ref() == Some(&payment.payment_reference)
+                made_for.as_ref().is_none_or(|of| *of == payment.payment_reference)
             };
             let made = || state.made.iter().filter(of_payment).map(|(_, refund)| refund.clone()).collect();
             (behavior, state.listed.clone().unwrap_or_else(made))

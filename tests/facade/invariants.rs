@@ -9,7 +9,7 @@ use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::event::{EventStatus, EventSummary, TicketTypeSummary};
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, OrderSummary, PaymentStatus};
-use ticketing::payment::ManualMethod;
+use ticketing::payment::{ListPayments, ManualMethod};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType, UpdateTicketType};
 
@@ -187,6 +187,7 @@ impl History {
             !marked(order)
                 && order.payment_gateway.as_ref().is_some_and(|payment| payment.status == PaymentStatus::Refunded)
         };
+        let payments = service.list_payments(caller, ListPayments::new().event(self.event)).expect("a page").data;
         let types = service.list_ticket_types(caller, self.event, ListTicketTypes::default()).expect("a page").data;
         let type_summary = |ticket_type: TicketType| {
             let pending = orders.data.iter().filter(|order| order.status == OrderStatus::Pending);
@@ -211,6 +212,7 @@ impl History {
         from_json::<EventSummary>(json!({
             "eventId": self.event,
             "currency": "EUR",
+            "mode": if payments.is_empty() { None } else { Some("LIVE") },
             "ordersByStatus": {
                 "PENDING": orders_in(OrderStatus::Pending),
                 "COMPLETED": orders_in(OrderStatus::Completed),

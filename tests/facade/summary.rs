@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use ticketing::Amount;
 use ticketing::event::{Event, EventSummary, TicketTypeSummary};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus, PaymentStatus};
-use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent, ManualMethod, MarkRefunded, RefundMethod};
+use ticketing::payment::{
+    DisputeStatus, GatewayDispute, GatewayEvent, ListPayments, ManualMethod, MarkRefunded, PaymentMode, RefundMethod,
+};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{TicketType, TicketTypeStatus};
+use ticketing::{Amount, TicketingService};
 
 use crate::common::*;
 
@@ -47,6 +49,7 @@ fn an_event_without_sales_has_zeros_and_all_its_types_in_order() {
     let expected = from_json::<EventSummary>(json!({
         "eventId": event.id,
         "currency": "EUR",
+        "mode": null,
         "ordersByStatus": {"PENDING": 0, "COMPLETED": 0, "CANCELLED": 0, "EXPIRED": 0},
         "grossRevenue": Amount::ZERO,
         "discountTotal": Amount::ZERO,
@@ -121,6 +124,7 @@ fn a_mixed_history_has_the_expected_figures() {
     let expected = from_json::<EventSummary>(json!({
         "eventId": event.id,
         "currency": "EUR",
+        "mode": "LIVE",
         "ordersByStatus": {"PENDING": 1, "COMPLETED": 3, "CANCELLED": 4, "EXPIRED": 1},
         // One order paid after it expired, two paid, three refunded, two paid in cash.
         "grossRevenue": eur(8 * 1250),
@@ -474,7 +478,7 @@ fn the_json_is_as_documented() {
     fixture.paid_order(&ticket_type, 3);
     let json = serde_json::to_value(summary(&fixture, &event)).expect("JSON");
     let expected = json!({
-        "eventId": event.id, "currency": "EUR",
+        "eventId": event.id, "currency": "EUR", "mode": "LIVE",
         "ordersByStatus": {"PENDING": 0, "COMPLETED": 1, "CANCELLED": 0, "EXPIRED": 0},
         "grossRevenue": 37.5, "discountTotal": 0, "refundedTotal": 0,
         "manualPaymentTotal": 0, "manualRefundTotal": 0,
@@ -486,4 +490,42 @@ fn the_json_is_as_documented() {
         }]
     });
     assert_eq!(json, expected);
+}
+
+/// Real money and that of tests are never added up: an event that is tried with the sandbox, and then sold.
+#[test]
+fn the_amounts_are_those_of_real_money_if_there_is_any() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 20);
+    let figures = |fixture: &Fixture| {
+        let summary = summary(fixture, &event);
+        (summary.mode, summary.gross_revenue, summary.refunded_total, summary.owed_total, summary.tickets_issued)
+    };
+    assert_eq!(figures(&fixture), (None, eur(0), eur(0), eur(0), 0));
+    let test = fixture.gateway.clone().named("trial", PaymentMode::Test);
+    let trial = fixture.second_service_with(|builder| builder.payment_gateway(test));
+    let pay = |service: &TicketingService, tickets| {
+        let order = CreateOrder::new(event.id, new_customer(), ticket_type.id, tickets);
+        let order = service.create_order(&fixture.caller, order).expect("an order").order;
+        service.payment_completed(&fixture.caller, order.id).expect("paid");
+        order.id
+    };
+    let kept = pay(&trial, 3);
+    let refunded = pay(&trial, 1);
+    trial.cancel_order(&fixture.caller, refunded).expect("cancelled");
+    assert_eq!(figures(&fixture), (Some(PaymentMode::Test), eur(5000), eur(1250), eur(0), 4));
+    // 25.00 and 12.50 of real money, of which 12.50 went back and 12.50 are owed by hand.
+    let live = pay(&fixture.service, 2);
+    let back = pay(&fixture.service, 1);
+    fixture.service.cancel_order(&fixture.caller, back).expect("cancelled");
+    fixture.gateway.on_refund(GatewayBehavior::Refuse);
+    fixture.refund_amount(live, eur(1250)).expect("refused");
+    assert_eq!(figures(&fixture), (Some(PaymentMode::Live), eur(3750), eur(1250), eur(1250), 7));
+    let types = summary(&fixture, &event).ticket_types;
+    assert_eq!(types[0].revenue, eur(3750));
+    let balance = trial.get_order_balance(&fixture.caller, kept).expect("a balance");
+    assert_eq!((balance.mode, balance.sums.received), (Some(PaymentMode::Test), eur(3750)));
+    let of_tests = ListPayments::new().event(event.id).mode(PaymentMode::Test);
+    assert_eq!(fixture.service.list_payments(&fixture.caller, of_tests).expect("a page").data.len(), 2);
 }
