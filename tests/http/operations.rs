@@ -242,13 +242,16 @@ fn refunds_are_listed_without_the_text_of_the_gateway() {
     assert_eq!(
         *newest,
         json!({
-            "id": newest["id"], "orderId": refused["id"], "source": "ORDER", "amount": refused["total"], "currency": "EUR",
+            "id": newest["id"], "orderId": refused["id"], "paymentId": newest["paymentId"], "gateway": "gateway",
+            "source": "ORDER", "amount": refused["total"], "returned": 0, "owed": refused["total"], "currency": "EUR",
             "reason": null, "reference": null, "status": "REFUSED", "attempts": 1,
+            "lastError": "the payment gateway does not make the refund; give the money back by hand",
             "requiresManualRefund": true,
             "createdAt": newest["createdAt"], "updatedAt": newest["updatedAt"],
         })
     );
     assert!(newest["id"].as_str().unwrap().starts_with("refund_"));
+    assert!(newest["paymentId"].as_str().unwrap().starts_with("payment_"));
     assert_eq!(page["nextCursor"], newest["id"]);
     let last = list(&format!("?limit=1&cursor={}", newest["id"].as_str().unwrap()));
     assert_eq!((&last["data"][0]["orderId"], &last["nextCursor"]), (&done["id"], &Value::Null));
@@ -256,6 +259,45 @@ fn refunds_are_listed_without_the_text_of_the_gateway() {
     assert_eq!(list("?eventId=event_0000000000001")["data"], json!([]));
     assert_eq!(list(&format!("?orderId={}", done["id"].as_str().unwrap()))["data"], last["data"]);
     client.get("/v1/refunds?status=PAID").expect(422);
+}
+
+#[test]
+fn money_by_hand_is_taken_given_back_in_part_and_the_rest_is_kept() {
+    let server = Server::start();
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 2)).expect(201).json();
+    let path = format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap());
+    assert_eq!(client.post(&format!("{path}/mark-paid"), &json!({"how": "GATEWAY"})).expect(422).paths(), ["how"]);
+    client.post(&format!("{path}/mark-paid"), &json!({"how": "CASH", "note": "At the door"})).expect(200);
+    client.post_empty(&format!("{path}/cancel")).expect(200);
+    let of_order = format!("orderId={}", created["order"]["id"].as_str().unwrap());
+    let refund = client.get(&format!("/v1/refunds?{of_order}")).expect(200).json()["data"][0].clone();
+    assert_eq!((&refund["status"], &refund["owed"], &refund["returned"]), (&json!("DUE"), &json!(25), &json!(0)));
+    assert_eq!((&refund["gateway"], &refund["lastError"]), (&Value::Null, &Value::Null));
+
+    let part = json!({"how": "TRANSFER", "amount": 15.5});
+    let settled = client.post(&format!("{path}/mark-refunded"), &part).expect(200).json()["settled"].clone();
+    assert_eq!(settled, json!([{"refundId": refund["id"], "amount": 15.5, "currency": "EUR"}]));
+    let withdraw = format!("/v1/refunds/{}/withdraw", refund["id"].as_str().unwrap());
+    let withdrawn = client.post_empty(&withdraw).expect(200).json();
+    assert_eq!((&withdrawn["status"], &withdrawn["owed"]), (&json!("WITHDRAWN"), &json!(0)));
+    assert_eq!((&withdrawn["amount"], &withdrawn["returned"]), (&json!(25), &json!(15.5)));
+    assert_eq!(client.post_empty(&withdraw).expect(409).problem()["reason"], "refund-settled");
+    let nothing = client.post_empty(&format!("{path}/mark-refunded")).expect(409);
+    assert_eq!(nothing.problem()["reason"], "no-manual-refund-due");
+
+    let balance = client.get(&format!("{path}/balance")).expect(200).json();
+    let sums = ["received", "returned", "taken", "promised", "inFlight", "onHold", "owed"].map(|sum| &balance[sum]);
+    assert_eq!(sums, [&json!(25), &json!(15.5), &json!(0), &json!(15.5), &json!(0), &json!(0), &json!(0)]);
+    let payment = client.get(&format!("/v1/payments?{of_order}")).expect(200).json()["data"][0].clone();
+    assert_eq!((&payment["manualMethod"], &payment["note"]), (&json!("CASH"), &json!("At the door")));
+    assert_eq!((&payment["purpose"], &payment["mode"]), (&json!("ORDER"), &json!("LIVE")));
+    let entries = client.get(&format!("/v1/ledger-entries?{of_order}")).expect(200).json()["data"].clone();
+    let of_entry = |index: usize| ["kind", "amount", "manualMethod"].map(|field| entries[index][field].clone());
+    assert_eq!(of_entry(0), [json!("REFUND"), json!(-15.5), json!("TRANSFER")]);
+    assert_eq!(of_entry(1), [json!("PAYMENT"), json!(25), json!("CASH")]);
+    assert_eq!(entries.as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -399,7 +441,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
 }
 
 /// The method and path of every operation, and the scope that it requires.
-const OPERATIONS: [(&str, &str, Scope); 45] = [
+const OPERATIONS: [(&str, &str, Scope); 49] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -423,7 +465,11 @@ const OPERATIONS: [(&str, &str, Scope); 45] = [
     ("POST", "/v1/orders/order_0000000000001/reminder-sent", Scope::OrdersWrite),
     ("POST", "/v1/orders/order_0000000000001/refunds", Scope::PaymentsWrite),
     ("POST", "/v1/orders/order_0000000000001/mark-refunded", Scope::PaymentsWrite),
+    ("GET", "/v1/orders/order_0000000000001/balance", Scope::OrdersRead),
     ("GET", "/v1/refunds", Scope::OrdersRead),
+    ("POST", "/v1/refunds/refund_0000000000001/withdraw", Scope::PaymentsWrite),
+    ("GET", "/v1/payments", Scope::OrdersRead),
+    ("GET", "/v1/ledger-entries", Scope::OrdersRead),
     ("GET", "/v1/disputes", Scope::OrdersRead),
     ("GET", "/v1/tickets", Scope::TicketsRead),
     ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
@@ -474,6 +520,11 @@ fn resources_of_another_organization_are_not_found() {
     let other_key = other_organization_key(&server.service);
     let mut other_client = server.client_with(&other_key);
     let order = order.as_str().unwrap();
+    let paid = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json()["order"]["id"].clone();
+    for step in ["mark-paid", "cancel"] {
+        client.post_empty(&format!("/v1/orders/{}/{step}", paid.as_str().unwrap())).expect(200);
+    }
+    let refund = client.get("/v1/refunds").expect(200).json()["data"][0]["id"].as_str().unwrap().to_owned();
     let ticket = issued["id"].as_str().unwrap();
     let existing = [
         ("GET", format!("/v1/events/{event}")),
@@ -493,6 +544,8 @@ fn resources_of_another_organization_are_not_found() {
         ("POST", format!("/v1/orders/{order}/mark-paid")),
         ("POST", format!("/v1/orders/{order}/refunds")),
         ("POST", format!("/v1/orders/{order}/mark-refunded")),
+        ("GET", format!("/v1/orders/{order}/balance")),
+        ("POST", format!("/v1/refunds/{refund}/withdraw")),
         ("GET", format!("/v1/tickets/{ticket}")),
         ("POST", format!("/v1/tickets/{ticket}/cancel")),
         ("GET", format!("/v1/discounts/{discount}")),
@@ -516,9 +569,17 @@ fn resources_of_another_organization_are_not_found() {
         "not-found"
     );
     assert_eq!(other_client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).paths(), ["eventId"]);
-    for list in
-        ["/v1/events", "/v1/orders", "/v1/refunds", "/v1/disputes", "/v1/tickets", "/v1/discounts", "/v1/webhooks"]
-    {
+    for list in [
+        "/v1/events",
+        "/v1/orders",
+        "/v1/refunds",
+        "/v1/payments",
+        "/v1/ledger-entries",
+        "/v1/disputes",
+        "/v1/tickets",
+        "/v1/discounts",
+        "/v1/webhooks",
+    ] {
         assert_eq!(other_client.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
         assert_eq!(other_client.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
     }

@@ -272,7 +272,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("get_checkout", &[&order], "", None);
     recorder.call("renew_checkout", &[&order], "", None);
     recorder.call("mark_checkout_reminder_sent", &[&order], "", None);
-    recorder.call("mark_order_paid", &[&order], "", Some(json!({})));
+    recorder.call("mark_order_paid", &[&order], "", Some(json!({"how": "CASH", "note": "At the box office"})));
     recorder.call("get_order", &[&order], "", None);
     recorder.call("get_order_details", &[&order], "", None);
     let guest = json!({
@@ -291,7 +291,10 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     }
     recorder.call("cancel_ticket", &[&issued[1]["id"]], "", None);
     recorder.call("cancel_order", &[&order], "", Some(json!({})));
-    recorder.call("mark_order_refunded", &[&order], "", None);
+    let given_back = json!({"amount": 15, "how": "CASH", "note": "At the box office"});
+    let given_back = recorder.call("mark_order_refunded", &[&order], "", Some(given_back));
+    recorder.call("get_order_balance", &[&order], "", None);
+    recorder.call("withdraw_refund", &[&given_back["settled"][0]["refundId"]], "", None);
     recorder.call("list_disputes", &[], "?status=OPEN", None);
 
     recorder.call("get_event", &[&event], "", None);
@@ -356,4 +359,11 @@ fn list_refunds(recorder: &mut Recorder<'_>) {
     recorder.call("refund_order", &[order], "", Some(json!({"tickets": [ticket], "reason": "The guest is ill"})));
     recorder.client.post_empty(&format!("/v1/orders/{}/cancel", order.as_str().unwrap())).expect(200);
     recorder.call("list_refunds", &[], "?status=DONE", None);
+    recorder.call("list_payments", &[], "?mode=TEST", None);
+    recorder.call(
+        "list_ledger_entries",
+        &[],
+        "?kind=REFUND&from=2026-06-01T00:00:00Z&before=2026-07-01T00:00:00Z",
+        None,
+    );
 }
