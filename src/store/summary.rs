@@ -31,7 +31,7 @@ pub(super) const TEST_SALES: &str = "SELECT i.ticket_type_id,
         CAST(SUM(i.price * i.quantity - i.discount) AS BIGINT) AS revenue, CAST(SUM(i.discount) AS BIGINT) AS discount
     FROM payments p JOIN order_items i ON i.order_id = p.order_id
     WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.purpose = 'ORDER' GROUP BY i.ticket_type_id";
-/// What went back of the payments of tests, by the gateway or by hand, and what has to.
+/// What went back of the payments of tests in this currency, by the gateway or by hand, and what has to.
 pub(super) const TEST_RETURNS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.returned - h.by_hand ELSE 0 END), 0) AS BIGINT) AS refunded,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN h.by_hand ELSE 0 END), 0) AS BIGINT) AS by_hand,
@@ -40,7 +40,7 @@ pub(super) const TEST_RETURNS: &str = "SELECT
     FROM payments p JOIN (SELECT q.id, (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
             WHERE e.payment_id = q.id AND e.kind = 'REFUND' AND e.manual_method IS NOT NULL) AS by_hand
         FROM payments q WHERE q.event_id = ?1 AND q.mode = 'TEST') h ON h.id = p.id
-    WHERE p.event_id = ?1 AND p.mode = 'TEST'";
+    WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.currency = ?2";
 
 /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
 struct Figures {
@@ -87,7 +87,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     let has_mode = |mode: PaymentMode| tx.exists(HAS_MODE, &[event.into(), mode.as_str().into()]);
     let (live, test) = (has_mode(PaymentMode::Live)?, has_mode(PaymentMode::Test)?);
     let test_sales = if live && test { test_sales(tx, event)? } else { HashMap::new() };
-    let test_returns = if live && test { test_returns(tx, event)? } else { MoneyFigures::default() };
+    let test_returns = if live && test { test_returns(tx, event, &currency.code)? } else { MoneyFigures::default() };
     let types = tx.query_all(TYPES, &[event.into()], |row| {
         let ticket_type_id = row.get("id")?;
         let name = row.get("name")?;
@@ -157,9 +157,9 @@ fn test_sales(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketType
     Ok(sales.into_iter().collect())
 }
 
-/// What went back of the payments of tests, and what has to.
-fn test_returns(tx: &Transaction<'_>, event: EventId) -> Result<MoneyFigures> {
-    let found = tx.query_opt(TEST_RETURNS, &[event.into()], |row| {
+/// What went back of the payments of tests in this currency, and what has to.
+fn test_returns(tx: &Transaction<'_>, event: EventId, currency: &str) -> Result<MoneyFigures> {
+    let found = tx.query_opt(TEST_RETURNS, &[event.into(), currency.into()], |row| {
         Ok(MoneyFigures {
             refunded: row.get("refunded")?,
             manually_refunded: row.get("by_hand")?,
