@@ -12,7 +12,7 @@
 //! | `TICKETING_TRANSACTION_ROWS` | `facade transaction_costs`: each operation with its largest request | rows of each kind | 2100 |
 //! | `TICKETING_FUZZ_INPUTS` | `hostile_clients fuzzing`, `webhooks fuzzed_answers`: changed requests and answers | inputs of each kind | 1000 or 1500 |
 //! | `TICKETING_STRIPE_CASES` | `stripe model`: random sales with lost, doubled and reordered notices, crashes and faults | cases | 200 |
-//! | `TICKETING_MONEY_RUNS` | `money runs`: random sales, refunds, disputes and faults against a double-entry book | runs of 48 orders | 12 |
+//! | `TICKETING_MONEY_RUNS` | `money runs`: random sales, refunds, disputes and faults against a double-entry book | runs of 48 orders | 8 |
 //! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans and small orders beside expensive requests | seconds, with a limit for the latencies | 200 requests |
 //! | `TICKETING_TERMINATIONS` | `postgres lost_connections`: connections to PostgreSQL are terminated | connections | 100 |
 //! | `TICKETING_DATABASE_CRASHES` | `postgres lost_connections`: PostgreSQL crashes | crashes | 4 |

@@ -10,7 +10,8 @@ use ticketing::error::Reason;
 use ticketing::id::{OrderId, PaymentId};
 use ticketing::order::OrderStatus;
 use ticketing::payment::{
-    MarkRefunded, NoticeError, PaymentPurpose, ReceivedPayment, Refund, RefundMethod, RefundOrder, RefundStatus,
+    MarkRefunded, NoticeError, PaymentMode, PaymentPurpose, ReceivedPayment, Refund, RefundMethod, RefundOrder,
+    RefundStatus,
 };
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::TicketType;
@@ -55,7 +56,8 @@ impl Drop for Driver {
 impl Driver {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let mut shop = Shop::open();
+        let mode = random.pick(&[PaymentMode::Live, PaymentMode::Live, PaymentMode::Test]);
+        let mut shop = Shop::open_in(mode);
         // Stripe's clock is ahead of ours, or behind it.
         shop.turn_clock_of_stripe(i64::try_from(random.below(41)).unwrap() - 20);
         if random.one_in(2) {

@@ -1,6 +1,6 @@
 //! Random runs. After each of them, the ledger is the book.
 //!
-//! `TICKETING_MONEY_RUNS` is the number of runs, by default 12. Each has 48 orders.
+//! `TICKETING_MONEY_RUNS` is the number of runs, by default 8. Each has 48 orders.
 
 use crate::common::long_runs::{first_seed, repetitions};
 use crate::driver::Driver;
@@ -16,7 +16,7 @@ fn run(seed: u64) {
 
 #[test]
 fn the_ledger_is_the_book_after_any_interleaving() {
-    let runs = repetitions("TICKETING_MONEY_RUNS", 12);
+    let runs = repetitions("TICKETING_MONEY_RUNS", 8);
     let first = first_seed();
     eprintln!("seeds {first} to {}", first + runs - 1);
     std::thread::scope(|scope| {

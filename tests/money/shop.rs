@@ -8,8 +8,8 @@ use ticketing::id::{EventId, OrderId};
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
     LedgerEntry, ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, ManualMethod, MarkRefunded,
-    MarkRefundedResponse, NoticeHeaders, NoticeOutcome, OrderBalance, ReceivedPayment, Refund, RefundMethod,
-    RefundSource, SettledRefund,
+    MarkRefundedResponse, NoticeHeaders, NoticeOutcome, OrderBalance, PaymentMode, ReceivedPayment, Refund,
+    RefundMethod, RefundSource, SettledRefund,
 };
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 use ticketing::ticket_type::TicketType;
@@ -67,9 +67,17 @@ fn configure(builder: Builder, setup: Setup, fake: &FakeStripe) -> Builder {
 }
 
 impl Shop {
+    /// A shop that takes real money.
     pub fn open() -> Self {
+        Self::open_in(PaymentMode::Live)
+    }
+
+    pub fn open_in(mode: PaymentMode) -> Self {
         let clock = ManualClock::new(at(NOW));
         let fake = FakeStripe::start(clock.clone());
+        if mode == PaymentMode::Live {
+            fake.go_live();
+        }
         fake.accept_small_amounts();
         let fixture = Fixture::with(|builder| configure(builder, Setup::Stripe, &fake));
         Self { fixture, fake, clock, setup: Setup::Stripe, till: Vec::new(), events: Vec::new() }

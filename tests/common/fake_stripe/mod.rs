@@ -189,6 +189,13 @@ impl FakeStripe {
         self.shared.lock().date_ahead = Some(seconds_ahead);
     }
 
+    /// Takes real money from now on, with another secret key.
+    pub fn go_live(&self) {
+        let mut state = self.shared.lock();
+        state.is_live = true;
+        "sk_live_4eC39HqLyjWDarjtT1zdp7dc".clone_into(&mut state.secret_key);
+    }
+
     /// Makes a session one of live mode.
     pub fn make_live(&self, session: &str) {
         self.act(|state| state.change(session, &json!({ "livemode": true })));

@@ -130,7 +130,7 @@ pub fn create(state: &mut State, account: Option<&str>, params: &Reader<'_>) -> 
             format!("The Checkout Session's total amount due must add up to at least {minimum} {}", items.currency);
         return Err(Answer::refused(message, None, Some("amount_too_small")));
     }
-    let id = state.new_id("cs_test_a1", 58);
+    let id = state.new_id(if state.is_live { "cs_live_a1" } else { "cs_test_a1" }, 58);
     let url = format!("{}/c/pay/{id}", state.base);
     let session = json!({
         "id": id,
@@ -163,8 +163,8 @@ pub fn create(state: &mut State, account: Option<&str>, params: &Reader<'_>) -> 
         "url": url,
     });
     let hidden = json!({ "payment_intent_data": payment, "line_items": items.data });
-    state.insert(Stored { account: account.map(str::to_owned), value: session.clone(), hidden });
-    Ok(session)
+    state.insert(Stored { account: account.map(str::to_owned), value: session, hidden });
+    Ok(state.get(&id).value.clone())
 }
 
 /// Expires a session on request.

@@ -37,6 +37,8 @@ pub struct State {
     /// Its URL, without a trailing slash.
     pub base: String,
     pub secret_key: String,
+    /// Whether new objects are of live mode.
+    pub is_live: bool,
     /// Whether it refuses amounts below Stripe's minimum.
     pub has_minimums: bool,
     /// The connected accounts that have revoked the access.
@@ -78,6 +80,7 @@ impl State {
             clock,
             base,
             secret_key: "sk_test_4eC39HqLyjWDarjtT1zdp7dc".to_owned(),
+            is_live: false,
             has_minimums: true,
             disconnected: HashSet::new(),
             per_second: None,
@@ -126,7 +129,10 @@ impl State {
         format!("{prefix}{}", &digest[..length])
     }
 
-    pub fn insert(&mut self, stored: Stored) {
+    pub fn insert(&mut self, mut stored: Stored) {
+        if stored.value["livemode"].is_boolean() {
+            stored.value["livemode"] = self.is_live.into();
+        }
         self.index.insert(stored.id(), self.objects.len());
         self.objects.push(stored);
     }
@@ -192,7 +198,7 @@ impl State {
             "api_version": API_VERSION,
             "created": self.now_seconds(),
             "data": data,
-            "livemode": false,
+            "livemode": self.is_live,
             "pending_webhooks": 1,
             "request": { "id": null, "idempotency_key": null },
             "type": kind,
