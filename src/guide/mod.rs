@@ -3,6 +3,9 @@
 #[doc = include_str!("payment_gateway.md")]
 pub mod payment_gateway {}
 
+#[doc = include_str!("money.md")]
+pub mod money {}
+
 #[doc = include_str!("tenants.md")]
 pub mod tenants {}
 
