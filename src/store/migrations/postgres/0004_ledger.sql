@@ -43,8 +43,12 @@ INSERT INTO payments (id, organization_id, order_id, event_id, purpose, manual_m
     SELECT (LEAST(o.completed_at, 8796093022207) << 20) + ROW_NUMBER() OVER (ORDER BY o.completed_at, o.id) % 1048576, o.organization_id, o.id,
         o.event_id, 'ORDER',
         CASE WHEN o.paid_by_gateway = 0 THEN 'OTHER' END,
-        CASE WHEN o.paid_by_gateway = 1 THEN c.gateway END, CASE WHEN o.paid_by_gateway = 1 THEN c.account END,
-        CASE WHEN o.paid_by_gateway = 0 THEN 'LIVE' WHEN SUBSTR(o.payment_reference, 1, 8) = 'cs_test_' THEN 'TEST'
+        CASE WHEN o.paid_by_gateway = 0 THEN NULL WHEN SUBSTR(o.payment_reference, 1, 8) = 'sandbox_' THEN 'sandbox'
+            ELSE c.gateway END,
+        CASE WHEN o.paid_by_gateway = 0 THEN NULL WHEN SUBSTR(o.payment_reference, 1, 8) = 'sandbox_' THEN ''
+            ELSE c.account END,
+        CASE WHEN o.paid_by_gateway = 0 THEN 'LIVE'
+            WHEN SUBSTR(o.payment_reference, 1, 8) IN ('cs_test_', 'sandbox_') THEN 'TEST'
             ELSE COALESCE(c.mode, 'LIVE') END,
         CASE WHEN o.paid_by_gateway = 1 THEN o.payment_reference END,
         CASE WHEN o.paid_by_gateway = 1 THEN c.payment_reference END,
@@ -55,23 +59,38 @@ INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway,
         reference, amount, currency, backfilled, created_at)
     SELECT (LEAST(r.created_at, 8796093022207) << 20) + ((SELECT COUNT(*) FROM payments) + ROW_NUMBER() OVER (ORDER BY r.id)) % 1048576,
         o.organization_id, o.id, o.event_id, 'LATE',
-        c.gateway, c.account,
-        CASE WHEN SUBSTR(o.payment_reference, 1, 8) = 'cs_test_' THEN 'TEST' ELSE COALESCE(c.mode, 'LIVE') END,
+        CASE WHEN SUBSTR(o.payment_reference, 1, 8) = 'sandbox_' THEN 'sandbox' ELSE c.gateway END,
+        CASE WHEN SUBSTR(o.payment_reference, 1, 8) = 'sandbox_' THEN '' ELSE c.account END,
+        CASE WHEN SUBSTR(o.payment_reference, 1, 8) IN ('cs_test_', 'sandbox_') THEN 'TEST'
+            ELSE COALESCE(c.mode, 'LIVE') END,
         o.payment_reference, c.payment_reference, r.amount, r.currency, 1, r.created_at
     FROM refunds r JOIN orders o ON o.id = r.order_id LEFT JOIN checkouts c ON c.order_id = o.id
     WHERE r.source = 'LATE_PAYMENT';
+-- The payments whose refunds name them. A refund may name the payment that completed the order, or came too late for it.
+CREATE TEMP TABLE other_payments AS
+    SELECT (LEAST(g.created_at, 8796093022207) << 20)
+            + ((SELECT COUNT(*) FROM payments) + ROW_NUMBER() OVER (ORDER BY g.first_id)) % 1048576 AS id,
+        g.order_id, g.payment_reference, g.currency, g.amount, g.created_at,
+        -- Two payments for an order never have the same id of the gateway.
+        CASE WHEN ROW_NUMBER() OVER (PARTITION BY g.order_id, g.payment_reference ORDER BY g.first_id) > 1
+                OR EXISTS (SELECT 1 FROM payments p WHERE p.order_id = g.order_id AND p.reference = g.payment_reference)
+            THEN NULL ELSE NULLIF(g.payment_reference, '') END AS reference
+    FROM (SELECT r.order_id, r.payment_reference, r.currency, MIN(r.id) AS first_id, MIN(r.created_at) AS created_at,
+            CAST(COALESCE(MAX(CASE WHEN r.source = 'OTHER_PAYMENT' THEN r.amount END),
+                SUM(CASE WHEN r.status = 'DONE' THEN r.amount END), MAX(r.amount)) AS BIGINT) AS amount
+        FROM refunds r LEFT JOIN payments p
+            ON p.order_id = r.order_id AND p.reference = r.payment_reference AND p.currency = r.currency
+        WHERE r.payment_reference IS NOT NULL AND p.id IS NULL
+        GROUP BY r.order_id, r.payment_reference, r.currency) g;
 INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway, account, mode, reference, amount,
         currency, backfilled, created_at)
-    SELECT (LEAST(p.created_at, 8796093022207) << 20) + ((SELECT COUNT(*) FROM payments) + ROW_NUMBER() OVER (ORDER BY p.first_id)) % 1048576,
-        o.organization_id, o.id, o.event_id, 'OTHER',
-        c.gateway, c.account,
-        CASE WHEN SUBSTR(o.payment_reference, 1, 8) = 'cs_test_' THEN 'TEST' ELSE COALESCE(c.mode, 'LIVE') END,
-        NULLIF(p.payment_reference, ''), p.amount, p.currency, 1, p.created_at
-    FROM (SELECT order_id, payment_reference, MIN(id) AS first_id, MIN(currency) AS currency, MIN(created_at) AS created_at,
-            CAST(COALESCE(MAX(CASE WHEN source = 'OTHER_PAYMENT' THEN amount END),
-                SUM(CASE WHEN status = 'DONE' THEN amount END), MAX(amount)) AS BIGINT) AS amount
-        FROM refunds WHERE payment_reference IS NOT NULL GROUP BY order_id, payment_reference) p
-    JOIN orders o ON o.id = p.order_id LEFT JOIN checkouts c ON c.order_id = o.id;
+    SELECT p.id, o.organization_id, o.id, o.event_id, 'OTHER',
+        CASE WHEN SUBSTR(o.payment_reference, 1, 8) = 'sandbox_' THEN 'sandbox' ELSE c.gateway END,
+        CASE WHEN SUBSTR(o.payment_reference, 1, 8) = 'sandbox_' THEN '' ELSE c.account END,
+        CASE WHEN SUBSTR(o.payment_reference, 1, 8) IN ('cs_test_', 'sandbox_') THEN 'TEST'
+            ELSE COALESCE(c.mode, 'LIVE') END,
+        p.reference, p.amount, p.currency, 1, p.created_at
+    FROM other_payments p JOIN orders o ON o.id = p.order_id LEFT JOIN checkouts c ON c.order_id = o.id;
 
 -- list_payments
 CREATE INDEX payments_by_organization ON payments (organization_id, id);
@@ -91,8 +110,10 @@ CREATE TEMP TABLE refund_payments AS
         CAST(SUM(CASE WHEN r.status = 'REFUSED' AND r.settled_by IS NULL THEN r.amount ELSE 0 END)
             OVER (PARTITION BY p.id ORDER BY r.id) AS BIGINT) AS owed_up_to
     FROM refunds r JOIN orders o ON o.id = r.order_id
+    LEFT JOIN other_payments x
+        ON x.order_id = r.order_id AND x.payment_reference = r.payment_reference AND x.currency = r.currency
     JOIN payments p ON p.order_id = r.order_id AND CASE
-        WHEN r.payment_reference IS NOT NULL THEN p.purpose = 'OTHER' AND COALESCE(p.reference, '') = r.payment_reference
+        WHEN x.id IS NOT NULL THEN p.id = x.id
         WHEN o.paid_by_gateway = 1 THEN p.purpose = 'ORDER' ELSE p.purpose = 'LATE' END;
 
 -- Decisions that money of a payment goes back.
@@ -162,26 +183,6 @@ UPDATE new_refunds SET promised = s.rest, returned = s.rest
     FROM (SELECT r.id, GREATEST(0, r.amount - m.done) AS rest FROM refunds r JOIN refund_payments m ON m.refund_id = r.id
         WHERE r.settled_by = 'HAND' AND m.purpose <> 'ORDER' AND r.source <> 'OUTSIDE') s
     WHERE new_refunds.id = s.id;
--- What is to be given back by hand for orders without a refund that the gateway has refused, and what was given back by
--- hand.
-CREATE TEMP TABLE manual_refunds AS
-    SELECT o.id AS order_id, o.manual_refund_due - COALESCE(r.owed, 0) AS due,
-        o.refunded - o.manual_refund_due - COALESCE(r.done, 0) AS done
-    FROM orders o LEFT JOIN (SELECT n.order_id, CAST(SUM(n.owed) AS BIGINT) AS owed,
-            CAST(SUM(CASE WHEN n.status = 'DUE' OR n.status = 'DONE' THEN n.amount ELSE 0 END) AS BIGINT) AS done
-        FROM new_refunds n JOIN payments p ON p.id = n.payment_id WHERE p.purpose = 'ORDER' GROUP BY n.order_id) r
-        ON r.order_id = o.id
-    WHERE o.refunded > 0;
-INSERT INTO new_refunds (id, organization_id, order_id, event_id, payment_id, source, amount, currency, status, by_gateway,
-        promised, returned, owed, created_at, updated_at)
-    SELECT (LEAST(COALESCE(o.cancelled_at, o.updated_at), 8796093022207) << 20) + ROW_NUMBER() OVER (ORDER BY p.id, m.returned DESC) % 1048576,
-        p.organization_id, p.order_id, p.event_id, p.id, 'ORDER',
-        m.amount, p.currency, CASE WHEN m.returned > 0 THEN 'DONE' ELSE 'DUE' END, 0, m.amount, m.returned,
-        m.amount - m.returned, COALESCE(o.cancelled_at, o.updated_at), COALESCE(o.cancelled_at, o.updated_at)
-    FROM (SELECT order_id, due AS amount, 0 AS returned FROM manual_refunds WHERE due > 0
-        UNION ALL SELECT order_id, done, done FROM manual_refunds WHERE done > 0) m
-    JOIN payments p ON p.order_id = m.order_id AND p.purpose = 'ORDER' JOIN orders o ON o.id = p.order_id;
-
 CREATE TABLE new_disputes (
     id BIGINT PRIMARY KEY,
     organization_id BIGINT NOT NULL REFERENCES organizations (id),
@@ -212,6 +213,70 @@ INSERT INTO new_disputes (id, organization_id, order_id, event_id, payment_id, r
     FROM disputes d;
 UPDATE new_disputes SET taken = 0 WHERE payment_id IS NULL
     OR currency <> (SELECT p.currency FROM payments p WHERE p.id = new_disputes.payment_id);
+
+-- What the gateway did not refund because a bank had taken it, or may take it, is promised until the bank has decided. Else
+-- what the gateway did not refund because nothing was left had gone back at the gateway.
+UPDATE new_refunds SET refused = 0, promised = s.rest
+    FROM (SELECT r.id, GREATEST(0, LEAST(r.amount, p.amount - m.done
+                - (CAST(SUM(r.amount) OVER (PARTITION BY p.id ORDER BY r.id) AS BIGINT) - r.amount))) AS rest
+        FROM refunds r JOIN refund_payments m ON m.refund_id = r.id JOIN payments p ON p.id = m.payment_id
+        WHERE r.status = 'REFUSED' AND r.settled_by = 'GATEWAY' AND r.source <> 'OUTSIDE'
+            AND EXISTS (SELECT 1 FROM new_disputes d WHERE d.payment_id = p.id AND d.currency = p.currency
+                AND d.status IN ('OPEN', 'LOST'))) s
+    WHERE new_refunds.id = s.id AND s.rest > 0;
+-- What is to be given back by hand for orders without a refund that the gateway has refused, and what was given back by
+-- hand.
+CREATE TEMP TABLE manual_refunds AS
+    SELECT o.id AS order_id, o.manual_refund_due - COALESCE(r.owed, 0) AS due,
+        o.refunded - o.manual_refund_due - COALESCE(r.done, 0) AS done
+    FROM orders o LEFT JOIN (SELECT n.order_id, CAST(SUM(n.owed) AS BIGINT) AS owed,
+            CAST(SUM(CASE WHEN n.status = 'DUE' OR n.status = 'DONE' THEN n.amount WHEN n.refused = 0 THEN n.promised
+                ELSE 0 END) AS BIGINT) AS done
+        FROM new_refunds n JOIN payments p ON p.id = n.payment_id WHERE p.purpose = 'ORDER' GROUP BY n.order_id) r
+        ON r.order_id = o.id
+    WHERE o.refunded > 0;
+INSERT INTO new_refunds (id, organization_id, order_id, event_id, payment_id, source, amount, currency, status, by_gateway,
+        promised, returned, owed, created_at, updated_at)
+    -- A refund that was recorded in the same millisecond may have the id.
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM refunds r WHERE r.id = m.id) THEN m.id + 524288 ELSE m.id END,
+        m.organization_id, m.order_id, m.event_id, m.payment_id, 'ORDER', m.amount, m.currency,
+        CASE WHEN m.returned > 0 THEN 'DONE' ELSE 'DUE' END, 0, m.amount, m.returned, m.amount - m.returned, m.at, m.at
+    FROM (SELECT (LEAST(COALESCE(o.cancelled_at, o.updated_at), 8796093022207) << 20)
+                + ROW_NUMBER() OVER (ORDER BY p.id, h.returned DESC) % 524288 AS id,
+            p.organization_id, p.order_id, p.event_id, p.id AS payment_id, p.currency, h.amount, h.returned,
+            COALESCE(o.cancelled_at, o.updated_at) AS at
+        FROM (SELECT order_id, due AS amount, 0 AS returned FROM manual_refunds WHERE due > 0
+            UNION ALL SELECT order_id, done, done FROM manual_refunds WHERE done > 0) h
+        JOIN payments p ON p.order_id = h.order_id AND p.purpose = 'ORDER' JOIN orders o ON o.id = p.order_id) m;
+
+-- What earlier versions did not know: a refund of somebody else at the gateway pays what was decided, what a bank has taken
+-- does not go back, and what a bank may take is not asked for. The oldest decisions come first.
+CREATE TEMP TABLE refund_shares AS
+    SELECT o.id, o.open, GREATEST(0, LEAST(o.open, o.rest - o.earlier)) AS share,
+        GREATEST(0, LEAST(o.open, o.rest - o.earlier, LEAST(o.of_payment, o.rest) - o.disputed - o.earlier)) AS to_ask,
+        GREATEST(0, LEAST(o.open, o.not_returned - o.earlier)) AS to_pay
+    FROM (SELECT n.id, n.promised - n.returned AS open,
+            CAST(SUM(n.promised - n.returned) OVER (PARTITION BY p.id ORDER BY n.id) AS BIGINT)
+                - (n.promised - n.returned) AS earlier,
+            CAST(SUM(n.promised - n.returned) OVER (PARTITION BY p.id) AS BIGINT) AS of_payment,
+            p.amount - s.returned AS not_returned, p.amount - s.returned - COALESCE(d.taken, 0) AS rest,
+            COALESCE(d.disputed, 0) AS disputed
+        FROM new_refunds n JOIN payments p ON p.id = n.payment_id
+        JOIN (SELECT payment_id, CAST(SUM(returned) AS BIGINT) AS returned FROM new_refunds GROUP BY payment_id) s
+            ON s.payment_id = p.id
+        LEFT JOIN (SELECT payment_id, currency, CAST(SUM(taken) AS BIGINT) AS taken,
+                CAST(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END) AS BIGINT) AS disputed
+            FROM new_disputes GROUP BY payment_id, currency) d ON d.payment_id = p.id AND d.currency = p.currency
+        WHERE n.promised > n.returned) o;
+UPDATE new_refunds SET
+        status = CASE WHEN new_refunds.status = 'DUE' AND s.share = 0 THEN 'REFUSED' ELSE new_refunds.status END,
+        last_error = CASE WHEN new_refunds.status = 'DUE' AND s.share = 0
+            THEN 'nothing of the payment is left: it has gone back, or a bank has taken it for a dispute' ELSE new_refunds.last_error END,
+        promised = CASE WHEN new_refunds.to_ask > 0 AND s.to_pay > 0 THEN new_refunds.returned + s.to_pay ELSE new_refunds.promised END,
+        to_ask = CASE WHEN new_refunds.to_ask > 0 THEN s.to_ask ELSE 0 END,
+        next_attempt_at = CASE WHEN new_refunds.to_ask > 0 AND s.to_ask > 0 THEN new_refunds.next_attempt_at END,
+        owed = LEAST(new_refunds.owed, s.share)
+    FROM refund_shares s WHERE new_refunds.id = s.id;
 
 -- Movements of money: what came in is more than 0, and what went out is less. No row is ever changed or removed.
 CREATE TABLE ledger_entries (
@@ -280,8 +345,14 @@ UPDATE payments SET taken = s.taken, disputed = s.disputed
         FROM new_disputes d JOIN payments p ON p.id = d.payment_id WHERE d.currency = p.currency GROUP BY d.payment_id) s
     WHERE payments.id = s.payment_id;
 
+-- Nothing is left of a payment that was given back by hand.
+UPDATE orders SET payment_status = 'REFUNDED' WHERE payment_status = 'COMPLETED' AND EXISTS (SELECT 1 FROM payments p
+    WHERE p.order_id = orders.id AND p.manual_method IS NULL AND p.purpose <> 'OTHER' AND p.returned >= p.amount);
+
+DROP TABLE other_payments;
 DROP TABLE refund_payments;
 DROP TABLE manual_refunds;
+DROP TABLE refund_shares;
 DROP TABLE refunds;
 ALTER TABLE new_refunds RENAME TO refunds;
 DROP TABLE disputes;
@@ -315,13 +386,15 @@ CREATE INDEX disputes_open ON disputes (id) WHERE status = 'OPEN';
 -- the disputes to ask the gateway about
 CREATE INDEX disputes_to_check ON disputes (check_at, id) WHERE check_at IS NOT NULL;
 
--- What was given back by hand of the payments that completed orders, what has to be given back of all payments, and what
--- banks have taken. They are counted in the ticket type of their order with the lowest id.
+-- What was given back by hand of the payments that completed orders, what has to be given back of these and of all payments,
+-- and what banks have taken. They are counted in the ticket type of their order with the lowest id.
 ALTER TABLE ticket_types ADD COLUMN manually_refunded_total BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ticket_types ADD COLUMN owed_total BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ticket_types ADD COLUMN disputed_total BIGINT NOT NULL DEFAULT 0;
 -- The lower 32 bits and the rest are summed apart, because the sum may exceed 64 bits.
 UPDATE ticket_types SET
+        manual_refund_total = CASE WHEN s.due_high + (s.due_low >> 32) > 2147483647 THEN 9223372036854775807
+            ELSE ((s.due_high + (s.due_low >> 32)) << 32) + (s.due_low & 4294967295) END,
         manually_refunded_total = CASE WHEN s.manual_high + (s.manual_low >> 32) > 2147483647 THEN 9223372036854775807
             ELSE ((s.manual_high + (s.manual_low >> 32)) << 32) + (s.manual_low & 4294967295) END,
         owed_total = CASE WHEN s.owed_high + (s.owed_low >> 32) > 2147483647 THEN 9223372036854775807
@@ -329,13 +402,14 @@ UPDATE ticket_types SET
         disputed_total = CASE WHEN s.taken_high + (s.taken_low >> 32) > 2147483647 THEN 9223372036854775807
             ELSE ((s.taken_high + (s.taken_low >> 32)) << 32) + (s.taken_low & 4294967295) END
     FROM (SELECT first_type,
+            CAST(SUM(due >> 32) AS BIGINT) AS due_high, CAST(SUM(due & 4294967295) AS BIGINT) AS due_low,
             CAST(SUM(manual >> 32) AS BIGINT) AS manual_high, CAST(SUM(manual & 4294967295) AS BIGINT) AS manual_low,
             CAST(SUM(owed >> 32) AS BIGINT) AS owed_high, CAST(SUM(owed & 4294967295) AS BIGINT) AS owed_low,
             CAST(SUM(taken >> 32) AS BIGINT) AS taken_high, CAST(SUM(taken & 4294967295) AS BIGINT) AS taken_low
         FROM (SELECT (SELECT MIN(i.ticket_type_id) FROM order_items i WHERE i.order_id = p.order_id) AS first_type,
                 CASE WHEN p.purpose = 'ORDER' THEN (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
                     WHERE e.payment_id = p.id AND e.kind = 'REFUND' AND e.manual_method IS NOT NULL) ELSE 0 END AS manual,
-                p.owed, p.taken
+                CASE WHEN p.purpose = 'ORDER' THEN p.owed ELSE 0 END AS due, p.owed, p.taken
             FROM payments p JOIN orders o ON o.id = p.order_id AND o.currency = p.currency
             WHERE p.returned > 0 OR p.owed > 0 OR p.taken > 0) counted
         GROUP BY first_type) s
