@@ -32,6 +32,8 @@ const BODIES: &[(&str, Rewrite)] = &[
     ("create_ticket_type", rewritten::<CreateTicketType>),
     ("create_webhook", rewritten::<CreateWebhook>),
     ("issue_tickets", rewritten::<IssueTickets>),
+    ("mark_order_paid", rewritten::<MarkPaid>),
+    ("mark_order_refunded", rewritten::<MarkRefunded>),
     ("refund_order", rewritten::<RefundOrder>),
     ("update_discount", rewritten::<UpdateDiscount>),
     ("update_event", rewritten::<UpdateEvent>),

@@ -19,3 +19,4 @@ mod restore;
 mod temporary;
 mod upgrade;
 mod upgrade_from_0_2_0;
+mod upgrade_of_money;
