@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ticketing::discount::Percentage;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::event::{Event, EventSummary};
 use ticketing::id::{EventId, OrderId};
@@ -26,9 +27,14 @@ pub enum Setup {
     Stripe,
     /// The options of Stripe were lost: the sandbox runs.
     Sandbox,
+    /// The program has no payment gateway.
+    Nothing,
     /// The organization has an account of its own, or another one.
     Account(&'static str),
 }
+
+/// An account of which the platform gets a fee.
+pub const ACCOUNT_WITH_FEE: &str = "acct_2";
 
 /// After these pauses, everything that the maintenance does by itself is done, up to the last look at a refund after 30
 /// days.
@@ -60,8 +66,12 @@ fn configure(builder: Builder, setup: Setup, fake: &FakeStripe) -> Builder {
     let gateway = gateway.requests_per_second(1_000_000);
     let gateway = match setup {
         Setup::Sandbox => return builder.sandbox_gateway(),
+        Setup::Nothing => return builder,
         Setup::Stripe => gateway,
-        Setup::Account(id) => gateway.account_for(move |_| Some(ConnectedAccount::new(id))),
+        Setup::Account(id) => {
+            let fee = if id == ACCOUNT_WITH_FEE { Percentage::whole(3).unwrap() } else { Percentage::ZERO };
+            gateway.account_for(move |_| Some(ConnectedAccount::new(id).application_fee(fee)))
+        }
     };
     builder.payment_gateway(gateway.build().unwrap())
 }
@@ -115,6 +125,10 @@ impl Shop {
         self.fixture.service = next;
     }
 
+    pub fn has_stripe(&self) -> bool {
+        matches!(self.setup, Setup::Stripe | Setup::Account(_))
+    }
+
     /// Lets time pass at both ends, in which the service does nothing.
     pub fn skip(&self, time: Duration) {
         self.clock.advance(time);
@@ -158,7 +172,7 @@ impl Shop {
     pub fn become_quiet(&mut self) {
         self.fake.repair();
         self.fake.permit_refunds(true);
-        if self.setup == Setup::Sandbox {
+        if !self.has_stripe() {
             self.restart(Setup::Stripe);
         }
         self.deliver_all();
