@@ -132,7 +132,7 @@ impl Driver {
 
     fn step(&mut self) {
         self.notices.extend(self.shop.fake.take_notices());
-        match self.random.below(40) {
+        match self.random.below(41) {
             0..6 => self.pay(),
             6..14 => self.deliver(),
             14 => self.lose_a_notice(),
@@ -152,6 +152,7 @@ impl Driver {
             35 => self.restart(),
             36 => self.renew(),
             37 => self.come_back(),
+            38 => self.lose_answers(),
             _ => self.wait(),
         }
     }
@@ -518,6 +519,20 @@ impl Driver {
         let count = 1 + self.random.below(3);
         self.did(format_args!("fault {fault:?} of {method} {path}, {count} times"));
         self.shop.fake.fail(method, path, fault, count);
+    }
+
+    /// Stripe makes refunds whose answers are lost, and the program runs again when Stripe has forgotten their keys.
+    fn lose_answers(&mut self) {
+        self.did("lose answers");
+        self.shop.fake.repair();
+        self.shop.fake.fail("POST", "/v1/refunds", Fault::CloseAfter, usize::MAX);
+        self.refund_amount();
+        self.refund_tickets();
+        self.shop.fake.repair();
+        self.shop.restart(Setup::Nothing);
+        self.shop.pass(Duration::from_hours(26));
+        self.shop.restart(Setup::Stripe);
+        self.shop.maintain();
     }
 
     fn repair(&mut self) {

@@ -17,7 +17,7 @@ use ticketing::payment::{
 
 use crate::book::text;
 use crate::common::fake_stripe::{Fault, Notice};
-use crate::common::{HOLD, at, eur};
+use crate::common::{HOLD, at, database, eur, skipped};
 use crate::shop::{Setup, Shop};
 
 const REFUNDS: &str = "/v1/refunds";
@@ -320,6 +320,47 @@ fn a_refund_of_the_dashboard_that_the_organizer_reports_is_counted_once() {
         shop.assert_ends(order, 0, 0);
         assert_eq!(shop.refunds_at_stripe(), [1000, 1000]);
     }
+}
+
+/// Findings 10 and 14: a part was made twice, because the first attempt did not look.
+#[test]
+fn a_refund_that_was_made_after_the_backup_is_not_made_again_after_the_restore() {
+    if !database::is_file() {
+        return skipped("the backups of PostgreSQL are made by its own tools");
+    }
+    let mut shop = Shop::open();
+    let seats = shop.ticket_type(1250);
+    let (order, _) = shop.sale(&seats, 2);
+    shop.restart(Setup::Nothing);
+    shop.refund_part(order, 300);
+    let backup = shop.backup();
+    shop.restart(Setup::Stripe);
+    shop.pass(Duration::from_secs(2));
+    assert_eq!((shop.own_refund(order).status, shop.kept(order)), (RefundStatus::Done, 2200));
+    shop.fake.take_notices();
+    // Stripe has forgotten the idempotency keys.
+    shop.skip(2 * DAY);
+    shop.restore(backup);
+    assert_eq!(shop.own_refund(order).status, RefundStatus::Due);
+    shop.pass(Duration::from_secs(2));
+    assert_eq!((shop.own_refund(order).status, shop.refunds_at_stripe()), (RefundStatus::Done, vec![300]));
+    shop.assert_ends(order, 2200, 0);
+}
+
+/// Finding 3: Stripe has forgotten the key of the first attempt.
+#[test]
+fn a_refund_whose_answer_was_lost_is_not_made_again_a_day_later() {
+    let mut shop = Shop::open();
+    let seats = shop.ticket_type(1250);
+    let (order, _) = shop.sale(&seats, 2);
+    shop.fake.fail("POST", REFUNDS, Fault::CloseAfter, usize::MAX);
+    shop.refund_part(order, 300);
+    shop.fake.repair();
+    shop.fake.take_notices();
+    assert_eq!((shop.own_refund(order).status, shop.kept(order)), (RefundStatus::Due, 2200));
+    shop.pass(2 * DAY);
+    assert_eq!((shop.own_refund(order).status, shop.refunds_at_stripe()), (RefundStatus::Done, vec![300]));
+    shop.assert_ends(order, 2200, 0);
 }
 
 /// Finding 13.

@@ -1,7 +1,9 @@
 //! A service that sells with the fake of Stripe, and a till.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use ticketing::discount::Percentage;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::event::{Event, EventSummary};
@@ -17,6 +19,7 @@ use ticketing::ticket_type::TicketType;
 use ticketing::{Builder, Result, TicketingService, Timestamp, page};
 
 use crate::book::{Book, Cash, text};
+use crate::common::database::FILE;
 use crate::common::fake_stripe::{FakeStripe, Notice, WEBHOOK_SECRET};
 use crate::common::{Fixture, HOLD, NOW, at};
 use crate::comparison;
@@ -123,6 +126,21 @@ impl Shop {
         self.setup = setup;
         let next = self.fixture.second_service_with(|builder| configure(builder, setup, &self.fake));
         self.fixture.service = next;
+    }
+
+    /// Makes a backup of the database in a folder of its own.
+    pub fn backup(&self) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        self.service().backup(folder.path().join(FILE), |_| ControlFlow::Continue(())).unwrap();
+        folder
+    }
+
+    /// Goes on with a backup.
+    pub fn restore(&mut self, backup: TempDir) {
+        let now = self.fixture.clock.now();
+        self.fixture.skip_final_check();
+        self.fixture = Fixture::in_folder(backup, |builder| configure(builder, self.setup, &self.fake));
+        self.fixture.clock.set(now);
     }
 
     pub fn has_stripe(&self) -> bool {
