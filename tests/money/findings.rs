@@ -489,3 +489,46 @@ fn the_order_of_the_notices_of_a_payment_and_of_its_refund_does_not_matter() {
     }
     assert_eq!(ends[0], ends[1]);
 }
+
+/// All orders in which these can come.
+fn permutations<T: Clone>(of: &[T]) -> Vec<Vec<T>> {
+    let Some((first, rest)) = of.split_first() else { return vec![Vec::new()] };
+    let insert = |shorter: Vec<T>| {
+        (0..=shorter.len()).map(move |index| {
+            let mut longer = shorter.clone();
+            longer.insert(index, first.clone());
+            longer
+        })
+    };
+    permutations(rest).into_iter().flat_map(|shorter| insert(shorter).collect::<Vec<_>>()).collect()
+}
+
+/// A notice that a refund was made, which came after the one that it had failed, recorded it as made.
+#[test]
+fn late_and_doubled_notices_of_a_refund_that_has_failed_change_nothing() {
+    let mut shop = Shop::open();
+    let seats = shop.ticket_type(1250);
+    let kinds = ["refund.created", "charge.refunded", "refund.updated", "refund.failed"];
+    for in_dashboard in [true, false] {
+        for kinds in permutations(&kinds) {
+            let (order, intent) = shop.sale(&seats, 1);
+            if in_dashboard {
+                shop.fake.refund_outside(&intent, None);
+            } else {
+                shop.cancel(order);
+            }
+            let refund = text(&shop.fake.all("refund").pop().unwrap(), "id");
+            shop.fake.fail_refund(&refund);
+            let notices = shop.fake.take_notices();
+            for kind in kinds.iter().chain(&kinds) {
+                let notice = notices.iter().find(|notice| notice.kind == *kind).expect(kind);
+                shop.receive(notice).unwrap();
+            }
+            let (status, owed) =
+                if in_dashboard { (OrderStatus::Completed, 0) } else { (OrderStatus::Cancelled, 1250) };
+            assert_eq!((shop.status(order), shop.owed(order)), (status, owed), "{kinds:?}");
+            assert_eq!(shop.kept(order), 1250);
+        }
+    }
+    shop.assert_books_are_right("after all orders of the notices");
+}
