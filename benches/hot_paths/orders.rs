@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use ticketing::Amount;
 use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::ticket_type::CreateTicketType;
 
 use crate::by_hand;
 use crate::large_store::{LargeStore, email, scatter};
@@ -42,7 +44,8 @@ pub fn bench(bench: &mut Bench) {
     let many = "create_order, 64 callers";
     let one = "create_order, 1 caller";
     let tail_latency = "create_order, 64 callers, p99 / p50";
-    if ![many, one, tail_latency].iter().any(|name| bench.includes(name)) {
+    let paid = "payment_completed, 1 caller";
+    if ![many, one, tail_latency, paid].iter().any(|name| bench.includes(name)) {
         return;
     }
     let ours = LargeStore::open();
@@ -60,9 +63,43 @@ pub fn bench(bench: &mut Bench) {
     if bench.includes(one) {
         bench.compare(one, 400, |count| (0..count).for_each(|_| create_order(&ours)), |count| by_hand.write(count, 1));
     }
+    if bench.includes(paid) {
+        payments(bench, paid, &ours);
+    }
     if bench.includes(tail_latency) {
         latencies(bench, tail_latency, &ours);
     }
+}
+
+/// `payment_completed` of an order of two tickets, beside `create_order`: the payment, its entry in the ledger, the tickets.
+fn payments(bench: &mut Bench, name: &str, store: &LargeStore) {
+    const ROUND: u32 = 200;
+    let service = &store.fixture.service;
+    let caller = &store.fixture.caller;
+    let seat = CreateTicketType::new("Seat", Amount::cents(1250), 1_000_000);
+    let seat = service.create_ticket_type(caller, store.event, seat).expect("a type").id;
+    let mut ratios = Vec::new();
+    let mut of_payments = Vec::new();
+    for _ in 0..15 {
+        let orders: Vec<_> = (0..ROUND)
+            .map(|_| {
+                let mut order = request(store);
+                order.items[0].ticket_type_id = seat;
+                service.create_order(caller, order).expect("an order").order.id
+            })
+            .collect();
+        let start = Instant::now();
+        for order in orders {
+            service.payment_completed(caller, order).expect("paid");
+        }
+        let paid = start.elapsed();
+        let start = Instant::now();
+        (0..ROUND).for_each(|_| create_order(store));
+        ratios.push(start.elapsed().as_secs_f64() / paid.as_secs_f64());
+        of_payments.push(paid.as_secs_f64() / f64::from(ROUND) * 1e6);
+    }
+    let (ratio, paid) = (median(&mut ratios), median(&mut of_payments));
+    bench.report(format!("{name}: ratio {ratio:.2} to create_order ({paid:.1} µs each)"));
 }
 
 fn latencies(bench: &mut Bench, name: &str, store: &LargeStore) {
