@@ -22,17 +22,17 @@ pub(crate) struct PaymentSums {
 
 impl PaymentSums {
     /// What still has to go back.
-    pub(crate) fn to_return(&self) -> i64 {
+    pub(crate) fn to_return(self) -> i64 {
         (self.promised.min(self.received.saturating_sub(self.taken))).saturating_sub(self.returned).max(0)
     }
 
     /// The part of it that waits until banks have decided.
-    pub(crate) fn on_hold(&self) -> i64 {
+    pub(crate) fn on_hold(self) -> i64 {
         self.to_return().min(self.disputed)
     }
 
     /// What nobody has decided to give back yet.
-    pub(crate) fn not_promised(&self) -> i64 {
+    pub(crate) fn not_promised(self) -> i64 {
         self.received.saturating_sub(self.promised).max(0)
     }
 }

@@ -222,14 +222,13 @@ pub(crate) fn checked(tx: &Transaction<'_>, check: &RefundCheck, listing: Option
     let listed = listing.refunds.iter().rev().find(is_of_it);
     let next = match listed.map(|refund| &refund.state) {
         Some(RefundState::RequiresAction) => Some(DAILY),
-        Some(RefundState::Failed(_)) => None,
         // It may also fail after it has succeeded: https://docs.stripe.com/testing#refunds.
         Some(RefundState::Pending | RefundState::Succeeded) => next_check(check.claimed.number + 1),
         None if is_less_listed(tx, payment, listing)? => {
             result.is_missing = make_due_again(tx, check, &mut result.facts.followed)?;
             None
         }
-        None => None,
+        Some(RefundState::Failed(_)) | None => None,
     };
     let next = next.map(|delay| tx.now().saturating_add(delay));
     refund_checks::schedule(tx, id, next, check.claimed.number + 1)?;

@@ -39,8 +39,15 @@ impl TicketingService {
                         if attempt.number >= MAX_ATTEMPTS =>
                     {
                         // The gateway lists no refunds: the refund of the payment tells what has gone back.
-                        let nothing = Some(Listing::default());
-                        self.receive_payment(order.organization, order.id, reference, Some(payment), true, nothing)?;
+                        let nothing = Listing::default();
+                        self.receive_payment(
+                            order.organization,
+                            order.id,
+                            reference,
+                            Some(payment),
+                            true,
+                            Some(&nothing),
+                        )?;
                     }
                     (Err(Error::Unavailable(problem)), _) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;

@@ -50,29 +50,28 @@ pub(super) fn look_up_of(payment: &StoredPayment) -> Option<PaymentLookUp> {
     Some(look_up)
 }
 
-impl TicketingService {
-    /// Asks the gateway what it lists of a payment. `None` if it cannot tell.
-    pub(super) fn list_facts(
-        &self,
-        gateway: &GatewayCalls,
-        organization: OrganizationId,
-        payment: PaymentLookUp,
-        ask: Ask,
-        waiting: Waiting,
-    ) -> Result<Option<Listing>, GatewayError> {
-        waiting.call(gateway, organization, move |gateway| {
-            if gateway.refund_reports().is_none() {
-                return Ok(None);
-            }
-            let refunds = gateway.refunds_of(&payment)?;
-            let disputes = match ask {
-                Ask::Refunds => Vec::new(),
-                Ask::RefundsAndDisputes => gateway.disputes_of(&payment)?,
-            };
-            Ok(Some(Listing { refunds, disputes, is_current: true }))
-        })
-    }
+/// Asks the gateway what it lists of a payment. `None` if it cannot tell.
+pub(super) fn list_facts(
+    gateway: &GatewayCalls,
+    organization: OrganizationId,
+    payment: PaymentLookUp,
+    ask: Ask,
+    waiting: Waiting,
+) -> Result<Option<Listing>, GatewayError> {
+    waiting.call(gateway, organization, move |gateway| {
+        if gateway.refund_reports().is_none() {
+            return Ok(None);
+        }
+        let refunds = gateway.refunds_of(&payment)?;
+        let disputes = match ask {
+            Ask::Refunds => Vec::new(),
+            Ask::RefundsAndDisputes => gateway.disputes_of(&payment)?,
+        };
+        Ok(Some(Listing { refunds, disputes, is_current: true }))
+    })
+}
 
+impl TicketingService {
     /// Records what the gateway lists of a payment, and logs what is new. `payment` is the gateway's id of it, if it is
     /// known.
     pub(super) fn record_facts(

@@ -1,7 +1,7 @@
 //! Notices of the payment gateway, and checkouts that are settled by asking the gateway.
 
 use super::TicketingService;
-use super::gateway_facts::{Ask, Waiting, warn_of_returned_payment};
+use super::gateway_facts::{Ask, Waiting, list_facts, warn_of_returned_payment};
 use super::look_up_limit::LookUpPermission;
 use super::refund_attempts::ask_about_dispute;
 use crate::error::gateway::NoticeError;
@@ -178,7 +178,7 @@ impl TicketingService {
         let (Some(gateway), Some(payment)) = (&self.inner.gateway, payment_of(notice)) else {
             return self.record_fact(order, notice, reported);
         };
-        let listed = self.list_facts(gateway, order.organization, payment, Ask::Refunds, Waiting::Notice);
+        let listed = list_facts(gateway, order.organization, payment, Ask::Refunds, Waiting::Notice);
         match answer_about(notice, listed)? {
             Some(listing) => self.record_fact(order, notice, listing.unwrap_or(reported)),
             None => Ok(NoticeOutcome::GatewayRefused),
@@ -296,7 +296,7 @@ impl TicketingService {
                 if is_returned {
                     warn_of_returned_payment(order, payment);
                 }
-                self.receive_payment(organization, id, reference, Some(payment), is_returned, listing)
+                self.receive_payment(organization, id, reference, Some(payment), is_returned, listing.as_ref())
             }
             CheckoutState::Closed => {
                 let reference = reference.map(str::to_owned);
@@ -320,7 +320,7 @@ impl TicketingService {
         let recorded = self.store().read_one(|tx| checkouts::gateway(tx, order.id))?;
         let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
         look_up.account = GatewayAccount::of(recorded.as_ref());
-        let listed = self.list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
+        let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
         listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))
     }
 

@@ -64,10 +64,10 @@ impl TicketingService {
         checkout: Option<&str>,
         payment: Option<&GatewayPayment>,
         is_returned: bool,
-        listing: Option<Listing>,
+        listing: Option<&Listing>,
     ) -> Result<NoticeOutcome> {
         let terms = self.refund_terms();
-        let mut listings = listing.as_ref().map(parts).unwrap_or_default().into_iter();
+        let mut listings = listing.map(parts).unwrap_or_default().into_iter();
         let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
         let report = Report {
             checkout: checkout.map(str::to_owned),
@@ -110,6 +110,10 @@ impl TicketingService {
     /// Whether a payment gateway has ever taken real money for an order of this database, of any organization: then a program
     /// that starts with the [sandbox](crate::payment::SandboxGateway) has probably lost its settings. For the operator: it
     /// takes no caller.
+    ///
+    /// # Errors
+    /// - [`Error::Store`](crate::Error::Store) and [`Error::Unavailable`](crate::Error::Unavailable) if the database
+    ///   cannot be read.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]

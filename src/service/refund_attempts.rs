@@ -1,7 +1,7 @@
 //! Asks the gateway for refunds, and what became of those that it has made and of disputes.
 
 use super::TicketingService;
-use super::gateway_facts::{Ask, Waiting, log_facts, look_up_of};
+use super::gateway_facts::{Ask, Waiting, list_facts, log_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::model::amount::Amount;
@@ -53,7 +53,7 @@ impl TicketingService {
         let request = refund_request(&attempt);
         let organization = attempt.payment.organization;
         let answer = waiting.call(gateway, organization, move |gateway| gateway.refund(&request));
-        let answer = self.answer_to(gateway, &attempt, answer, waiting);
+        let answer = answer_to(gateway, &attempt, answer, waiting);
         let progress = match &answer {
             Answer::Made(_) | Answer::Refused { .. } => Progress::Answered,
             Answer::Unavailable(problem) => {
@@ -74,40 +74,6 @@ impl TicketingService {
         Ok(progress)
     }
 
-    /// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the payment:
-    /// somebody may have refunded it in the account at the gateway.
-    fn answer_to(
-        &self,
-        gateway: &GatewayCalls,
-        attempt: &RefundAttempt,
-        answer: Result<GatewayRefund, GatewayError>,
-        waiting: Waiting,
-    ) -> Answer {
-        let (refusal, problem) = match answer {
-            Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
-                (Refusal::ForGood, format!("the refund failed: {reason}"))
-            }
-            Ok(made) => return Answer::Made(made),
-            Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
-            Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
-            Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
-            Err(failure) if attempt.is_last() => {
-                (Refusal::ForGood, format!("it was not made in {} attempts: {failure}", attempt.refund.attempts))
-            }
-            Err(failure) => return Answer::Unavailable(failure.to_string()),
-        };
-        let Some(payment) = look_up_of(&attempt.payment) else {
-            return Answer::Refused { refusal, problem, listing: None };
-        };
-        match self.list_facts(gateway, attempt.payment.organization, payment, Ask::RefundsAndDisputes, waiting) {
-            Ok(listing) => Answer::Refused { refusal, problem, listing },
-            Err(_) if attempt.refund.attempts >= HOPELESS => {
-                Answer::Refused { refusal: Refusal::ForGood, problem, listing: None }
-            }
-            Err(failure) => Answer::Unavailable(failure.to_string()),
-        }
-    }
-
     /// Asks the gateway what became of a refund that it has made, if that is due.
     pub(super) fn check_refund(&self, gateway: &GatewayCalls, check: DueCheck) -> Result<Progress> {
         let Some(check) = self.store().write(move |tx| refund_attempts::claim_check(tx, check))? else {
@@ -116,7 +82,7 @@ impl TicketingService {
         let organization = check.payment.organization;
         let order = CheckoutOrder { organization, id: check.claimed.order };
         let listed = match look_up_of(&check.payment) {
-            Some(payment) => self.list_facts(gateway, organization, payment, Ask::Refunds, Waiting::Maintenance),
+            Some(payment) => list_facts(gateway, organization, payment, Ask::Refunds, Waiting::Maintenance),
             None => Ok(None),
         };
         match listed {
@@ -177,6 +143,39 @@ impl TicketingService {
                 Ok(Progress::Unavailable)
             }
         }
+    }
+}
+
+/// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the payment:
+/// somebody may have refunded it in the account at the gateway.
+fn answer_to(
+    gateway: &GatewayCalls,
+    attempt: &RefundAttempt,
+    answer: Result<GatewayRefund, GatewayError>,
+    waiting: Waiting,
+) -> Answer {
+    let (refusal, problem) = match answer {
+        Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
+            (Refusal::ForGood, format!("the refund failed: {reason}"))
+        }
+        Ok(made) => return Answer::Made(made),
+        Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
+        Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
+        Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
+        Err(failure) if attempt.is_last() => {
+            (Refusal::ForGood, format!("it was not made in {} attempts: {failure}", attempt.refund.attempts))
+        }
+        Err(failure) => return Answer::Unavailable(failure.to_string()),
+    };
+    let Some(payment) = look_up_of(&attempt.payment) else {
+        return Answer::Refused { refusal, problem, listing: None };
+    };
+    match list_facts(gateway, attempt.payment.organization, payment, Ask::RefundsAndDisputes, waiting) {
+        Ok(listing) => Answer::Refused { refusal, problem, listing },
+        Err(_) if attempt.refund.attempts >= HOPELESS => {
+            Answer::Refused { refusal: Refusal::ForGood, problem, listing: None }
+        }
+        Err(failure) => Answer::Unavailable(failure.to_string()),
     }
 }
 

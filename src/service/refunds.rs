@@ -1,7 +1,7 @@
 //! Refunds: what is decided to go back, and what was given back by hand.
 
 use super::TicketingService;
-use super::gateway_facts::{Ask, Waiting, log_refused, look_up_of};
+use super::gateway_facts::{Ask, Waiting, list_facts, log_refused, look_up_of};
 use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
@@ -206,7 +206,7 @@ impl TicketingService {
         let order = CheckoutOrder { organization, id };
         for payment in of_order.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
             let Some(look_up) = look_up_of(payment) else { continue };
-            let listed = self.list_facts(gateway, organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
+            let listed = list_facts(gateway, organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
             let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
             self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
         }

@@ -7,7 +7,7 @@ use ticketing::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, Validat
 use ticketing::event::{CreateEvent, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, UpdateOrganization};
-use ticketing::payment::{ListRefunds, RefundOrder, RefundStatus};
+use ticketing::payment::{ListRefunds, MarkPaid, MarkRefunded, RefundOrder, RefundStatus};
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
