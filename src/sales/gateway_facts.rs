@@ -43,7 +43,7 @@ pub(crate) struct Recorded {
     pub(crate) outside: Vec<GatewayRefund>,
     /// Disputes that are new or have a new status.
     pub(crate) disputes: Vec<Dispute>,
-    /// Whether the payment is not known, so that nothing was recorded.
+    /// Whether the payment is not known, so that no movement was recorded.
     pub(crate) is_unknown: bool,
     /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true any more.
     pub(crate) is_in_doubt: bool,
@@ -178,7 +178,8 @@ fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund
     Ok(account.refund(id)?.filter(|refund| is_own(refund)).cloned())
 }
 
-/// Records a dispute, or what became of it. One that is decided is not open again.
+/// Records a dispute, or what became of it. One that is decided is not open again. What it has moved is recorded when its
+/// payment is known.
 fn dispute(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -199,6 +200,7 @@ fn dispute(
         return Ok(Recorded::default());
     }
     let check_at = (report.status == DisputeStatus::Open).then(|| tx.now().saturating_add(DISPUTE_CHECK));
+    let is_unknown = payment.is_none();
     let of_payment = payment.filter(|payment| payment.currency == report.currency);
     let new = NewDispute {
         organization,
@@ -226,7 +228,7 @@ fn dispute(
         }
         None => disputes::insert(tx, &new)?,
     };
-    let mut recorded = Recorded::default();
+    let mut recorded = Recorded { is_unknown, ..Recorded::default() };
     if let Some(payment) = of_payment {
         let (_, disputed) = disputes::sums(tx, &payment)?;
         let mut account = Account::load(tx, payment)?;

@@ -421,6 +421,27 @@ fn the_amount_of_a_dispute_changes_with_its_notice() {
     shop.assert_ends(order, 1700, 0);
 }
 
+/// A dispute whose notices all came before that of the payment was not in the ledger.
+#[test]
+fn the_order_of_the_notices_of_a_payment_and_of_its_dispute_does_not_matter() {
+    for payment_comes_first in [true, false] {
+        let mut shop = Shop::open();
+        let seats = shop.ticket_type(1250);
+        let (order, session) = shop.order(&seats, 2);
+        let intent = shop.fake.pay(&session).unwrap();
+        let paid = shop.fake.take_notices();
+        let dispute = shop.fake.dispute_part(&intent, 700);
+        shop.fake.lose_dispute_in_part(&dispute, 300);
+        let disputed = shop.fake.take_notices();
+        let (first, second) = if payment_comes_first { (paid, disputed) } else { (disputed, paid) };
+        for notice in first.iter().chain(&second) {
+            shop.receive(notice).unwrap();
+        }
+        assert_eq!(shop.status(order.id), OrderStatus::Completed, "the payment comes first: {payment_comes_first}");
+        shop.assert_ends(order.id, 2100, 0);
+    }
+}
+
 /// Finding 14: the last look was after 30 days.
 #[test]
 fn a_refund_that_waits_for_the_customer_is_looked_at_until_it_ends() {
