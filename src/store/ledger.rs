@@ -60,7 +60,7 @@ const RETURNED_BY_GATEWAY: &str = "SELECT CAST(COALESCE(-SUM(amount), 0) AS BIGI
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
 /// The gateway's ids of the refunds of a payment that have not failed.
-const REFERENCES: &str = "SELECT reference, SUM(amount) AS amount FROM ledger_entries
+const REFERENCES: &str = "SELECT reference, CAST(SUM(amount) AS BIGINT) AS amount FROM ledger_entries
     WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NOT NULL
     GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
 const EXISTS: &str = "SELECT 1 FROM ledger_entries WHERE id = ?1 AND organization_id = ?2";
