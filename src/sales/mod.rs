@@ -47,6 +47,7 @@ pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 pub(crate) mod organizations;
 pub(crate) mod partial_refunds;
+pub(crate) mod payment_records;
 pub(crate) mod received_payments;
 mod references;
 pub(crate) mod refund_attempts;

@@ -5,7 +5,7 @@
 //!
 //! | from | to | when |
 //! |---|---|---|
-//! | pending | completed | it is paid: [`received_payments::receive`], [`mark_paid`] |
+//! | pending | completed | it is paid: [`receive`](super::received_payments::receive), [`mark_paid`] |
 //! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
 //! | pending | expired | its hold expires: [`holds`] |
 //! | completed | cancelled | [`cancel`] |
@@ -15,7 +15,7 @@
 use super::each_row::{EachRow, each_row};
 use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::received_payments::{self, ManualPayment};
+use super::payment_records::{self, ManualPayment};
 use super::refunds::{self, Account, Followed, RefundTerms};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
@@ -69,7 +69,7 @@ pub(crate) fn mark_paid(
 ) -> Result<Order> {
     let state = load(tx, organization, id)?;
     complete(tx, &state, PaidThrough::AnotherWay, budget)?;
-    received_payments::receive_by_hand(tx, &state, by)?;
+    payment_records::receive_by_hand(tx, &state, by)?;
     close_checkout(tx, &state)?;
     orders::get(tx, organization, id)
 }

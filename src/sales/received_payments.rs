@@ -1,23 +1,24 @@
-//! Payments that are received: through the gateway or by hand. One that completes no order goes back.
+//! Payments that are received through the gateway. One that completes no order goes back.
 
 use super::gateway_facts::{self, Listing, Recorded};
 use super::hold_releases::ReleaseBudget;
 use super::money_notifications;
 use super::order_lifecycle;
+use super::payment_records;
 use super::refunds::{Account, NO_REFUNDS, RefundTerms};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
 use crate::model::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::currency::Decimals;
 use crate::model::gateway_account::{GatewayAccount, GatewayIdentity, PaymentMode};
-use crate::model::id::{ApiKeyId, OrderId, OrganizationId, PaymentId};
+use crate::model::id::{OrderId, OrganizationId, PaymentId};
 use crate::model::order::{OrderStatus, PaymentStatus};
-use crate::model::received_payment::{ManualMethod, PaymentPurpose};
+use crate::model::received_payment::PaymentPurpose;
 use crate::model::refund::RefundSource;
 use crate::store::order_status::{self, OrderState};
 use crate::store::payments::{NewPayment, StoredPayment};
 use crate::store::refunds::NewRefund;
-use crate::store::{Transaction, checkout_attempts, ledger, payments};
+use crate::store::{Transaction, checkout_attempts, payments};
 
 /// A payment that the gateway, or the program for it, reports.
 #[derive(Debug, Clone)]
@@ -172,42 +173,7 @@ fn insert(
         note: None,
         recorded_by: None,
     };
-    record(tx, &new)
-}
-
-fn record(tx: &Transaction<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
-    let id = payments::insert(tx, new)?;
-    ledger::add_payment(tx, new, id, tx.now())?;
-    Ok(id)
-}
-
-/// How money was taken by hand.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ManualPayment<'a> {
-    pub(crate) method: ManualMethod,
-    pub(crate) note: Option<&'a str>,
-    pub(crate) recorded_by: Option<ApiKeyId>,
-}
-
-/// Records the payment by hand that completed an order.
-pub(super) fn receive_by_hand(tx: &Transaction<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
-    let new = NewPayment {
-        organization: state.organization,
-        order: state.id,
-        event: state.event,
-        purpose: PaymentPurpose::Order,
-        manual_method: Some(by.method),
-        gateway: None,
-        account: &GatewayAccount::Unrecorded,
-        mode: PaymentMode::Live,
-        checkout_reference: None,
-        reference: None,
-        amount: state.total,
-        currency: &state.currency,
-        note: by.note,
-        recorded_by: by.recorded_by,
-    };
-    record(tx, &new).map(drop)
+    payment_records::record(tx, &new)
 }
 
 /// Decides that a whole payment goes back.

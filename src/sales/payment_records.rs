@@ -1,0 +1,45 @@
+//! The records of payments: a row, and its entry in the ledger.
+
+use crate::error::Result;
+use crate::model::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::id::{ApiKeyId, PaymentId};
+use crate::model::received_payment::{ManualMethod, PaymentPurpose};
+use crate::store::order_status::OrderState;
+use crate::store::payments::NewPayment;
+use crate::store::{Transaction, ledger, payments};
+
+/// Records a payment and its entry in the ledger.
+pub(super) fn record(tx: &Transaction<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
+    let id = payments::insert(tx, new)?;
+    ledger::add_payment(tx, new, id, tx.now())?;
+    Ok(id)
+}
+
+/// How money was taken by hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ManualPayment<'a> {
+    pub(crate) method: ManualMethod,
+    pub(crate) note: Option<&'a str>,
+    pub(crate) recorded_by: Option<ApiKeyId>,
+}
+
+/// Records the payment by hand that completed an order.
+pub(super) fn receive_by_hand(tx: &Transaction<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
+    let new = NewPayment {
+        organization: state.organization,
+        order: state.id,
+        event: state.event,
+        purpose: PaymentPurpose::Order,
+        manual_method: Some(by.method),
+        gateway: None,
+        account: &GatewayAccount::Unrecorded,
+        mode: PaymentMode::Live,
+        checkout_reference: None,
+        reference: None,
+        amount: state.total,
+        currency: &state.currency,
+        note: by.note,
+        recorded_by: by.recorded_by,
+    };
+    record(tx, &new).map(drop)
+}
