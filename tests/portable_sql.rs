@@ -39,7 +39,9 @@ fn problems(sql: &str, text_columns: &BTreeSet<String>) -> Vec<String> {
         found.extend(arguments.filter(|arguments| arguments.len() > 1).map(|_| format!("{name} of several values")));
     }
     for (at, _) in sql.match_indices("SUM(") {
-        if !calls_around(&sql[..at]).any(|call| call == "CAST") {
+        // What is only compared has any type.
+        let is_compared = sql[..at].contains(" HAVING ");
+        if !is_compared && !calls_around(&sql[..at]).any(|call| call == "CAST") {
             found.push("SUM without CAST".to_owned());
         }
     }
@@ -193,12 +195,15 @@ fn statements(code: &str) -> Vec<String> {
     let mut macros: Vec<(String, String)> = Vec::new();
     for Literal { before, text } in literals(code) {
         let separator = before.trim();
-        let name = separator.strip_prefix(',').and_then(|rest| rest.trim().strip_suffix("!(),"));
-        if let (Some(name), Some(last)) = (name, statements.last_mut()) {
+        let named = separator.strip_prefix(',').and_then(|rest| rest.trim().split_once("!()"));
+        if let (Some((name, rest)), Some(last)) = (named, statements.last_mut()) {
             let columns = macros.iter().find(|(known, _)| known == name).map_or("column", |(_, columns)| columns);
             *last += columns;
-            *last += &text;
-            continue;
+            // Without another comma, the macro ends the statement.
+            if rest == "," {
+                *last += &text;
+                continue;
+            }
         }
         if let Some((_, definition)) = separator.rsplit_once("macro_rules! ")
             && let Some((name, "")) = definition
