@@ -77,6 +77,10 @@ fn check_headers(state: &State, request: &Request) -> Result<(), Answer> {
     if !state.may_refund && request.method == "POST" && request.path == "/v1/refunds" {
         return Err(Answer::not_permitted());
     }
+    let of_balance = request.path == "/v1/balance_transactions" || request.query.contains("balance_transaction");
+    if !state.may_read_balance && of_balance {
+        return Err(Answer::not_permitted());
+    }
     if let Some(version) = request.header("stripe-version") {
         let (date, name) = version.split_once('.').unwrap_or((version, ""));
         let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -138,6 +142,9 @@ fn route(state: &mut State, request: &Request) -> Answered {
         }
         ("GET", ["disputes", id]) => {
             retrieve(state, account.as_deref(), "dispute", id, &params, &["payment_intent", "charge"])
+        }
+        ("GET", ["balance_transactions"]) => {
+            list(state, account.as_deref(), "balance_transaction", &params, &["type", "source"], &[])
         }
         ("GET", ["events"]) => list(state, account.as_deref(), "event", &params, &["type"], &[]),
         ("GET", ["events", id]) => retrieve(state, account.as_deref(), "event", id, &params, &[]),

@@ -164,6 +164,11 @@ impl FakeStripe {
         self.shared.lock().may_refund = may_refund;
     }
 
+    /// Takes the permission to read balance transactions from the key, or gives it back.
+    pub fn permit_balance(&self, may_read: bool) {
+        self.shared.lock().may_read_balance = may_read;
+    }
+
     /// Answers so many requests for the same path in a second of real time, and 429 to further ones.
     pub fn limit_per_second(&self, requests: usize) {
         self.shared.lock().per_second = Some(requests);
@@ -199,6 +204,16 @@ impl FakeStripe {
     /// Makes a session one of live mode.
     pub fn make_live(&self, session: &str) {
         self.act(|state| state.change(session, &json!({ "livemode": true })));
+    }
+
+    /// Sets fields of an object, as no customer and no organizer can.
+    pub fn change(&self, id: &str, fields: &Value) {
+        self.act(|state| state.change(id, fields));
+    }
+
+    /// Makes an object one that no request finds, as if it had never been.
+    pub fn forget(&self, id: &str) {
+        self.change(id, &json!({ "object": "forgotten" }));
     }
 
     /// Gives the next `count` requests with this method and beginning of the path a fault.
@@ -328,6 +343,16 @@ impl FakeStripe {
             let charge = state.text(intent, "latest_charge");
             refunds::refund(state, &charge, amount, json!({}), None).expect("a refund")
         })
+    }
+
+    /// Somebody refunds this amount of each of these payments in the dashboard, so many times.
+    pub fn refund_often(&self, intents: &[String], amount: i64, times: usize) {
+        self.act(|state| {
+            for intent in intents.iter().flat_map(|intent| std::iter::repeat_n(intent, times)) {
+                let charge = state.text(intent, "latest_charge");
+                refunds::refund(state, &charge, Some(amount), json!({}), None).expect("a refund");
+            }
+        });
     }
 
     /// A refund fails after it was accepted.

@@ -59,6 +59,8 @@ pub struct State {
     pub refunds_undisputed_rest: bool,
     /// Whether the key may make refunds.
     pub may_refund: bool,
+    /// Whether the key may read balance transactions.
+    pub may_read_balance: bool,
     pub endpoint: Option<Endpoint>,
     /// The events that are not delivered yet.
     pub undelivered: VecDeque<Notice>,
@@ -91,6 +93,7 @@ impl State {
             refund_status: "succeeded",
             refunds_undisputed_rest: false,
             may_refund: true,
+            may_read_balance: true,
             endpoint: None,
             undelivered: VecDeque::new(),
             is_automatic: false,
