@@ -64,6 +64,9 @@ pub enum StoreErrorKind {
     /// The program has stopped a check.
     #[error("the check was stopped")]
     CheckStopped,
+    /// The program has stopped a reconciliation. What it has recorded until then stays.
+    #[error("the reconciliation was stopped")]
+    ReconciliationStopped,
     /// A backup, or a copy to another database, cannot be made. The incomplete copy was removed.
     #[error("the database cannot be copied: {0}")]
     CannotCopy(String),

@@ -39,6 +39,7 @@ pub(crate) mod organization;
 pub(crate) mod page;
 pub(crate) mod percentage;
 pub(crate) mod received_payment;
+pub(crate) mod reconciliation;
 pub(crate) mod refund;
 #[cfg(feature = "http")]
 mod response_schema;

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use super::{CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode};
+use super::{
+    CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode, StatementLine,
+    StatementRequest,
+};
 use crate::fair_permits::{FairPermit, FairPermits, Holder};
 use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::OrganizationId;
@@ -97,6 +100,16 @@ impl GatewayCalls {
 
     pub(crate) fn can_look_up(&self) -> bool {
         self.gateway.checkouts().is_some()
+    }
+
+    /// Asks the gateway to list a period, on this thread and without a timeout: `each` uses the database. `None` if the
+    /// gateway cannot list periods.
+    pub(crate) fn statement(
+        &self,
+        request: &StatementRequest,
+        each: &mut dyn FnMut(StatementLine) -> Result<(), GatewayError>,
+    ) -> Option<Result<(), GatewayError>> {
+        Some(self.gateway.statements()?.statement(request, each))
     }
 
     pub(crate) fn can_refund(&self) -> bool {

@@ -29,6 +29,9 @@ pub use crate::model::ledger::{LedgerEntry, LedgerKind, ListLedgerEntries};
 pub use crate::model::notice::NoticeOutcome;
 pub use crate::model::order_balance::{BalanceSums, OrderBalance, PaymentBalance};
 pub use crate::model::received_payment::{ListPayments, ManualMethod, MarkPaid, PaymentPurpose, ReceivedPayment};
+pub use crate::model::reconciliation::{
+    Discrepancies, Discrepancy, Reconcile, ReconcileProgress, ReconciledTotal, Reconciliation, UnreadAccount,
+};
 pub use crate::model::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
     RefundSource, RefundStatus, SettledRefund,

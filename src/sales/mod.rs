@@ -49,6 +49,7 @@ pub(crate) mod organizations;
 pub(crate) mod partial_refunds;
 pub(crate) mod payment_records;
 pub(crate) mod received_payments;
+pub(crate) mod reconciliation;
 mod references;
 pub(crate) mod refund_attempts;
 pub(crate) mod refunds;

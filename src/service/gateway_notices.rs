@@ -146,7 +146,12 @@ impl TicketingService {
 
     /// Records a fact about a payment. The notice of the payment may still be on its way: then the gateway is asked about its
     /// checkout first.
-    fn record_fact(&self, order: CheckoutOrder, notice: &GatewayNotice, listing: Listing) -> Result<NoticeOutcome> {
+    pub(super) fn record_fact(
+        &self,
+        order: CheckoutOrder,
+        notice: &GatewayNotice,
+        listing: Listing,
+    ) -> Result<NoticeOutcome> {
         let payment = notice.payment_reference.as_deref();
         let mut recorded = self.record_facts(order, payment, &listing)?;
         if recorded.is_unknown {

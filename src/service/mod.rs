@@ -82,6 +82,7 @@ mod check;
 #[cfg(feature = "postgres")]
 mod copy;
 mod database_file;
+mod reconcile;
 mod statistics;
 
 mod background;
@@ -99,6 +100,10 @@ mod maintenance_steps;
 mod notification_handlers;
 mod open_store;
 mod payment_steps;
+mod reconcile_account;
+mod reconcile_lines;
+mod reconcile_orphans;
+mod reconcile_state;
 mod skipped_rows;
 mod webhook_settings;
 mod write_quota;

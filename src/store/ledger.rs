@@ -63,6 +63,12 @@ const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
 const REFERENCES: &str = "SELECT reference, CAST(SUM(amount) AS BIGINT) AS amount FROM ledger_entries
     WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NOT NULL
     GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
+/// What is recorded of a payment with this id of the gateway, as one of these kinds.
+pub(super) const NET_OF_REFERENCE: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS net FROM ledger_entries
+    WHERE payment_id = ?1 AND kind IN (?2, ?3) AND manual_method IS NULL AND reference = ?4";
+/// What banks have taken of a payment for a dispute.
+pub(super) const TAKEN_FOR: &str = "SELECT CAST(COALESCE(-SUM(amount), 0) AS BIGINT) AS taken FROM ledger_entries
+    WHERE payment_id = ?1 AND kind IN ('DISPUTE', 'DISPUTE_RETURNED') AND dispute_id = ?2";
 const EXISTS: &str = "SELECT 1 FROM ledger_entries WHERE id = ?1 AND organization_id = ?2";
 
 /// The conditions of all filters.
@@ -264,6 +270,24 @@ pub(crate) fn has_failed(tx: &Transaction<'_>, payment: PaymentId, reference: &s
 /// The gateway's ids of the refunds of a payment that have not failed.
 pub(crate) fn references(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<String>> {
     tx.query_all(REFERENCES, &[payment.into()], |row| row.get("reference"))
+}
+
+/// The sum of what is recorded of a payment with this id of the gateway, in minor units: of refunds and those that failed, or
+/// of disputes and what came back of them.
+pub(crate) fn net_of_reference(
+    tx: &Transaction<'_>,
+    payment: PaymentId,
+    kinds: [LedgerKind; 2],
+    reference: &str,
+) -> Result<i64> {
+    let [one, other] = kinds.map(LedgerKind::as_str);
+    let binds = [payment.into(), one.into(), other.into(), reference.into()];
+    Ok(tx.query_opt(NET_OF_REFERENCE, &binds, |row| row.get("net"))?.unwrap_or(0))
+}
+
+/// What banks have taken of a payment for a dispute and have not given back, in minor units.
+pub(crate) fn taken_for(tx: &Transaction<'_>, payment: PaymentId, dispute: DisputeId) -> Result<i64> {
+    Ok(tx.query_opt(TAKEN_FOR, &[payment.into(), dispute.into()], |row| row.get("taken"))?.unwrap_or(0))
 }
 
 /// Lists the ledger entries of an organization, newest first.

@@ -70,6 +70,7 @@ mod pages;
 pub(crate) mod payments;
 #[cfg(feature = "documents")]
 pub(crate) mod printed_tickets;
+pub(crate) mod reconciliation;
 pub(crate) mod refund_checks;
 pub(crate) mod refunds;
 pub(crate) mod sales_figures;

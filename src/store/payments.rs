@@ -35,6 +35,9 @@ const BY_ID: &str = concat!("SELECT ", columns!(), " FROM payments WHERE id = ?1
 pub(super) const OF_ORDER: &str = concat!("SELECT ", columns!(), " FROM payments WHERE order_id = ?1 ORDER BY id");
 pub(super) const ORDER_OF: &str =
     "SELECT order_id, organization_id FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 2";
+/// A gateway may give payments of several orders the same id.
+pub(super) const BY_REFERENCE: &str =
+    concat!("SELECT ", columns!(), " FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 10");
 const SET_REFERENCE: &str = "UPDATE payments SET reference = ?2 WHERE id = ?1 AND reference IS NULL";
 /// More than was received is never promised by a decision of this service.
 const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?1 AND promised + ?2 <= amount";
@@ -219,6 +222,11 @@ pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option
         Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("order_id")? })
     })?;
     Ok(if orders.len() == 1 { orders.pop() } else { None })
+}
+
+/// Returns the first payments with this id of their gateway.
+pub(crate) fn by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Vec<StoredPayment>> {
+    tx.query_all(BY_REFERENCE, &[reference.into()], decode_stored)
 }
 
 /// Records the gateway's id of a payment that was reported without it.

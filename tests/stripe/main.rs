@@ -24,6 +24,8 @@ mod hostile_notices;
 #[cfg(feature = "stripe")]
 mod model;
 #[cfg(feature = "stripe")]
+mod reconciliation;
+#[cfg(feature = "stripe")]
 mod refunds_and_notices;
 #[cfg(feature = "stripe")]
 mod renewals;

@@ -10,8 +10,9 @@ use crate::store::{
     Bind, EngineOptions, Location, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
     checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
     event_lists, events, fan_outs, handler_queue, idempotency_records, ledger, order_items, order_lists, order_status,
-    orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, refund_checks, refunds, scans,
-    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
+    orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, reconciliation, refund_checks,
+    refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals,
+    webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -90,6 +91,7 @@ const STATEMENTS: &[Expected] = &[
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (checkouts::BY_REPLACED_REFERENCE, &["replaced_checkouts_by_reference"]),
     (payments::ORDER_OF, &["payments_by_reference"]),
+    (payments::BY_REFERENCE, &["payments_by_reference"]),
     (payments::OF_ORDER, &["payments_by_order"]),
     (payments::LIST, &["payments_by_organization"]),
     (payments::LIST_OF_EVENT, &["payments_by_event"]),
@@ -100,10 +102,13 @@ const STATEMENTS: &[Expected] = &[
     (payments::LATER_ID, &["payments_with_later_id"]),
     (ledger::RETURNED_BY, &["ledger_entries_by_payment"]),
     (ledger::MADE_FOR, &["ledger_entries_by_payment"]),
+    (ledger::NET_OF_REFERENCE, &["ledger_entries_by_payment"]),
+    (ledger::TAKEN_FOR, &["ledger_entries_by_payment"]),
     (ledger::LIST, &["ledger_entries_by_organization"]),
     (ledger::LIST_OF_EVENT, &["ledger_entries_by_event"]),
     (ledger::LIST_OF_ORDER, &["payments_by_order", "ledger_entries_by_payment"]),
     (ledger::LATER_ID, &["ledger_entries_with_later_id"]),
+    (reconciliation::ENTRIES_OF_ORGANIZATION, &["ledger_entries_by_organization"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::ALL, &["tickets_by_organization"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
