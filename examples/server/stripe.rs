@@ -38,9 +38,14 @@ pub(crate) fn server_settings(options: &RawOptions) -> Result<Option<StripeSetti
 /// Reads the options of `stripe-check`.
 pub(crate) fn check_settings(options: &RawOptions) -> Result<StripeSettings, Failure> {
     options.allow_only("stripe-check", &OPTIONS)?;
+    settings_of_command("stripe-check", options)
+}
+
+/// Reads how a command reaches Stripe.
+pub(crate) fn settings_of_command(command: &str, options: &RawOptions) -> Result<StripeSettings, Failure> {
     let key_file = path(options, "stripe-key-file")?;
     Ok(StripeSettings {
-        key_file: key_file.ok_or_else(|| usage("stripe-check needs --stripe-key-file"))?,
+        key_file: key_file.ok_or_else(|| usage(format!("{command} needs --stripe-key-file")))?,
         webhook_secret_file: path(options, "stripe-webhook-secret-file")?,
         api_base: options.text("stripe-api-base")?,
     })
@@ -86,8 +91,8 @@ mod with_stripe {
         Ok(builder.build()?)
     }
 
-    /// Asks Stripe whether it accepts the key, and prints the mode of the key, whether it may make refunds, and the endpoints
-    /// for notices. Fails if it may not, or if no endpoint receives all notices.
+    /// Asks Stripe whether it accepts the key, and prints the mode of the key, whether it may make refunds and be used for
+    /// `stripe-reconcile`, and the endpoints for notices. Fails if it may not, or if no endpoint receives all notices.
     pub(crate) fn check(settings: &StripeSettings) -> Result<(), Failure> {
         let setup = gateway(settings)?.check_setup().map_err(|error| Failure::Run(error.to_string()))?;
         let endpoints = setup.endpoints.iter().map(|endpoint| {
@@ -98,7 +103,10 @@ mod with_stripe {
         });
         let mode = setup.is_live.map(|is_live| if is_live { "live" } else { "test" });
         let endpoints: Vec<_> = endpoints.collect();
-        print_line(&json!({ "mode": mode, "canRefund": setup.can_refund, "endpoints": endpoints }).to_string())?;
+        let json = json!({
+            "mode": mode, "canRefund": setup.can_refund, "canReconcile": setup.can_reconcile, "endpoints": endpoints,
+        });
+        print_line(&json.to_string())?;
         match setup.problem() {
             None => Ok(()),
             Some(problem) => Err(Failure::Run(problem.to_owned())),

@@ -25,6 +25,9 @@ pub struct StripeSetup {
     pub has_accounts: bool,
     /// Whether the key may make refunds. A restricted key needs the permission to write refunds.
     pub can_refund: bool,
+    /// Whether the key may read disputes and balance transactions, which a
+    /// [reconciliation](crate::TicketingService::reconcile) needs.
+    pub can_reconcile: bool,
     /// The endpoints at Stripe whose URL ends with `/gateway/notices`.
     pub endpoints: Vec<StripeEndpoint>,
 }
@@ -46,13 +49,19 @@ pub struct StripeEndpoint {
 }
 
 impl StripeSetup {
-    /// What is wrong with the key or the endpoints, as a sentence without a full stop. `None` if the key may make refunds, and
-    /// an endpoint is enabled that receives all notices. If organizations have accounts of their own, it must be one for
+    /// What is wrong with the key or the endpoints, as a sentence without a full stop. `None` if the key may make refunds and
+    /// read balance transactions, and an endpoint is enabled that receives all notices. If organizations have accounts of their own, it must be one for
     /// connected accounts.
     #[must_use]
     pub fn problem(&self) -> Option<&'static str> {
         if !self.can_refund {
             return Some("the secret key may not make refunds: it needs the permission to write refunds");
+        }
+        if !self.can_reconcile {
+            return Some(
+                "the secret key may not read disputes and balance transactions, which stripe-reconcile needs: it needs the \
+                 permissions to read them",
+            );
         }
         let mut endpoints =
             self.endpoints.iter().filter(|endpoint| endpoint.is_connect == self.has_accounts).peekable();
@@ -75,16 +84,14 @@ impl StripeSetup {
 
 impl StripeGateway {
     /// Asks Stripe whether it accepts the secret key, and which endpoints are set up for notices. The key must be allowed
-    /// to read Checkout Sessions, refunds and webhook endpoints. Whether it may also make refunds is tried with a payment that
-    /// does not exist, so that none is made.
+    /// to read Checkout Sessions, refunds and webhook endpoints. Whether it may also read disputes and balance transactions is
+    /// tried too, and whether it may make refunds, with a payment that does not exist, so that none is made.
     ///
     /// # Errors
     /// Why the key cannot be used.
     pub fn check_setup(&self) -> Result<StripeSetup, GatewayError> {
         for path in ["checkout/sessions", "refunds"] {
-            let mut form = Form::default();
-            form.add("limit", 1);
-            self.client.get(&Call { path, form, ..Call::default() })?;
+            self.read_one(path)?;
         }
         let mut form = Form::default();
         form.add("limit", 100);
@@ -96,8 +103,24 @@ impl StripeGateway {
             is_live: self.livemode(),
             has_accounts: self.accounts.are_set(),
             can_refund: self.can_refund()?,
+            can_reconcile: self.can_read("disputes")? && self.can_read("balance_transactions")?,
             endpoints: endpoints.collect(),
         })
+    }
+
+    fn read_one(&self, path: &str) -> Result<(), Failure> {
+        let mut form = Form::default();
+        form.add("limit", 1);
+        self.client.get(&Call { path, form, ..Call::default() }).map(drop)
+    }
+
+    /// Whether Stripe lets the key read a list.
+    fn can_read(&self, path: &str) -> Result<bool, Failure> {
+        match self.read_one(path) {
+            Ok(()) => Ok(true),
+            Err(Failure::Answer(answer)) if answer.status == 403 => Ok(false),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Whether Stripe lets the key make refunds: it looks at the key before it looks for the payment.

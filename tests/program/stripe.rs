@@ -99,7 +99,7 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
         "refund.updated",
     ];
     let endpoint = json!({"url": url, "enabled": true, "live": false, "connect": false, "missingEventTypes": missing});
-    let expected = json!({"mode": "test", "canRefund": true, "endpoints": [endpoint]});
+    let expected = json!({"mode": "test", "canRefund": true, "canReconcile": true, "endpoints": [endpoint]});
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), expected);
 
     fake.set_endpoint(url);
@@ -115,6 +115,13 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
     assert!(text(&output.stderr).contains("may not make refunds"), "{}", text(&output.stderr));
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["canRefund"], false);
+    fake.permit_refunds(true);
+    fake.permit_balance(false);
+    let output = check(folder.path(), &fake);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("may not read disputes and balance"), "{}", text(&output.stderr));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&printed["canRefund"], &printed["canReconcile"]), (&json!(true), &json!(false)));
 }
 
 #[test]
