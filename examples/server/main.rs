@@ -8,6 +8,7 @@ mod documents;
 mod failure;
 mod options;
 mod raw_options;
+mod reconcile;
 mod serve;
 mod stripe;
 
@@ -40,6 +41,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Check { database } => database::check(&database),
         Command::Copy { database, to } => copy::copy(&database, &to),
         Command::StripeCheck(settings) => stripe::check(&settings),
+        Command::StripeReconcile { database, settings } => reconcile::reconcile(&database, &settings),
     }
 }
 

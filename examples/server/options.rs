@@ -14,6 +14,7 @@ use ticketing::text_enum::TextEnum;
 use crate::database_option::Database;
 use crate::failure::{Failure, usage};
 use crate::raw_options::RawOptions;
+use crate::reconcile::{self, ReconcileSettings};
 use crate::stripe::{self, StripeSettings};
 
 pub(crate) const HELP: &str = "\
@@ -79,7 +80,8 @@ Options. Each can also be set by its environment variable; the command line take
   --help                                           Print this help
   --version                                        Print the version
 
-Commands. They can run while a server uses the same database, except restore. Each prints one JSON object.
+Commands. They can run while a server uses the same database, except restore. Each prints one JSON object, except
+stripe-reconcile, which prints a table.
   create-organization NAME [--currency CODE] [--timezone ZONE] [--reference TEXT]
   list-organizations
   get-organization ORGANIZATION
@@ -102,8 +104,14 @@ Commands. They can run while a server uses the same database, except restore. Ea
                           Stop the server first: what it sells afterwards is not in the copy
   stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the mode of the key, and
                           the endpoints for notices with the types of events that they lack
+  stripe-reconcile --from DATE --to DATE [--organization ORGANIZATION] [--apply]
+                          Compare the payments, refunds and disputes at Stripe with those in the database: what both
+                          have, with Stripe's fees, and what only one side has, or has with another amount. --apply
+                          records what is missing here, and refunds payments of orders that do not exist any more, after
+                          a restore: never use it on a copy of a database. Needs --stripe-key-file
 
-A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A key without --scopes has all of them. The scopes are:
+A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A DATE is one too, or a day, such as 2030-01-31, which stands for
+its beginning: the period ends before --to. A key without --scopes has all of them. The scopes are:
   events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
   tickets:read, tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
 
@@ -111,8 +119,8 @@ Only the server migrates a database of an older version. It keeps a copy of a fi
 If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
 The key is not shown again.
 
-Exit status: 0 success; 1 failure, or a check found a problem; 2 invalid command line or environment, or check could
-not read the database.";
+Exit status: 0 success; 1 failure, or check or stripe-reconcile found a problem; 2 invalid command line or environment,
+or check or stripe-reconcile could not read the database.";
 
 /// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -126,6 +134,7 @@ pub(crate) enum Command {
     Check { database: Database },
     Copy { database: Database, to: Database },
     StripeCheck(StripeSettings),
+    StripeReconcile { database: Database, settings: ReconcileSettings },
 }
 
 /// The settings of the server.
@@ -186,7 +195,7 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 23] = [
+const OPTIONS: [&str; 25] = [
     "database",
     "database-password-file",
     "listen",
@@ -209,7 +218,9 @@ const OPTIONS: [&str; 23] = [
     "name",
     "scopes",
     "expires",
+    "from",
     "to",
+    "organization",
 ];
 
 /// Parses and validates the command line and the environment. Nothing is opened or created before that succeeds.
@@ -225,6 +236,7 @@ pub(crate) fn parse(
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
             Arg::Long("allow-local-webhooks") => options.add("allow-local-webhooks", "true".into()),
+            Arg::Long("apply") => options.add("apply", "true".into()),
             Arg::Long("sandbox") => options.add("sandbox", "true".into()),
             Arg::Long("no-migration-copy") => options.add("no-migration-copy", "true".into()),
             Arg::Long(name) => match OPTIONS.into_iter().find(|known| *known == name) {
@@ -258,11 +270,16 @@ pub(crate) fn parse(
             Ok(Command::Copy { database, to })
         }
         ["stripe-check"] => stripe::check_settings(&options).map(Command::StripeCheck),
+        ["stripe-reconcile"] => {
+            let settings = reconcile::settings(&options)?;
+            Ok(Command::StripeReconcile { settings, database: Database::read(&options)? })
+        }
         words => Ok(Command::Admin { command: admin_command(words, &options)?, database: Database::read(&options)? }),
     }
 }
 
-/// Parses a command that manages organizations or API keys. `backup`, `check`, `copy` and `stripe-check` get here only with wrong arguments.
+/// Parses a command that manages organizations or API keys. `backup`, `check`, `copy`, `stripe-check` and
+/// `stripe-reconcile` get here only with wrong arguments.
 fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, Failure> {
     let (usage_line, accepted): (_, &[&str]) = match words[0] {
         "create-organization" => ("create-organization NAME", &["currency", "timezone", "reference"]),
@@ -280,6 +297,7 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
         "check" => ("check", &[]),
         "copy" => ("copy --to URL", &["to"]),
         "stripe-check" => ("stripe-check", &stripe::OPTIONS),
+        "stripe-reconcile" => ("stripe-reconcile --from DATE --to DATE", &reconcile::OPTIONS),
         other => return Err(usage(format!("unknown command {other:?}: --help lists the commands"))),
     };
     options.allow_only(words[0], accepted)?;
