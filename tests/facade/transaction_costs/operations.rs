@@ -68,6 +68,7 @@ pub const READS: &[&str] = &[
     "on_one_snapshot",
     "organization_usage",
     "ready",
+    "reconcile",
     "recv",
     "recv_timeout",
     // Threads that run the maintenance and send webhooks.
