@@ -248,14 +248,12 @@ fn list(
             && stored.value["created"].as_i64().is_none_or(|created_at| created.contains(&created_at))
             && wanted.iter().all(|(field, text)| stored.value[*field] == **text)
     };
-    let found = state.objects().filter(is_wanted).map(|stored| &stored.value).rev();
-    let mut rest: Vec<&Value> = found.collect();
     if let Some(after) = after {
-        let position = rest.iter().position(|value| value["id"] == after);
-        let position = position.ok_or_else(|| Answer::missing(object, after, "starting_after"))?;
-        rest.drain(..=position);
+        state.find(after).filter(is_wanted).ok_or_else(|| Answer::missing(object, after, "starting_after"))?;
     }
     let limit = limit.min(state.longest_page);
+    let found = state.older_than(after).filter(is_wanted).map(|stored| &stored.value);
+    let mut rest: Vec<&Value> = found.take(limit + 1).collect();
     let has_more = rest.len() > limit;
     rest.truncate(limit);
     let mut data: Vec<Value> = rest.into_iter().cloned().collect();

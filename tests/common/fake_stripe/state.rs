@@ -149,6 +149,12 @@ impl State {
         self.objects.iter().map(|stored| &stored.value).filter(move |value| value["object"] == object)
     }
 
+    /// The objects that were created before one, the newest first. Without one, all objects.
+    pub fn older_than(&self, id: Option<&str>) -> impl Iterator<Item = &Stored> {
+        let end = id.map_or(self.objects.len(), |id| self.index[id]);
+        self.objects[..end].iter().rev()
+    }
+
     pub fn find(&self, id: &str) -> Option<&Stored> {
         self.index.get(id).map(|index| &self.objects[*index])
     }
