@@ -3,9 +3,13 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
+#[cfg(feature = "stripe")]
+use ticketing::environment::SystemClock;
 
 use crate::common::cluster::{Cluster, PASSWORD};
 use crate::common::example_server::{ExampleServer, finish, program, text};
+#[cfg(feature = "stripe")]
+use crate::common::fake_stripe::FakeStripe;
 
 /// A command of the program, without the password of the environment.
 fn command(folder: &std::path::Path, arguments: &[&str]) -> Command {
@@ -110,6 +114,16 @@ fn two_servers_and_every_command_use_one_database_with_a_password() {
     json(&["resume-organization", &organization]);
     json(&["organization-usage", &organization]);
     assert_eq!(json(&["check"])["clean"], true);
+    #[cfg(feature = "stripe")]
+    {
+        let fake = FakeStripe::start(SystemClock);
+        std::fs::write(folder.path().join("key"), fake.secret_key()).unwrap();
+        let of_stripe = ["--stripe-key-file", "key", "--stripe-api-base", &fake.url()];
+        let reconcile =
+            ["stripe-reconcile", "--from", "2026-01-01", "--to", "2027-01-01", "--organization", &organization];
+        let output = ends_with(0, &mut with_file(&[&reconcile[..], &of_stripe, &["--apply"]].concat()));
+        assert!(text(&output.stdout).contains("At Stripe and not here  0\n"), "{}", text(&output.stdout));
+    }
     json(&["delete-organization", &organization]);
 }
 
