@@ -15,8 +15,9 @@ use ticketing::payment::{
 
 use crate::common::*;
 
-/// The number of migrations of the release before gateways of checkouts were recorded.
-const OLD_SCHEMA: usize = 33;
+/// The number of migrations before gateways of checkouts were recorded, of database files and of PostgreSQL.
+const OLD_SCHEMA_OF_FILES: usize = 33;
+const OLD_SCHEMA_OF_POSTGRES: usize = 2;
 
 /// 2026-06-01T12:00:00Z, when orders were created, and an hour later, when they were paid, cancelled and refunded.
 const CREATED: i64 = 1_780_315_200_000;
@@ -344,21 +345,31 @@ fn order_id(index: usize) -> i64 {
 
 /// Writes a database with the schema of an earlier version, and the orders of all cases.
 fn write_old_database(path: &Path) {
+    database::create_empty(path);
     let database = Database::open(path);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations/sqlite");
+    let (engine, schema) =
+        if database.is_file() { ("sqlite", OLD_SCHEMA_OF_FILES) } else { ("postgres", OLD_SCHEMA_OF_POSTGRES) };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations").join(engine);
     let mut migrations: Vec<_> =
         std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path()).collect();
     migrations.sort();
-    for migration in &migrations[..OLD_SCHEMA] {
+    for migration in &migrations[..schema] {
         database.run(&std::fs::read_to_string(migration).expect("SQL"));
     }
-    database.run(&format!("PRAGMA user_version = {OLD_SCHEMA}; PRAGMA application_id = {}", 0x5443_4b54));
+    database.run(&if database.is_file() {
+        format!("PRAGMA user_version = {schema}; PRAGMA application_id = {}", 0x5443_4b54)
+    } else {
+        format!(
+            "CREATE TABLE schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
+            INSERT INTO schema_version (id, version) VALUES (1, {schema})"
+        )
+    });
     database.run(&format!(
         "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (1, 'Old', 'EUR', 'UTC', {CREATED});
         INSERT INTO events (id, organization_id, title, currency, timezone, start_at, over_at, slug, is_public, status,
                 delivery_method, shipping_countries, accepts_company, search_text, created_at, updated_at)
             VALUES (2, 1, 'Night', 'EUR', 'UTC', 4102444800000, 4102531200000, 'night', 1, 'PUBLISHED', 'DIGITAL', '[]', 0,
-                'night' || CHAR(10) || 'night', {CREATED}, {CREATED});
+                'night\nnight', {CREATED}, {CREATED});
         INSERT INTO ticket_types (id, organization_id, event_id, name, price, quantity, used, status, display_remaining,
                 allowed_dates, access_areas, max_per_order, sort_order, created_at, updated_at)
             VALUES (3, 1, 2, 'Seat', 5000, 100, 1, 'ON_SALE', 1, '[]', '[]', 10, 0, {CREATED}, {CREATED});
@@ -417,8 +428,14 @@ fn write_old_order(database: &Database, id: i64, case: &Case, refunds: &mut i64)
         database.execute(
             "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
                 customer_name, code, status, created_at, updated_at)
-            VALUES (?1, 1, 2, 3, ?1, ?1, 4, ?2, SUBSTR('00000000000000000000' || ?1, -20), ?3, ?4, ?4)",
-            database::params![id, name, if case.cancelled { "CANCELLED" } else { "NOT_CHECKED_IN" }, LATER],
+            VALUES (?1, 1, 2, 3, ?1, ?1, 4, ?2, ?5, ?3, ?4, ?4)",
+            database::params![
+                id,
+                name,
+                if case.cancelled { "CANCELLED" } else { "NOT_CHECKED_IN" },
+                LATER,
+                format!("{id:020}"),
+            ],
         );
     }
     let is_paid = matches!(case.payment, "COMPLETED" | "REFUNDED");
@@ -482,9 +499,6 @@ fn refunds_of(fixture: &Fixture, order: OrderId) -> Vec<Refund> {
 
 #[test]
 fn money_of_earlier_versions_becomes_payments_refunds_and_movements() {
-    if !database::is_file() {
-        return skipped("earlier versions had files only");
-    }
     let fixture = upgraded();
     let database = fixture.database();
     for (index, case) in CASES.iter().enumerate() {
@@ -520,7 +534,7 @@ fn money_of_earlier_versions_becomes_payments_refunds_and_movements() {
             .map(|(source, status, a, b, c, d, e)| ((*source).to_owned(), (*status).to_owned(), [*a, *b, *c, *d, *e]))
             .collect();
         assert_eq!(refunds, expected, "{name}: refunds");
-        let sql = "SELECT COALESCE(SUM(amount), 0) FROM ledger_entries WHERE order_id = ?1";
+        let sql = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_entries WHERE order_id = ?1";
         assert_eq!(database.value_with::<i64>(sql, [id]), case.kept, "{name}: the ledger");
         let sql = "SELECT payment_status FROM orders WHERE id = ?1";
         assert_eq!(database.value_with::<String>(sql, [id]), case.payment_after, "{name}: the payment");
@@ -534,9 +548,6 @@ fn money_of_earlier_versions_becomes_payments_refunds_and_movements() {
 
 #[test]
 fn the_summary_is_that_of_earlier_versions_less_what_banks_have_taken() {
-    if !database::is_file() {
-        return skipped("earlier versions had files only");
-    }
     let fixture = upgraded();
     let event = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a page").data[0].id;
     let summary = fixture.service.get_event_summary(&fixture.caller, event).expect("a summary");
@@ -555,9 +566,6 @@ fn the_summary_is_that_of_earlier_versions_less_what_banks_have_taken() {
 
 #[test]
 fn payments_of_the_sandbox_and_of_test_mode_are_no_real_money() {
-    if !database::is_file() {
-        return skipped("earlier versions had files only");
-    }
     let fixture = upgraded();
     let of = "SELECT COALESCE(gateway, 'unknown') || ',' || COALESCE(account, 'unknown') || ',' || mode FROM payments
         WHERE order_id = ?1";
@@ -575,9 +583,6 @@ fn payments_of_the_sandbox_and_of_test_mode_are_no_real_money() {
 
 #[test]
 fn what_earlier_versions_left_to_be_given_back_is_given_back_once() {
-    if !database::is_file() {
-        return skipped("earlier versions had files only");
-    }
     let fixture = upgraded();
     let service = &fixture.service;
     service.run_maintenance().expect("a run");
