@@ -34,6 +34,7 @@ TYPES = [
     (r"GET /v1/disputes", "DisputeListParams"),
     (r"GET /v1/webhook_endpoints", "WebhookEndpointListParams"),
     (r"GET /v1/balance", "BalanceRetrieveParams"),
+    (r"GET /v1/balance_transactions", "BalanceTransactionListParams"),
 ]
 
 
