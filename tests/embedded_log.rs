@@ -69,8 +69,13 @@ fn what_an_operator_has_to_know_is_logged_under_stable_targets() {
     let from = log.lines().len();
     let folder = fixture.close();
     assert_one(&lines_of("ticketing::store", from), &["database closed"]);
-    TicketingService::open(folder.path().join("ticketing.db")).unwrap();
     log.assert_clean(&["ada@example.com", "Ada"]);
+    let from = log.lines().len();
+    TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+    assert_one(
+        &lines_of("ticketing::payment", from),
+        &["does not have the payment gateways of these refunds", "refunds=1"],
+    );
     checkouts_that_wait_for_a_missing_gateway_are_logged_when_the_service_is_opened();
 }
 
@@ -95,7 +100,8 @@ fn checkouts_that_wait_for_a_missing_gateway_are_logged_when_the_service_is_open
     assert_one(&logged(|builder| builder), &all);
     assert_one(&logged(|builder| builder.payment_gateway(FakeGateway::new())), &["checkouts=1", "gateways=\"second\""]);
     let levels = log::capture().levels_of("ticketing::payment");
-    assert_eq!(levels.into_iter().filter(|level| *level == tracing::Level::ERROR).count(), 3);
+    // One of them is about refunds, from before.
+    assert_eq!(levels.into_iter().filter(|level| *level == tracing::Level::ERROR).count(), 4);
     fixture.clock.advance(Duration::from_hours(1));
     fixture.service.run_maintenance().unwrap();
     at_second.run_maintenance().unwrap();
