@@ -45,6 +45,7 @@ mod disputes;
 mod orders;
 
 mod checkout_renewal;
+mod checkout_settlement;
 mod claims;
 mod downtime;
 mod open_checkouts;
