@@ -132,7 +132,7 @@ pub struct OrderCheckout {
     pub renewals: i64,
     /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for it.
     pub gateway: Option<String>,
-    /// Why the gateway has not closed the checkout, or not said what became of it: its last error, or that the program does
+    /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the program does
     /// not have the gateway. An error is the gateway's own text, which may reveal internal addresses, so it is not in the JSON.
     #[serde(skip)]
     pub last_error: Option<String>,

@@ -62,7 +62,7 @@ pub struct LedgerEntry {
     pub mode: PaymentMode,
     /// The gateway's id of the payment, the refund or the dispute.
     pub reference: Option<String>,
-    /// A note of whoever recorded it.
+    /// The note with which it was recorded.
     pub note: Option<String>,
     /// When it happened, as far as is known.
     pub happened_at: Timestamp,

@@ -40,7 +40,7 @@ pub struct PaymentBalance {
     pub sums: BalanceSums,
 }
 
-/// What was received, and where it is.
+/// The sums of one or more payments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -67,7 +67,7 @@ pub struct ReceivedPayment {
     pub reference: Option<String>,
     /// The gateway's id of the checkout, if it is known.
     pub checkout_reference: Option<String>,
-    /// A note of whoever recorded it.
+    /// The note with which it was recorded.
     pub note: Option<String>,
     /// What went back of it: refunds that have not failed, and money given back by hand.
     pub returned: Amount,

@@ -56,8 +56,8 @@ pub struct ReconcileProgress {
 pub struct Reconciliation {
     /// What both sides have, after what was missing was recorded.
     pub matched: Vec<ReconciledTotal>,
-    /// Payments of orders that do not exist here, of which nothing is left at the provider, with their refunds: after a backup
-    /// was restored and the payments were refunded.
+    /// Payments whose orders do not exist here, and their refunds, if nothing of them is left at the provider. This happens
+    /// after a backup was restored and the payments were refunded.
     pub returned: Vec<ReconciledTotal>,
     /// What the gateway lists and is not recorded here.
     pub missing_here: Discrepancies,

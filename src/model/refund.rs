@@ -18,15 +18,15 @@ use crate::text_enum::text_enum;
 text_enum! {
     /// The status of a refund.
     pub enum RefundStatus {
-        /// The money has not gone back yet. The gateway is asked for it, or a bank decides about it first, or the organizer
-        /// has to give it back by hand ([`owed`](Refund::owed)).
+        /// The money has not gone back yet: the gateway is asked for it, a bank decides about a dispute first, or the
+        /// organizer has to give it back by hand ([`owed`](Refund::owed)).
         Due = "DUE",
         /// The money went back.
         Done = "DONE",
         /// The gateway refused it permanently, or a bank has taken the money for a dispute. What is
         /// [`owed`](Refund::owed) has to be given back by hand.
         Refused = "REFUSED",
-        /// The decision was taken back before the money went back.
+        /// The organizer cancelled the refund before the money went back.
         Withdrawn = "WITHDRAWN",
     }
 }
