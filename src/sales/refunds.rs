@@ -154,34 +154,18 @@ impl<'t, 'c> Account<'t, 'c> {
             Some(id) => self.position(id)?,
             None => None,
         };
-        let open: Vec<_> = self.refunds.iter().map(|refund| refund.promised - refund.returned).collect();
-        let (mut parts, rest) = allocate(amount, &open, preferred);
-        if rest > 0 {
-            let index = match preferred {
-                Some(index) => index,
-                None => {
-                    let outside = NewRefund {
-                        source: RefundSource::Outside,
-                        amount: rest,
-                        reason: None,
-                        by_gateway: true,
-                        refusal: None,
-                        reference,
-                        decided_by: None,
-                    };
-                    self.insert(&outside)?;
-                    self.refunds.len() - 1
-                }
-            };
-            if preferred.is_some() {
-                self.refunds[index].promised += rest;
-                self.payment.sums.promised += rest;
+        let (_, excess) = allocate(amount, &self.open(), preferred);
+        match preferred {
+            Some(index) => {
+                self.refunds[index].promised += excess;
+                self.payment.sums.promised += excess;
             }
-            match parts.iter_mut().find(|(part, _)| *part == index) {
-                Some((_, part)) => *part += rest,
-                None => parts.push((index, rest)),
+            None if excess > 0 => {
+                self.insert(&outside(excess, reference, None))?;
             }
+            None => {}
         }
+        let (parts, _) = allocate(amount, &self.open(), preferred);
         for (index, part) in parts {
             let by = MovedBy::Gateway { reference };
             self.record_return(index, part, by, happened_at)?;
@@ -278,16 +262,7 @@ impl<'t, 'c> Account<'t, 'c> {
 
     /// Records a refund that somebody made at the gateway, and that had failed before it was known: nothing has moved.
     pub(super) fn note_failure(&mut self, amount: i64, reference: &str, problem: &str) -> Result<()> {
-        let failed = NewRefund {
-            source: RefundSource::Outside,
-            amount,
-            reason: None,
-            by_gateway: true,
-            refusal: Some(problem),
-            reference: Some(reference),
-            decided_by: None,
-        };
-        self.insert(&failed)?;
+        self.insert(&outside(amount, Some(reference), Some(problem)))?;
         self.payment.sums.promised -= amount;
         if let Some(refund) = self.refunds.last_mut() {
             refund.promised = 0;
@@ -313,7 +288,7 @@ impl<'t, 'c> Account<'t, 'c> {
     pub(super) fn withdraw(&mut self, id: RefundId) -> Result<()> {
         let now = self.tx.now();
         let Some(refund) = self.refund(id)? else { return Ok(()) };
-        if refund.promised <= refund.returned {
+        if refund.open() <= 0 {
             let detail = format!("the refund is {}: nothing of it is left to go back", refund.status);
             return Err(Error::conflict(Reason::RefundSettled, detail));
         }
@@ -321,7 +296,7 @@ impl<'t, 'c> Account<'t, 'c> {
             let detail = "the payment gateway is just being asked for the refund";
             return Err(Error::conflict(Reason::RefundInProgress, detail));
         }
-        let rest = refund.promised - refund.returned;
+        let rest = refund.open();
         refund.promised = refund.returned;
         refund.refused = false;
         refund.status = RefundStatus::Withdrawn;
@@ -348,6 +323,11 @@ impl<'t, 'c> Account<'t, 'c> {
         self.payment.sums.disputed = disputed;
         self.wakes = true;
         Ok(())
+    }
+
+    /// What of each refund has not gone back.
+    fn open(&self) -> Vec<i64> {
+        self.refunds.iter().map(StoredRefund::open).collect()
     }
 
     /// What counts in the figures of the event for payments that completed their order.
@@ -402,19 +382,25 @@ impl<'t, 'c> Account<'t, 'c> {
     }
 }
 
+/// A refund that somebody has made in the account at the gateway, or that has failed there because of `refusal`.
+fn outside<'a>(amount: i64, reference: Option<&'a str>, refusal: Option<&'a str>) -> NewRefund<'a> {
+    let source = RefundSource::Outside;
+    NewRefund { source, amount, reason: None, by_gateway: true, refusal, reference, decided_by: None }
+}
+
 /// A refund to ask the gateway for.
 fn due(payment: &StoredPayment, id: RefundId) -> DueRefund {
     DueRefund { id, order: payment.order, organization: payment.organization }
 }
 
 fn decision(refund: &StoredRefund) -> Decision {
-    Decision { open: refund.promised - refund.returned, by_gateway: refund.by_gateway, refused: refund.refused }
+    Decision { open: refund.open(), by_gateway: refund.by_gateway, refused: refund.refused }
 }
 
 /// Sets what follows from the balance for a refund. The gateway is asked at once if there is more or less to ask for than
 /// before, unless an attempt waits for its answer.
 fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timestamp) {
-    let is_open = refund.promised > refund.returned;
+    let is_open = refund.open() > 0;
     let status = match outcome.state {
         DecisionState::Done if refund.status == RefundStatus::Withdrawn => RefundStatus::Withdrawn,
         DecisionState::Done => RefundStatus::Done,

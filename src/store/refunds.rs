@@ -196,6 +196,13 @@ pub(crate) struct StoredRefund {
     pub(crate) decided_at: Timestamp,
 }
 
+impl StoredRefund {
+    /// What was decided and has not gone back.
+    pub(crate) fn open(&self) -> i64 {
+        self.promised - self.returned
+    }
+}
+
 fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
     // An amount of an unknown currency must not be asked for.
     read_decimals(row)?;
