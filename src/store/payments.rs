@@ -44,7 +44,8 @@ const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?
 const SET_SUMS: &str = "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6
     WHERE id = ?1";
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
-pub(super) const ANY_LIVE: &str = "SELECT 1 FROM payments WHERE mode = 'LIVE' AND manual_method IS NULL LIMIT 1";
+const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
+    WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";
 
 /// Selects the ids of a range of an index.
 macro_rules! range {
