@@ -12,8 +12,7 @@ use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::error::Reason;
 use ticketing::id::{OrderId, TicketTypeId};
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, OrderStatus, PaymentStatus};
-use ticketing::payment::ManualMethod;
-use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::payment::{ListLedgerEntries, ListRefunds, ManualMethod, MarkRefunded, RefundMethod, RefundStatus};
 use ticketing::ticket::{CheckInTicket, TicketStatus};
 use ticketing::ticket_type::TicketType;
 
@@ -633,4 +632,72 @@ fn of_two_late_payments_for_one_use_one_succeeds_and_one_is_refunded() {
         );
     }
     assert_consistent(&fixture.database());
+}
+
+#[test]
+fn of_several_simultaneous_partial_refunds_only_those_are_made_that_fit_the_payment() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
+    for _ in 0..ROUNDS / 3 {
+        let order = fixture.paid_order(&ticket_type, 2);
+        let results = run_at_once(8, |_| fixture.refund_amount(order.id, eur(1000)));
+        let refused: Vec<_> = results.iter().filter_map(reason).collect();
+        // Two times 10.00 of 25.00.
+        assert_eq!(refused, [Reason::RefundExceedsPayment; 6]);
+        assert_eq!(fixture.service.get_order_balance(&fixture.caller, order.id).unwrap().sums.promised, eur(2000));
+    }
+    assert_consistent(&fixture.database());
+}
+
+#[test]
+fn control_without_the_condition_more_is_refunded_than_was_paid() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
+    fixture.paid_order(&ticket_type, 2);
+    fixture.skip_final_check();
+    let (_folder, path) = fixture.into_file();
+    let left = |database: &Database| database.value::<i64>("SELECT amount - promised FROM payments");
+    read_then_write(&path, 8, left, |database, _, left| {
+        if left >= 1000 {
+            database.execute("UPDATE payments SET promised = promised + 1000", []);
+        }
+    });
+    assert_eq!(left(&Database::open(&path)), 2500 - 8000);
+}
+
+#[test]
+fn money_that_several_clerks_record_as_given_back_is_recorded_once() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
+    for _ in 0..ROUNDS / 3 {
+        let order = fixture.order(&ticket_type, 2);
+        fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).unwrap();
+        fixture.service.cancel_order(&fixture.caller, order.id).unwrap();
+        let request = MarkRefunded::all(RefundMethod::Cash);
+        let results =
+            run_at_once(8, |_| fixture.service.mark_order_refunded(&fixture.caller, order.id, request.clone()));
+        let refused: Vec<_> = results.iter().filter_map(reason).collect();
+        assert_eq!(refused, [Reason::NoManualRefundDue; 7]);
+        let entries = ListLedgerEntries::new().order(order.id);
+        let entries = fixture.service.list_ledger_entries(&fixture.caller, entries).unwrap().data;
+        assert_eq!(entries.iter().map(|entry| entry.amount).collect::<Vec<_>>(), [eur(-2500), eur(2500)]);
+    }
+    assert_consistent(&fixture.database());
+}
+
+#[test]
+fn control_without_a_transaction_two_clerks_give_the_same_money_back() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.new_ticket_type(1250, 1000);
+    let order = fixture.order(&ticket_type, 2);
+    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).unwrap();
+    fixture.service.cancel_order(&fixture.caller, order.id).unwrap();
+    fixture.skip_final_check();
+    let (_folder, path) = fixture.into_file();
+    let owed = |database: &Database| database.value::<i64>("SELECT owed FROM payments");
+    read_then_write(&path, 2, owed, |database, _, owed| {
+        let write = "UPDATE payments SET returned = returned + ?1, owed = owed - ?1";
+        database.execute(write, [owed]);
+    });
+    assert_eq!(owed(&Database::open(&path)), -2500);
 }
