@@ -31,6 +31,8 @@ mod orders;
 mod postgres;
 mod ratio;
 mod reads;
+#[cfg(feature = "stripe")]
+mod reconcile;
 mod retries;
 mod summary;
 mod webhooks;
@@ -56,6 +58,8 @@ fn main() {
     reads::bench(&mut bench);
     summary::bench(&mut bench);
     webhooks::bench(&mut bench);
+    #[cfg(feature = "stripe")]
+    reconcile::bench(&mut bench);
     #[cfg(feature = "http")]
     http::bench(&mut bench);
     #[cfg(feature = "postgres")]

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use ticketing::environment::{ManualClock, SeededEntropy};
@@ -14,8 +14,8 @@ use ticketing::error::StoreErrorKind;
 use ticketing::id::OrganizationId;
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
-    Discrepancies, DisputeStatus, LedgerKind, ListDisputes, ListPayments, ListRefunds, PaymentGateway, PaymentMode,
-    Reconcile, ReconcileProgress, ReconciledTotal, Reconciliation, RefundSource, RefundStatus, StatementRequest,
+    Discrepancies, DisputeStatus, LedgerKind, ListDisputes, ListPayments, ListRefunds, PaymentMode, Reconcile,
+    ReconcileProgress, ReconciledTotal, Reconciliation, RefundSource, RefundStatus,
 };
 use ticketing::stripe::ConnectedAccount;
 use ticketing::ticket_type::CreateTicketType;
@@ -590,38 +590,5 @@ fn a_reconciliation_can_be_stopped_and_needs_a_period() {
         let result = reconcile(&fixture.service, &june());
         assert!(!result.is_explained());
         assert_eq!(result.unread_accounts.len(), 1);
-    }
-}
-
-/// It takes a minute to make them.
-#[test]
-#[ignore = "a measurement"]
-#[expect(clippy::disallowed_methods, reason = "a measurement in real time")]
-fn ten_thousand_movements_are_compared_within_ten_seconds() {
-    let shop = Shop::open();
-    shop.fixture.set_quantity(shop.ticket_type.id, 20_000).unwrap();
-    let sold = (0..1000).map(|_| {
-        let order = shop.fixture.order(&shop.ticket_type, 2);
-        let checkout = shop.service().get_checkout(&shop.fixture.caller, order.id).unwrap();
-        let intent = shop.fake.pay(&checkout.reference.unwrap()).unwrap();
-        shop.deliver_all();
-        intent
-    });
-    let sold: Vec<_> = sold.collect();
-    shop.fake.refund_often(&sold, 200, 9);
-    shop.fake.take_notices();
-    let begun = Instant::now();
-    let period = StatementRequest::new(june().from, june().to);
-    gateway(&shop.fake).statements().unwrap().statement(&period, &mut |_| Ok(())).unwrap();
-    println!("the statement without a comparison: {:?}", begun.elapsed());
-    for (apply, missing) in [(true, 9000), (false, 0)] {
-        let begun = Instant::now();
-        let result = shop.reconcile(&june().apply(apply));
-        let took = begun.elapsed();
-        assert!(result.is_explained());
-        assert_eq!(result.missing_here.count, missing);
-        assert_eq!(result.matched.iter().map(|total| total.count).sum::<u64>(), 10_000);
-        println!("10,000 movements, of which {missing} were missing: {took:?}");
-        assert!(apply || took <= Duration::from_secs(10), "{took:?}");
     }
 }
