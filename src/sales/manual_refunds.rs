@@ -12,7 +12,7 @@ use crate::model::received_payment::ManualMethod;
 use crate::model::refund::{MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, SettledRefund};
 use crate::rules::money::{check_total, decimals_of_stored};
 use crate::store::payments::StoredPayment;
-use crate::store::{Transaction, orders, payments, refunds};
+use crate::store::{Transaction, order_status, orders, payments, refunds};
 
 /// Records money that was given back by hand for an order: all that is owed, or this amount, or for this refund. The oldest
 /// refunds come first.
@@ -48,6 +48,16 @@ pub(crate) fn mark_refunded(
         return Err(Error::conflict(Reason::NoManualRefundDue, detail));
     }
     Ok(MarkRefundedResponse { order: orders::get(tx, caller.organization, id)?, settled })
+}
+
+/// The payments for an order, and what has gone back for each refund of it, before the gateway is asked about them.
+pub(crate) fn before_asking(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+) -> Result<(Vec<StoredPayment>, Vec<Refund>)> {
+    let state = order_status::load(tx, organization, id)?;
+    Ok((payments::of_order(tx, state.id)?, refunds::returned_of_order(tx, organization, state.id)?))
 }
 
 /// What has gone back for an order since it was read, because the gateway was asked.

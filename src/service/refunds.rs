@@ -6,7 +6,7 @@ use super::idempotency::Start;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
-use crate::model::id::{OrderId, OrganizationId, RefundId};
+use crate::model::id::{OrderId, RefundId};
 use crate::model::idempotency::Replayable;
 use crate::model::page::Page;
 use crate::model::refund::{
@@ -19,7 +19,8 @@ use crate::sales::refunds::{self as sales, Followed};
 use crate::sales::{manual_refunds, partial_refunds};
 use crate::scope::Scope;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{payments, refunds};
+use crate::store::payments::StoredPayment;
+use crate::store::refunds;
 
 /// # Refunds
 impl TicketingService {
@@ -186,8 +187,9 @@ impl TicketingService {
         let request = request.into();
         let target = OperationTarget::on("mark_order_refunded", id);
         if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
-            let before = self.store().read(|tx| refunds::returned_of_order(tx, identity.organization, id))?;
-            self.list_payments_of(identity.organization, id)?;
+            let (payments, before) =
+                self.store().read(|tx| manual_refunds::before_asking(tx, identity.organization, id))?;
+            self.list_all(CheckoutOrder { organization: identity.organization, id }, &payments)?;
             let result = self.write_idempotent(&call, target, request, move |tx, _| {
                 manual_refunds::settled_since(tx, identity.organization, id, &before)
             })?;
@@ -200,13 +202,11 @@ impl TicketingService {
     }
 
     /// Asks the gateway at once what it lists of the payments for an order, and records it.
-    fn list_payments_of(&self, organization: OrganizationId, id: OrderId) -> Result<()> {
+    fn list_all(&self, order: CheckoutOrder, payments: &[StoredPayment]) -> Result<()> {
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
-        let of_order = self.store().read(|tx| payments::of_order(tx, id))?;
-        let order = CheckoutOrder { organization, id };
-        for payment in of_order.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
+        for payment in payments.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
             let Some(look_up) = look_up_of(payment) else { continue };
-            let listed = list_facts(gateway, organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
+            let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
             let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
             self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
         }

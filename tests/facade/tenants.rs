@@ -305,6 +305,24 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
 }
 
 #[test]
+fn the_gateway_is_not_asked_about_the_order_of_another_organization() {
+    let fixture = Fixture::new();
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
+    let paid = Notice::paid(&order, eur(1250), "pi_1");
+    fixture.gateway.know(&paid);
+    paid.send(&fixture.service).expect("received");
+    fixture.gateway.on_list(GatewayBehavior::Unavailable);
+    let look_up = MarkRefunded::all(RefundMethod::Gateway);
+    let own = fixture.service.mark_order_refunded(&fixture.caller, order.id, look_up.clone()).map(drop);
+    assert!(matches!(own, Err(Error::Unavailable(_))), "{own:?}");
+    assert_eq!(fixture.gateway.listed_for().len(), 1);
+    let caller = fixture.other_organization();
+    let refused = fixture.service.mark_order_refunded(&caller, order.id, look_up).map(drop);
+    assert_eq!(refused, Err(Error::NotFound(ResourceKind::Order)));
+    assert_eq!(fixture.gateway.listed_for().len(), 1);
+}
+
+#[test]
 fn a_ticket_code_of_another_organization_is_unknown() {
     let fixture = Fixture::new();
     let event = fixture.event();
