@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::hold_releases::ReleaseBudget;
 use super::holds::HoldTerms;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::payment_records::ManualPayment;
+use super::manual_payments::ManualPayment;
 use super::{order_creation, order_lifecycle};
 use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutTerms;

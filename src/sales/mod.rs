@@ -40,6 +40,7 @@ pub(crate) mod idempotent_operation;
 mod inventory;
 #[cfg(feature = "documents")]
 pub(crate) mod linked_documents;
+pub(crate) mod manual_payments;
 pub(crate) mod manual_refunds;
 mod money_notifications;
 pub(crate) mod order_balances;
@@ -47,7 +48,6 @@ pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 pub(crate) mod organizations;
 pub(crate) mod partial_refunds;
-pub(crate) mod payment_records;
 pub(crate) mod received_payments;
 pub(crate) mod reconciliation;
 mod references;

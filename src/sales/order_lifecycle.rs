@@ -15,7 +15,7 @@
 use super::each_row::{EachRow, each_row};
 use super::hold_releases::ReleaseBudget;
 use super::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use super::payment_records::{self, ManualPayment};
+use super::manual_payments::{self, ManualPayment};
 use super::refunds::{self, Account, Followed, RefundTerms};
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
@@ -69,7 +69,7 @@ pub(crate) fn mark_paid(
 ) -> Result<Order> {
     let state = load(tx, organization, id)?;
     complete(tx, &state, PaidThrough::AnotherWay, budget)?;
-    payment_records::receive_by_hand(tx, &state, by)?;
+    manual_payments::receive(tx, &state, by)?;
     close_checkout(tx, &state)?;
     orders::get(tx, organization, id)
 }

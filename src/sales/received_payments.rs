@@ -4,7 +4,6 @@ use super::gateway_facts::{self, Listing, Recorded};
 use super::hold_releases::ReleaseBudget;
 use super::money_notifications;
 use super::order_lifecycle;
-use super::payment_records;
 use super::refunds::{Account, NO_REFUNDS, RefundTerms};
 use crate::error::{Error, Reason, Result};
 use crate::model::amount::Amount;
@@ -173,7 +172,7 @@ fn insert(
         note: None,
         recorded_by: None,
     };
-    payment_records::record(tx, &new)
+    payments::insert(tx, &new)
 }
 
 /// Decides that a whole payment goes back.

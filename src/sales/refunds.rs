@@ -22,7 +22,7 @@ use crate::model::refund::{RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::balance::{Decision, DecisionState, Outcome, allocate, follow};
 use crate::rules::gateway::is_asked;
-use crate::store::ledger::{MovedBy, Movement};
+use crate::store::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::{DueRefund, NewRefund, StoredRefund};
 use crate::store::sales_figures::{self, MoneyFigures};
@@ -215,9 +215,8 @@ impl<'t, 'c> Account<'t, 'c> {
         let refund = &mut self.refunds[index];
         let movement = Movement {
             kind: LedgerKind::Refund,
+            moved_for: MovedFor::Refund(refund.id),
             amount: -amount,
-            refund: Some(refund.id),
-            dispute: None,
             by,
             happened_at,
         };
@@ -239,9 +238,8 @@ impl<'t, 'c> Account<'t, 'c> {
         for (id, part) in parts {
             let movement = Movement {
                 kind: LedgerKind::RefundFailed,
+                moved_for: MovedFor::Refund(*id),
                 amount: *part,
-                refund: Some(*id),
-                dispute: None,
                 by: MovedBy::Gateway { reference },
                 happened_at: self.tx.now(),
             };
@@ -310,9 +308,8 @@ impl<'t, 'c> Account<'t, 'c> {
         if taken != 0 {
             let movement = Movement {
                 kind: if taken > 0 { LedgerKind::Dispute } else { LedgerKind::DisputeReturned },
+                moved_for: MovedFor::Dispute(dispute),
                 amount: -taken,
-                refund: None,
-                dispute: Some(dispute),
                 by: MovedBy::Gateway { reference: Some(reference) },
                 happened_at: self.tx.now(),
             };

@@ -17,7 +17,7 @@ use crate::rules::gateway::is_missing;
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::payment_records::ManualPayment;
+use crate::sales::manual_payments::ManualPayment;
 use crate::sales::{order_creation, order_lifecycle};
 use crate::scope::Scope;
 use crate::store::{checkouts, order_details, order_lists, orders};

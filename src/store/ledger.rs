@@ -1,18 +1,21 @@
 //! The ledger: an entry for each movement of money. Entries are only ever added.
+//!
+//! A payment is its own entry. The table `ledger_entries` has the movements that follow a payment, and the view `ledger` has
+//! all of them.
 
 use std::sync::LazyLock;
 
 use super::currency::read_currency;
 use super::gateway_columns;
 use super::lists::ListQuery;
-use super::lists_of_money::{self, Filters, Statements};
+use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::page_ids::select_ids;
-use super::payments::StoredPayment;
+use super::payments::{self, StoredPayment};
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::gateway_account::PaymentMode;
-use crate::model::id::{ApiKeyId, DisputeId, Id, LedgerEntryId, OrganizationId, PaymentId, RefundId};
+use crate::model::id::{ApiKeyId, DisputeId, LedgerEntryId, OrganizationId, PaymentId, RefundId};
 use crate::model::ledger::{LedgerEntry, LedgerKind, ListLedgerEntries};
 use crate::model::page::Page;
 use crate::model::received_payment::ManualMethod;
@@ -27,19 +30,17 @@ macro_rules! columns {
     };
 }
 
-/// The number of a movement is one more than how many there are of the same kind, subject and reference.
+/// The number of a movement is one more than how many there are of the same kind, subject and reference. A movement never has
+/// the id of a payment, so that both can be in one list.
 const INSERT: &str =
     "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, refund_id, dispute_id,
         kind, amount, currency, manual_method, gateway, account, mode, reference, note, happened_at, recorded_at,
         recorded_by, subject_id, occurrence)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
         1 + (SELECT COUNT(*) FROM ledger_entries e
-            WHERE e.payment_id = ?5 AND e.kind = ?8 AND e.subject_id = ?20 AND e.reference = ?15))
+            WHERE e.payment_id = ?5 AND e.kind = ?8 AND e.subject_id = ?20 AND e.reference = ?15)
+    WHERE NOT EXISTS (SELECT 1 FROM payments p WHERE p.id = ?1)
     ON CONFLICT (id) DO NOTHING";
-/// A payment has one such entry, which needs no number.
-const INSERT_PAYMENT: &str = "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, subject_id, kind,
-        amount, currency, manual_method, gateway, account, mode, reference, note, happened_at, recorded_at, recorded_by)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?5, 'PAYMENT', ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING";
 /// What went back for each decision with a refund of the gateway, and has not failed since.
 pub(super) const RETURNED_BY: &str = "SELECT refund_id, CAST(-SUM(amount) AS BIGINT) AS returned FROM ledger_entries
     WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference = ?2
@@ -69,7 +70,7 @@ pub(super) const NET_OF_REFERENCE: &str = "SELECT CAST(COALESCE(SUM(amount), 0) 
 /// What banks have taken of a payment for a dispute.
 pub(super) const TAKEN_FOR: &str = "SELECT CAST(COALESCE(-SUM(amount), 0) AS BIGINT) AS taken FROM ledger_entries
     WHERE payment_id = ?1 AND kind IN ('DISPUTE', 'DISPUTE_RETURNED') AND dispute_id = ?2";
-const EXISTS: &str = "SELECT 1 FROM ledger_entries WHERE id = ?1 AND organization_id = ?2";
+const EXISTS: &str = "SELECT 1 FROM ledger WHERE id = ?1 AND organization_id = ?2";
 
 /// The conditions of all filters.
 macro_rules! filters {
@@ -93,9 +94,8 @@ macro_rules! range {
     };
 }
 
-static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
-    ListQuery::new(concat!("SELECT ", columns!(), " FROM ledger_entries WHERE id"), "ORDER BY id DESC")
-});
+static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM ledger WHERE id"), "ORDER BY id DESC"));
 pub(super) const LIST: &str = range!("k.organization_id = ?4");
 pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11");
 pub(super) const LIST_OF_ORDER: &str = select_ids!(
@@ -107,6 +107,14 @@ pub(super) const LIST_OF_ORDER: &str = select_ids!(
 );
 pub(super) const LATER_ID: &str = "SELECT id FROM ledger_entries
     WHERE organization_id = ?1 AND recorded_at < (id >> 20) - 1000 AND recorded_at < ?2 ORDER BY id DESC LIMIT 1";
+/// The ids of the movements that follow payments.
+const RANGES: TableRanges = TableRanges {
+    of_organization: LIST,
+    of_event: LIST_OF_EVENT,
+    has_ranges_of_modes: false,
+    of_order: LIST_OF_ORDER,
+    later_id: LATER_ID,
+};
 
 fn decode(row: &Row<'_>) -> Result<LedgerEntry> {
     let currency = read_currency(row)?;
@@ -142,45 +150,22 @@ pub(crate) enum MovedBy<'a> {
     Hand { method: ManualMethod, note: Option<&'a str>, recorded_by: Option<ApiKeyId> },
 }
 
+/// What money was moved for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MovedFor {
+    Refund(RefundId),
+    Dispute(DisputeId),
+}
+
 /// A movement of money of a payment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Movement<'a> {
     pub(crate) kind: LedgerKind,
+    pub(crate) moved_for: MovedFor,
     /// In minor units of the currency of the payment: more than 0 for money that comes in.
     pub(crate) amount: i64,
-    pub(crate) refund: Option<RefundId>,
-    pub(crate) dispute: Option<DisputeId>,
     pub(crate) by: MovedBy<'a>,
     pub(crate) happened_at: Timestamp,
-}
-
-/// Adds the entry of a payment that was just recorded, with its note and who recorded it.
-pub(crate) fn add_payment(
-    tx: &Transaction<'_>,
-    payment: &super::payments::NewPayment<'_>,
-    id: PaymentId,
-    happened_at: Timestamp,
-) -> Result<()> {
-    tx.debug_assert_event_locked();
-    let binds = [
-        payment.organization.into(),
-        payment.event.into(),
-        payment.order.into(),
-        id.into(),
-        payment.amount.into(),
-        payment.currency.into(),
-        payment.manual_method.map(TextEnum::as_str).into(),
-        payment.gateway.into(),
-        gateway_columns::bind_account(payment.account),
-        payment.mode.as_str().into(),
-        payment.reference.into(),
-        payment.note.into(),
-        happened_at.into(),
-        tx.now().into(),
-        payment.recorded_by.into(),
-    ];
-    let _: LedgerEntryId = tx.insert(INSERT_PAYMENT, &binds)?;
-    Ok(())
 }
 
 /// Adds the entry of a movement of a payment.
@@ -194,14 +179,17 @@ pub(crate) fn add(tx: &Transaction<'_>, payment: &StoredPayment, movement: &Move
         None => (payment.gateway.as_deref(), gateway_columns::bind_account(&payment.account), payment.mode),
         Some(_) => (None, super::Bind::Null, PaymentMode::Live),
     };
-    let subject = movement.refund.map(Id::raw).or(movement.dispute.map(Id::raw)).unwrap_or(payment.id.raw());
+    let (refund, dispute, subject) = match movement.moved_for {
+        MovedFor::Refund(id) => (Some(id), None, id.raw()),
+        MovedFor::Dispute(id) => (None, Some(id), id.raw()),
+    };
     let binds = [
         payment.organization.into(),
         payment.event.into(),
         payment.order.into(),
         payment.id.into(),
-        movement.refund.into(),
-        movement.dispute.into(),
+        refund.into(),
+        dispute.into(),
         movement.kind.as_str().into(),
         movement.amount.into(),
         payment.currency.as_str().into(),
@@ -296,20 +284,17 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListLedgerEntries>,
 ) -> Result<Page<LedgerEntry, LedgerEntryId>> {
-    let statements = Statements {
-        page: &PAGE,
-        of_organization: LIST,
-        of_event: LIST_OF_EVENT,
-        has_ranges_of_modes: false,
-        of_order: LIST_OF_ORDER,
-        later_id: LATER_ID,
-        exists: EXISTS,
+    let (tables, kind): (&[&TableRanges], _) = match request.kind {
+        None => (&[&payments::RANGES, &RANGES], None),
+        Some(LedgerKind::Payment) => (&[&payments::RANGES], None),
+        Some(kind) => (&[&RANGES], Some(kind.as_str())),
     };
+    let statements = Statements { page: &PAGE, tables, exists: EXISTS };
     let filters = Filters {
         organization,
         event: request.event_id,
         order: request.order_id,
-        kind: request.kind.map(LedgerKind::as_str),
+        kind,
         mode: request.mode,
         from: request.from,
         before: request.before,

@@ -20,20 +20,26 @@ use crate::text_enum::TextEnum;
 /// index.
 const LATEST_ID: Duration = Duration::from_millis(1001);
 
-/// The statements of such a list. Those that look for ids have the filters `?4` to `?10`: the organization, the event, the
-/// order, the kind, the mode, and the times between which the row was recorded. `?11` is the event or the order of a range.
+/// The statements of such a list.
 pub(super) struct Statements<'s> {
     pub(super) page: &'s ListQuery,
-    pub(super) of_organization: &'s str,
-    pub(super) of_event: &'s str,
-    /// Whether the ranges of an event are of one mode, `?12`.
-    pub(super) has_ranges_of_modes: bool,
-    pub(super) of_order: &'s str,
-    /// Finds the highest id of the rows of the organization `?1` whose id begins with a later time than that at which they
-    /// were recorded, because the clock was set back, and that were recorded before `?2`.
-    pub(super) later_id: &'s str,
+    /// The tables whose rows are in the list.
+    pub(super) tables: &'s [&'s TableRanges],
     /// Finds an item by its id and organization.
     pub(super) exists: &'s str,
+}
+
+/// The statements that look for ids in a table. They have the filters `?4` to `?10`: the organization, the event, the order,
+/// the kind, the mode, and the times between which the row was recorded. `?11` is the event or the order of a range.
+pub(super) struct TableRanges {
+    pub(super) of_organization: &'static str,
+    pub(super) of_event: &'static str,
+    /// Whether the ranges of an event are of one mode, `?12`.
+    pub(super) has_ranges_of_modes: bool,
+    pub(super) of_order: &'static str,
+    /// Finds the highest id of the rows of the organization `?1` whose id begins with a later time than that at which they
+    /// were recorded, because the clock was set back, and that were recorded before `?2`.
+    pub(super) later_id: &'static str,
 }
 
 /// The filters of such a list.
@@ -69,33 +75,50 @@ pub(super) fn list<T: Serialize, K: Kind>(
     let mut ids = PageIds::new(page, binds);
     ids.start_from(filters.from.map_or(0, first_of));
     if let Some(before) = filters.before {
-        ids.end_before(above_all_before(tx, statements.later_id, filters.organization, before)?);
+        ids.end_before(above_all_before(tx, statements.tables, filters.organization, before)?);
     }
-    match (filters.order, filters.event) {
-        (Some(order), _) => ids.add(tx, statements.of_order, &[order.into()])?,
-        (None, Some(event)) if statements.has_ranges_of_modes => {
-            for mode in PaymentMode::ALL.iter().filter(|mode| filters.mode.is_none_or(|wanted| wanted == **mode)) {
-                ids.add(tx, statements.of_event, &[event.into(), mode.as_str().into()])?;
-            }
-        }
-        (None, Some(event)) => ids.add(tx, statements.of_event, &[event.into()])?,
-        (None, None) => ids.add(tx, statements.of_organization, &[])?,
+    for table in statements.tables {
+        add_ids(tx, table, filters, &mut ids)?;
     }
     read_page_of(tx, statements.page, &[], ids, decode, id)
+}
+
+/// Looks for ids in a table.
+fn add_ids<K: Kind>(
+    tx: &Transaction<'_>,
+    table: &TableRanges,
+    filters: &Filters,
+    ids: &mut PageIds<'_, Id<K>>,
+) -> Result<()> {
+    match (filters.order, filters.event) {
+        (Some(order), _) => ids.add(tx, table.of_order, &[order.into()]),
+        (None, Some(event)) if table.has_ranges_of_modes => {
+            for mode in PaymentMode::ALL.iter().filter(|mode| filters.mode.is_none_or(|wanted| wanted == **mode)) {
+                ids.add(tx, table.of_event, &[event.into(), mode.as_str().into()])?;
+            }
+            Ok(())
+        }
+        (None, Some(event)) => ids.add(tx, table.of_event, &[event.into()]),
+        (None, None) => ids.add(tx, table.of_organization, &[]),
+    }
 }
 
 /// Returns a number above the ids of all rows of an organization that were recorded before this time.
 fn above_all_before(
     tx: &Transaction<'_>,
-    later_id: &str,
+    tables: &[&TableRanges],
     organization: OrganizationId,
     before: Timestamp,
 ) -> Result<i64> {
-    let above = match first_of(before.saturating_add(LATEST_ID)) {
+    let mut above = match first_of(before.saturating_add(LATEST_ID)) {
         // The time of ids ends in the year 2248.
         last if last == first_of(Timestamp::MAX) => i64::MAX,
         by_time => by_time,
     };
-    let exception = tx.query_opt(later_id, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
-    Ok(above.max(exception.map_or(0, |id| id.saturating_add(1))))
+    for table in tables {
+        let exception =
+            tx.query_opt(table.later_id, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
+        above = above.max(exception.map_or(0, |id| id.saturating_add(1)));
+    }
+    Ok(above)
 }

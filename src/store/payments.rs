@@ -1,5 +1,5 @@
-//! Payments: money that was received for orders. A row is written once; only its sums change, in the transaction that
-//! records a refund, a dispute or a movement of it.
+//! Payments: money that was received for orders. A row is written once, and is its own entry in the ledger. Only its sums
+//! change, in the transaction that records a refund, a dispute or a movement of it.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use super::checkouts::CheckoutOrder;
 use super::currency::read_currency;
 use super::gateway_columns;
 use super::lists::ListQuery;
-use super::lists_of_money::{self, Filters, Statements};
+use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::page_ids::select_ids;
 use super::{Row, Transaction};
 use crate::error::{Error, Result};
@@ -69,6 +69,14 @@ pub(super) const LIST_OF_EVENT: &str = range!("k.event_id = ?11 AND k.mode = ?12
 pub(super) const LIST_OF_ORDER: &str = range!("k.order_id = ?11");
 pub(super) const LATER_ID: &str = "SELECT id FROM payments
     WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
+/// The ids of payments, which are also those of their entries in the ledger.
+pub(super) const RANGES: TableRanges = TableRanges {
+    of_organization: LIST,
+    of_event: LIST_OF_EVENT,
+    has_ranges_of_modes: true,
+    of_order: LIST_OF_ORDER,
+    later_id: LATER_ID,
+};
 
 /// A payment to be recorded.
 pub(crate) struct NewPayment<'a> {
@@ -263,15 +271,7 @@ pub(crate) fn list(
     organization: OrganizationId,
     request: &Checked<ListPayments>,
 ) -> Result<Page<ReceivedPayment, PaymentId>> {
-    let statements = Statements {
-        page: &PAGE,
-        of_organization: LIST,
-        of_event: LIST_OF_EVENT,
-        has_ranges_of_modes: true,
-        of_order: LIST_OF_ORDER,
-        later_id: LATER_ID,
-        exists: EXISTS,
-    };
+    let statements = Statements { page: &PAGE, tables: &[&RANGES], exists: EXISTS };
     let filters = Filters {
         organization,
         event: request.event_id,

@@ -55,11 +55,11 @@ macro_rules! entry_columns {
 }
 
 const ENTRIES: &str =
-    concat!("SELECT ", entry_columns!(), " FROM ledger_entries WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3");
+    concat!("SELECT ", entry_columns!(), " FROM ledger WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3");
 pub(super) const ENTRIES_OF_ORGANIZATION: &str = concat!(
     "SELECT ",
     entry_columns!(),
-    " FROM ledger_entries WHERE organization_id = ?4 AND id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3"
+    " FROM ledger WHERE organization_id = ?4 AND id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3"
 );
 
 /// The statements that list which accounts are recorded with payments and checkouts.

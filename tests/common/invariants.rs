@@ -72,7 +72,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     (
         "a payment whose entries in the ledger do not add up",
         "SELECT p.id FROM payments p WHERE p.amount - p.returned - p.taken <>
-            (SELECT COALESCE(SUM(amount), 0) FROM ledger_entries e WHERE e.payment_id = p.id)",
+            (SELECT COALESCE(SUM(amount), 0) FROM ledger e WHERE e.payment_id = p.id)",
     ),
     (
         "a refund whose entries in the ledger do not add up",

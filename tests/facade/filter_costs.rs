@@ -299,9 +299,9 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
             t.at, t.at FROM few, t"
     ));
     insert(
-        "INSERT INTO ledger_entries (id, order_id, organization_id, event_id, payment_id, subject_id, kind, amount, currency,
-            mode, happened_at, recorded_at)
-        SELECT t.id, t.id, few.organization_id, few.event_id, t.id, t.id, 'PAYMENT', 1250, 'EUR', 'LIVE', t.at, t.at
+        "INSERT INTO ledger_entries (id, order_id, organization_id, event_id, payment_id, refund_id, subject_id, kind, amount,
+            currency, mode, happened_at, recorded_at)
+        SELECT t.id + 1, t.id, few.organization_id, few.event_id, t.id, t.id, t.id, 'REFUND', -1250, 'EUR', 'LIVE', t.at, t.at
             FROM few, t",
     );
     insert(

@@ -206,12 +206,12 @@ const DAMAGE: &[(&str, &[&str])] = &[
     (
         "UPDATE payments SET amount = amount + 1 WHERE order_id = (SELECT id FROM orders
             WHERE customer_name = 'paid')",
-        &["ledger-payment", "payment-of-order"],
+        &["payment-of-order"],
     ),
     (
         "UPDATE payments SET manual_method = 'CASH', gateway = NULL, reference = NULL
             WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
-        &["ledger-entry", "payment-of-order", "payment-status-of-checkout"],
+        &["payment-of-order", "payment-status-of-checkout"],
     ),
     (
         "UPDATE payments SET purpose = 'OTHER' WHERE order_id = (SELECT id FROM orders
@@ -225,7 +225,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     (
         "UPDATE payments SET event_id = (SELECT id FROM events WHERE title = 'Winter Night')
             WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
-        &["ledger-entry", "payment-order"],
+        &["payment-order"],
     ),
     (
         "UPDATE payments SET mode = 'TEST' WHERE order_id = (SELECT id FROM orders
@@ -256,26 +256,25 @@ const DAMAGE: &[(&str, &[&str])] = &[
                 created_at)
             SELECT id + 1, organization_id, order_id, event_id, purpose, 'CASH', mode, amount, currency, created_at
             FROM payments WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'marked paid')",
-        &["ledger-payment", "payment-of-order"],
+        &["payment-of-order"],
     ),
     (
-        "UPDATE ledger_entries SET amount = amount + 1 WHERE order_id = (SELECT id FROM orders
-            WHERE customer_name = 'paid')",
-        &["ledger-payment"],
+        "UPDATE ledger_entries SET amount = amount - 1 WHERE kind = 'REFUND' AND order_id = (SELECT id FROM orders
+            WHERE customer_name = 'refunded')",
+        &["ledger-payment", "ledger-refund"],
     ),
+    ("UPDATE ledger_entries SET amount = amount - 1 WHERE kind = 'DISPUTE'", &["ledger-payment"]),
     (
-        "UPDATE ledger_entries SET currency = 'USD' WHERE order_id = (SELECT id FROM orders
-            WHERE customer_name = 'paid')",
+        "UPDATE ledger_entries SET currency = 'USD' WHERE kind = 'DISPUTE'",
         &["ledger-entry"],
     ),
     (
-        "UPDATE ledger_entries SET mode = 'TEST' WHERE order_id = (SELECT id FROM orders
-            WHERE customer_name = 'marked paid')",
+        "UPDATE ledger_entries SET mode = CASE mode WHEN 'LIVE' THEN 'TEST' ELSE 'LIVE' END
+            WHERE kind = 'DISPUTE'",
         &["ledger-entry"],
     ),
     (
-        "UPDATE ledger_entries SET gateway = 'other' WHERE order_id = (SELECT id FROM orders
-            WHERE customer_name = 'paid')",
+        "UPDATE ledger_entries SET gateway = 'other' WHERE kind = 'DISPUTE'",
         &["ledger-entry"],
     ),
     ("UPDATE ledger_entries SET refund_id = NULL WHERE kind = 'REFUND'", &["ledger-entry", "ledger-refund"]),

@@ -534,7 +534,7 @@ fn money_of_earlier_versions_becomes_payments_refunds_and_movements() {
             .map(|(source, status, a, b, c, d, e)| ((*source).to_owned(), (*status).to_owned(), [*a, *b, *c, *d, *e]))
             .collect();
         assert_eq!(refunds, expected, "{name}: refunds");
-        let sql = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_entries WHERE order_id = ?1";
+        let sql = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger WHERE order_id = ?1";
         assert_eq!(database.value_with::<i64>(sql, [id]), case.kept, "{name}: the ledger");
         let sql = "SELECT payment_status FROM orders WHERE id = ?1";
         assert_eq!(database.value_with::<String>(sql, [id]), case.payment_after, "{name}: the payment");

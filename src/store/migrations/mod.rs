@@ -20,6 +20,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0002_notification_types.sql"),
     include_str!("postgres/0003_checkout_gateways.sql"),
     include_str!("postgres/0004_ledger.sql"),
+    include_str!("postgres/0005_payments_in_ledger.sql"),
 ];
 
 pub(in crate::store) const SQLITE: &[&str] = &[
@@ -58,4 +59,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0033_notification_types.sql"),
     include_str!("sqlite/0034_checkout_gateways.sql"),
     include_str!("sqlite/0035_ledger.sql"),
+    include_str!("sqlite/0036_payments_in_ledger.sql"),
 ];

@@ -108,7 +108,7 @@ const STATEMENTS: &[Expected] = &[
     (ledger::LIST_OF_EVENT, &["ledger_entries_by_event"]),
     (ledger::LIST_OF_ORDER, &["payments_by_order", "ledger_entries_by_payment"]),
     (ledger::LATER_ID, &["ledger_entries_with_later_id"]),
-    (reconciliation::ENTRIES_OF_ORGANIZATION, &["ledger_entries_by_organization"]),
+    (reconciliation::ENTRIES_OF_ORGANIZATION, &["payments_by_organization", "ledger_entries_by_organization"]),
     (tickets::BY_CODE, &["tickets_by_code"]),
     (tickets::ALL, &["tickets_by_organization"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
@@ -244,8 +244,8 @@ const ROWS: &[&str] = &[
             CASE id % 50 WHEN 0 THEN 'OPEN' ELSE 'WON' END, CASE id % 50 WHEN 0 THEN 0 END, 0, 0 FROM payments WHERE id % 4 = 0",
     "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, kind, amount, currency, gateway, account, mode,
             reference, happened_at, recorded_at, subject_id)
-        SELECT id, organization_id, event_id, order_id, id, 'PAYMENT', amount, currency, gateway, account, mode, reference,
-            created_at, created_at, id FROM payments",
+        SELECT id + 1000000, organization_id, event_id, order_id, payment_id, 'REFUND', -returned, currency, 'stripe', '', 'LIVE',
+            're_' || id, created_at, created_at, id FROM refunds WHERE returned > 0",
     "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
         SELECT i, 1 + i % 10, 'https://receiver.example/', '[\"order.completed\"]', 1, 'whsec_', 0, 0 FROM n",

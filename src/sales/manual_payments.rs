@@ -1,19 +1,12 @@
-//! The records of payments: a row, and its entry in the ledger.
+//! Money that was taken by hand.
 
 use crate::error::Result;
 use crate::model::gateway_account::{GatewayAccount, PaymentMode};
-use crate::model::id::{ApiKeyId, PaymentId};
+use crate::model::id::ApiKeyId;
 use crate::model::received_payment::{ManualMethod, PaymentPurpose};
 use crate::store::order_status::OrderState;
 use crate::store::payments::NewPayment;
-use crate::store::{Transaction, ledger, payments};
-
-/// Records a payment and its entry in the ledger.
-pub(super) fn record(tx: &Transaction<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
-    let id = payments::insert(tx, new)?;
-    ledger::add_payment(tx, new, id, tx.now())?;
-    Ok(id)
-}
+use crate::store::{Transaction, payments};
 
 /// How money was taken by hand.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +17,7 @@ pub(crate) struct ManualPayment<'a> {
 }
 
 /// Records the payment by hand that completed an order.
-pub(super) fn receive_by_hand(tx: &Transaction<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
+pub(super) fn receive(tx: &Transaction<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
     let new = NewPayment {
         organization: state.organization,
         order: state.id,
@@ -41,5 +34,5 @@ pub(super) fn receive_by_hand(tx: &Transaction<'_>, state: &OrderState, by: &Man
         note: by.note,
         recorded_by: by.recorded_by,
     };
-    record(tx, &new).map(drop)
+    payments::insert(tx, &new).map(drop)
 }
