@@ -74,10 +74,7 @@ pub(crate) fn receive(
                 .as_ref()
                 .is_some_and(|listing| gateway_facts::leaves_nothing(&state, state.total, listing));
         let is_candidate = !mismatch && !has_checkout_payment;
-        let completes = is_candidate
-            && !is_returned
-            && matches!(state.status, OrderStatus::Pending | OrderStatus::Expired)
-            && tx.try_in_savepoint(|tx| order_lifecycle::complete_by_gateway(tx, &state, budget))?;
+        let completes = is_candidate && !is_returned && complete(tx, &state, budget)?;
         let purpose = match (completes, is_candidate) {
             (true, _) => PaymentPurpose::Order,
             (false, true) => PaymentPurpose::Late,
@@ -85,7 +82,7 @@ pub(crate) fn receive(
         };
         let amount = ReceivedAmount::of(&state, report.payment.as_ref());
         let payment = insert(tx, &state, report, purpose, &amount, terms)?;
-        if purpose != PaymentPurpose::Other {
+        if purpose == PaymentPurpose::Late {
             order_status::record_payment(tx, id, PaymentStatus::Completed)?;
         }
         if purpose != PaymentPurpose::Order {
@@ -106,6 +103,15 @@ pub(crate) fn receive(
         None => {}
     }
     Ok(recorded)
+}
+
+/// Completes an order that is PENDING, or EXPIRED if what it needs is still available. Returns whether it is.
+fn complete(tx: &Transaction<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<bool> {
+    match state.status {
+        OrderStatus::Pending => order_lifecycle::complete_by_gateway(tx, state, budget).map(|()| true),
+        OrderStatus::Expired => tx.try_in_savepoint(|tx| order_lifecycle::complete_by_gateway(tx, state, budget)),
+        OrderStatus::Completed | OrderStatus::Cancelled => Ok(false),
+    }
 }
 
 /// Whether a report is about a payment that is recorded. The program may have reported it without its id: then the id is

@@ -16,12 +16,21 @@ const STATE: &str =
         e.status AS event_status, e.over_at AS event_over_at
     FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts ch ON ch.order_id = o.id
     WHERE o.id = ?1 AND o.organization_id = ?2";
-const COMPLETE_PENDING: &str =
-    "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
-    WHERE id = ?1 AND status = 'PENDING' AND hold_until > ?2";
-const COMPLETE_EXPIRED: &str =
-    "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3
-    WHERE id = ?1 AND status = 'EXPIRED'";
+/// A payment through the gateway is recorded with the same statement.
+macro_rules! complete {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE orders SET status = 'COMPLETED', completed_at = ?2, updated_at = ?2, paid_by_gateway = ?3,
+                payment_status = CASE WHEN ?3 = 1 THEN 'COMPLETED' ELSE payment_status END,
+                payment_link = CASE WHEN ?3 = 1 THEN COALESCE(payment_link, '') ELSE payment_link END
+            WHERE id = ?1 AND ",
+            $condition
+        )
+    };
+}
+
+const COMPLETE_PENDING: &str = complete!("status = 'PENDING' AND hold_until > ?2");
+const COMPLETE_EXPIRED: &str = complete!("status = 'EXPIRED'");
 const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', cancelled_at = ?2, updated_at = ?2
     WHERE id = ?1 AND status = ?3";
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
@@ -139,7 +148,7 @@ pub(crate) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: Order
     tx.query_opt(STATE, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
-/// Completes an order that is PENDING within its hold. Returns whether it was.
+/// Completes an order that is PENDING within its hold, with a payment through the gateway or without. Returns whether it was.
 pub(crate) fn complete_pending(tx: &Transaction<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
     transition(tx, COMPLETE_PENDING, &[id.into(), tx.now().into(), by_gateway.into()])
 }
