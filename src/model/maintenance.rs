@@ -15,8 +15,8 @@ pub struct MaintenanceReport {
     pub answered_checkouts: usize,
     /// Refunds that the gateway made or refused.
     pub answered_refunds: usize,
-    /// Refunds that were made before, and that the gateway said more about.
-    pub checked_refunds: usize,
+    /// Payments that were refunded or disputed before, and that the gateway said more about.
+    pub checked_payments: usize,
     /// Idempotency keys that were deleted at the age of 24 hours.
     pub forgotten_keys: usize,
     /// Webhook deliveries that were deleted at the age of the

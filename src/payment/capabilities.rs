@@ -79,35 +79,24 @@ pub trait PaymentWebhooks {
 /// A gateway that lists the refunds and disputes of a payment: [`PaymentGateway::refund_reports`](super::PaymentGateway::refund_reports).
 pub trait RefundReports {
     /// Lists the refunds of a payment, as the provider has them now. The service asks for this after a notice with
-    /// [`GatewayEvent::RefundsChanged`](super::GatewayEvent::RefundsChanged), if a refund is refused, and 1, 7 and 30 days
-    /// after it was accepted, until it has failed or is not in the list: it may fail although it has succeeded, and the
-    /// notice of that may be lost.
+    /// [`GatewayEvent::RefundsChanged`](super::GatewayEvent::RefundsChanged), if a refund is refused, 1, 7 and 30 days after
+    /// a refund, and every day while a dispute is open: a refund may fail although it has succeeded, and the notice of that
+    /// may be lost.
     ///
     /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
     ///
     /// # Errors
-    /// After an error the service asks again later, about a refund that was accepted every hour until 37 days after
-    /// that. Only a notice is ignored after [`GatewayError::Refused`].
+    /// After an error the service asks again: every hour, until 37 days after the newest refund, and every day while a
+    /// dispute is open. Only a notice is ignored after [`GatewayError::Refused`].
     fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError>;
 
     /// Lists the disputes of a payment, as the provider has them now. By default, there are none.
     ///
     /// # Errors
-    /// After an error the service asks again later.
+    /// As for [`refunds_of`](Self::refunds_of), but a notice of a dispute is recorded as it was sent.
     fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
         let _ = payment;
         Ok(Vec::new())
-    }
-
-    /// Returns a dispute of a payment, as the provider has it now. `reference` is the gateway's id of it. By default, it is
-    /// looked for among [all disputes](Self::disputes_of) of the payment.
-    ///
-    /// # Errors
-    /// [`GatewayError::Refused`] if the provider does not know the dispute. After an error the service asks again later.
-    fn dispute(&self, payment: &PaymentLookUp, reference: &str) -> Result<GatewayDispute, GatewayError> {
-        let mut disputes = self.disputes_of(payment)?.into_iter();
-        let found = disputes.find(|dispute| dispute.reference == reference);
-        found.ok_or_else(|| GatewayError::Refused("the payment has no such dispute".to_owned()))
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::capabilities::{Checkouts, Limits, NoLimits, PaymentWebhooks, RefundReports, Statements};
 use super::{
-    CheckoutRequest, CheckoutState, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
-    PaymentLookUp, PaymentMode, RefundRequest,
+    CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, GatewayNotice, GatewayRefund, LookUp, PaymentLookUp,
+    PaymentMode, RefundRequest,
 };
 use crate::model::id::OrganizationId;
 
@@ -135,14 +135,6 @@ impl dyn PaymentGateway + '_ {
 
     pub(crate) fn fetch(&self, notice: &GatewayNotice) -> Result<Option<GatewayNotice>, GatewayError> {
         self.webhooks().map_or(Ok(None), |webhooks| webhooks.fetch(notice))
-    }
-
-    pub(crate) fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
-        self.refund_reports().map_or(Ok(Vec::new()), |reports| reports.disputes_of(payment))
-    }
-
-    pub(crate) fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
-        self.refund_reports().map_or(Ok(Vec::new()), |reports| reports.refunds_of(payment))
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod html;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;
+pub(crate) mod payment_check;
 pub(crate) mod pricing;
 pub(crate) mod public_address;
 pub(crate) mod refund;

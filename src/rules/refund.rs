@@ -7,7 +7,6 @@ use crate::error::FieldErrors;
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
 use crate::model::refund::RefundOrder;
-use crate::model::timestamp::Timestamp;
 
 /// The delay after the attempt with this number, counted from 1, if the gateway was unavailable: 10 seconds, doubled by
 /// each further attempt, up to an hour.
@@ -23,34 +22,6 @@ pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
 /// How many times a refund is attempted, which takes at least 7 days. After that, somebody has to give the money back by
 /// hand.
 pub(crate) const MAX_ATTEMPTS: i64 = 176;
-
-const DAY: Duration = Duration::from_hours(24);
-
-/// The delay after the gateway did not answer.
-const CHECK_AGAIN: Duration = Duration::from_hours(1);
-
-/// How long after a refund the gateway is asked no more if it does not answer: a week after the last time that it would be
-/// asked.
-const LAST_CHECK: Duration = Duration::from_hours(37 * 24);
-
-/// When the gateway is asked again what became of a refund, after it has not answered. `None` if it is not asked again.
-pub(crate) fn check_again(made_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
-    let next = now.saturating_add(CHECK_AGAIN);
-    (next <= made_at.saturating_add(LAST_CHECK)).then_some(next)
-}
-
-/// After which time the gateway is first asked what became of a refund that it accepted.
-pub(crate) const FIRST_CHECK: Duration = DAY;
-
-/// The delay until the gateway is asked again what became of a refund, after it has answered `answers` times that it
-/// has not failed: it is asked 1, 7 and 30 days after it accepted the refund.
-pub(crate) fn next_check(answers: i64) -> Option<Duration> {
-    match answers {
-        1 => Some(6 * DAY),
-        2 => Some(23 * DAY),
-        _ => None,
-    }
-}
 
 /// The part of the final amount of an item that one of its tickets is worth, in minor units. The amount is divided by the
 /// number of tickets, in multiples of `step`; the steps that are left go to the first tickets, one each, so that the
@@ -99,13 +70,6 @@ mod tests {
         // 10 s, 20 s, … 2560 s, and an hour 166 times: 5110 s + 166 h.
         assert_eq!(total(MAX_ATTEMPTS), Duration::from_secs(5110) + Duration::from_hours(166));
         assert!(total(MAX_ATTEMPTS + 1) > Duration::from_hours(7 * 24));
-    }
-
-    #[test]
-    fn a_refund_is_looked_up_after_1_7_and_30_days() {
-        let days: Vec<_> = [1, 2].map(|answers| next_check(answers).map(|delay| delay.as_secs() / 86_400)).into();
-        assert_eq!((FIRST_CHECK, days), (Duration::from_hours(24), vec![Some(7 - 1), Some(30 - 7)]));
-        assert_eq!((next_check(0), next_check(3), next_check(i64::MAX)), (None, None, None));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any order:
 //! each fact is recorded once, and the balance of the payment is followed.
 
-use std::time::Duration;
-
 use super::order_lifecycle;
 use super::refunds::{Account, Followed};
 use crate::error::Result;
@@ -13,18 +11,14 @@ use crate::model::id::{OrderId, OrganizationId};
 use crate::model::order::OrderStatus;
 use crate::model::received_payment::PaymentPurpose;
 use crate::model::refund::{RefundSource, RefundStatus};
-use crate::rules::refund::FIRST_CHECK;
 use crate::store::disputes::NewDispute;
 use crate::store::ledger::ReturnedBy;
 use crate::store::order_status::OrderState;
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::StoredRefund;
-use crate::store::{Transaction, disputes, ledger, payments, refund_checks, refunds};
+use crate::store::{Transaction, disputes, ledger, payments, refunds};
 
 use super::money_notifications;
-
-/// How often the gateway is asked about a dispute that is open.
-pub(crate) const DISPUTE_CHECK: Duration = Duration::from_hours(24);
 
 /// The refunds and disputes of a payment, as its gateway lists them.
 #[derive(Debug, Clone, Default)]
@@ -134,12 +128,7 @@ fn refund(
         // A report from before the failure.
         _ if has_failed(&account, report)? => return Ok(Recorded::default()),
         _ if !is_current => return Ok(Recorded { is_in_doubt: true, ..Recorded::default() }),
-        _ => {
-            account.succeed(amount, reference, own_id, tx.now())?;
-            if let Some(id) = own_id {
-                refund_checks::schedule(tx, id, Some(tx.now().saturating_add(FIRST_CHECK)), 0)?;
-            }
-        }
+        _ => account.succeed(amount, reference, own_id, tx.now())?,
     }
     let is_outside = own_id.is_none() && !matches!(report.state, RefundState::Failed(_));
     let nothing_left = is_outside && account.is_returned() && account.payment.purpose == PaymentPurpose::Order;
@@ -199,7 +188,6 @@ fn dispute(
     if known.as_ref().is_some_and(is_stale) {
         return Ok(Recorded::default());
     }
-    let check_at = (report.status == DisputeStatus::Open).then(|| tx.now().saturating_add(DISPUTE_CHECK));
     let is_unknown = payment.is_none();
     let of_payment = payment.filter(|payment| payment.currency == report.currency);
     let new = NewDispute {
@@ -213,7 +201,6 @@ fn dispute(
         currency: &report.currency,
         reason: &report.reason,
         status: report.status,
-        check_at,
     };
     let is_new_status = known.as_ref().is_none_or(|known| known.status != report.status);
     let taken_before = match &known {

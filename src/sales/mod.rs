@@ -48,6 +48,7 @@ pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
 pub(crate) mod organizations;
 pub(crate) mod partial_refunds;
+pub(crate) mod payment_checks;
 pub(crate) mod received_payments;
 pub(crate) mod reconciliation;
 mod references;

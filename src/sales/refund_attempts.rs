@@ -1,27 +1,22 @@
-//! Attempts to refund a payment, and questions about refunds that were made: one transaction before the call to the payment
-//! gateway, and one after it.
+//! Attempts to refund a payment: one transaction before the call to the payment gateway, and one after it.
 
 use std::time::Duration;
 
 use super::gateway_facts::{self, Listing, Recorded};
 use super::refunds::{Account, Followed, RefundTerms};
 use crate::error::Result;
-use crate::model::gateway_report::{GatewayRefund, RefundState};
+use crate::model::gateway_report::GatewayRefund;
 use crate::model::id::OrderId;
 use crate::model::refund::RefundStatus;
 use crate::model::timestamp::Timestamp;
 use crate::rules::gateway::is_asked;
-use crate::rules::refund::{FIRST_CHECK, MAX_ATTEMPTS, check_again, delay_after, next_check};
+use crate::rules::refund::{MAX_ATTEMPTS, delay_after};
 use crate::store::payments::StoredPayment;
-use crate::store::refund_checks::{ClaimedCheck, DueCheck};
 use crate::store::refunds::{DueRefund, StoredRefund};
-use crate::store::{Transaction, checkouts, ledger, payments, refund_checks, refunds};
+use crate::store::{Transaction, checkouts, ledger, payments, refunds};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
-
-/// How often a refund that waits for the customer is looked at until it ends.
-const DAILY: Duration = Duration::from_hours(24);
 
 /// A refund that this process has claimed.
 #[derive(Debug, Clone)]
@@ -122,7 +117,6 @@ fn record_made(tx: &Transaction<'_>, attempt: &RefundAttempt, made: &GatewayRefu
     let is_same_currency = made.currency == account.payment.currency;
     let amount = reported.filter(|amount| *amount > 0 && is_same_currency).unwrap_or(attempt.refund.to_ask);
     account.succeed(amount, Some(&made.reference), Some(id), tx.now())?;
-    refund_checks::schedule(tx, id, Some(tx.now().saturating_add(FIRST_CHECK)), 0)?;
     account.follow()
 }
 
@@ -177,94 +171,4 @@ fn postpone(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Res
     refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now().saturating_add(delay_after(refund.attempts)));
     refund.last_error = Some(problem.to_owned());
     refunds::update(tx, &refund)
-}
-
-/// A refund that this process asks the gateway about.
-#[derive(Debug, Clone)]
-pub(crate) struct RefundCheck {
-    pub(crate) claimed: ClaimedCheck,
-    pub(crate) payment: StoredPayment,
-}
-
-/// Claims a refund that the gateway is to be asked about. Returns `None` if it is not due, or another process has claimed
-/// it.
-pub(crate) fn claim_check(tx: &Transaction<'_>, check: DueCheck) -> Result<Option<RefundCheck>> {
-    tx.lock_event(check.order)?;
-    let Some(claimed) = refund_checks::claim(tx, check.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
-    let payment = payments::get(tx, claimed.payment)?;
-    Ok(Some(RefundCheck { claimed, payment }))
-}
-
-/// The result of asking what became of a refund.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Checked {
-    pub(crate) facts: Recorded,
-    /// Whether the refund is not listed, although the gateway had made it.
-    pub(crate) is_missing: bool,
-}
-
-/// Records what the gateway lists of the payment of a refund that it has made. A refund that is not listed was not made: it
-/// is due again. `listing` is `None` if the gateway cannot tell.
-pub(crate) fn checked(tx: &Transaction<'_>, check: &RefundCheck, listing: Option<&Listing>) -> Result<Checked> {
-    let ClaimedCheck { id, order, .. } = check.claimed;
-    tx.lock_event(order)?;
-    let Some(listing) = listing else {
-        refund_checks::schedule(tx, id, None, check.claimed.number)?;
-        return Ok(Checked::default());
-    };
-    let payment = &check.payment;
-    let facts = gateway_facts::record(tx, payment.organization, order, payment.reference.as_deref(), listing)?;
-    let mut result = Checked { facts, is_missing: false };
-    let made = ledger::made_for(tx, payment.id, id)?;
-    let is_of_it = |refund: &&GatewayRefund| {
-        refund.refund_id == Some(id) || made.iter().any(|(known, _)| known.as_ref() == Some(&refund.reference))
-    };
-    let listed = listing.refunds.iter().rev().find(is_of_it);
-    let next = match listed.map(|refund| &refund.state) {
-        Some(RefundState::RequiresAction) => Some(DAILY),
-        // It may also fail after it has succeeded: https://docs.stripe.com/testing#refunds.
-        Some(RefundState::Pending | RefundState::Succeeded) => next_check(check.claimed.number + 1),
-        None if is_less_listed(tx, payment, listing)? => {
-            result.is_missing = make_due_again(tx, check, &mut result.facts.followed)?;
-            None
-        }
-        Some(RefundState::Failed(_)) | None => None,
-    };
-    let next = next.map(|delay| tx.now().saturating_add(delay));
-    refund_checks::schedule(tx, id, next, check.claimed.number + 1)?;
-    Ok(result)
-}
-
-/// Whether a gateway lists less of a payment as refunded than was recorded. A gateway that keeps no ids of this service may
-/// list a refund that cannot be recognized.
-fn is_less_listed(tx: &Transaction<'_>, payment: &StoredPayment, listing: &Listing) -> Result<bool> {
-    let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
-    let minor_units = |refund: &GatewayRefund| refund.amount.minor_with(payment.decimals.get());
-    let listed = listing.refunds.iter().filter(is_made).filter_map(minor_units).fold(0_i64, i64::saturating_add);
-    Ok(listed < ledger::returned_by_gateway(tx, payment.id)?)
-}
-
-/// Records that what was made for a refund does not exist at the gateway. Returns whether something was recorded as made.
-fn make_due_again(tx: &Transaction<'_>, check: &RefundCheck, followed: &mut Followed) -> Result<bool> {
-    let id = check.claimed.id;
-    let mut account = Account::load(tx, payments::get(tx, check.payment.id)?)?;
-    let booked = ledger::made_for(tx, account.payment.id, id)?;
-    if booked.is_empty() {
-        return Ok(false);
-    }
-    for (reference, amount) in booked {
-        account.fail(reference.as_deref(), &[(id, amount)], None, Some(id))?;
-    }
-    if let Some(refund) = account.refund(id)? {
-        refund.reference = None;
-    }
-    followed.append(account.follow()?);
-    Ok(true)
-}
-
-/// Records that the gateway did not answer, and schedules the next time that it is asked.
-pub(crate) fn not_checked(tx: &Transaction<'_>, check: &RefundCheck) -> Result<()> {
-    let ClaimedCheck { id, order, made_at, number, .. } = check.claimed;
-    tx.lock_event(order)?;
-    refund_checks::schedule(tx, id, check_again(made_at, tx.now()), number)
 }

@@ -22,6 +22,7 @@ use crate::model::refund::{RefundSource, RefundStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::balance::{Decision, DecisionState, Outcome, allocate, follow};
 use crate::rules::gateway::is_asked;
+use crate::rules::payment_check::FIRST_CHECK;
 use crate::store::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::{DueRefund, NewRefund, StoredRefund};
@@ -183,7 +184,14 @@ impl<'t, 'c> Account<'t, 'c> {
             }
         }
         self.figures.refunded += self.counted(amount);
+        self.check_later();
         Ok(())
+    }
+
+    /// The gateway is asked some time after a new fact whether that is still true.
+    fn check_later(&mut self) {
+        self.payment.check_at = Some(self.tx.now().saturating_add(FIRST_CHECK));
+        self.payment.checks = 0;
     }
 
     /// Records that money was given back by hand, for what is owed: the oldest first, or for this refund only. Returns what
@@ -319,6 +327,7 @@ impl<'t, 'c> Account<'t, 'c> {
         }
         self.payment.sums.disputed = disputed;
         self.wakes = true;
+        self.check_later();
         Ok(())
     }
 
@@ -342,7 +351,7 @@ impl<'t, 'c> Account<'t, 'c> {
         let decisions: Vec<_> = self.refunds.iter().map(decision).collect();
         let outcomes = follow(&self.payment.sums, &decisions);
         let mut followed = Followed::default();
-        let mut owed = self.payment.owed;
+        let mut owed = 0;
         for (index, outcome) in outcomes.iter().enumerate() {
             let refund = &mut self.refunds[index];
             let before = self.stored.iter().find(|stored| stored.id == refund.id);
@@ -369,9 +378,10 @@ impl<'t, 'c> Account<'t, 'c> {
                 followed.due = Some(due(&self.payment, refund.id));
             }
         }
-        self.figures.owed = owed - self.payment.owed;
-        self.figures.manual_refund = self.counted(self.figures.owed);
-        payments::set_sums(self.tx, self.payment.id, &self.payment.sums, owed)?;
+        self.payment.owed += owed;
+        self.figures.owed = owed;
+        self.figures.manual_refund = self.counted(owed);
+        payments::update(self.tx, &self.payment)?;
         sales_figures::money_moved(self.tx, self.payment.order, &self.payment.currency, &self.figures)?;
         let status = if self.is_returned() { PaymentStatus::Refunded } else { PaymentStatus::Completed };
         order_status::money_moved(self.tx, self.payment.order, Some(status).filter(|_| self.payment.is_of_checkout()))?;

@@ -40,6 +40,7 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ask {
     Refunds,
+    Disputes,
     RefundsAndDisputes,
 }
 
@@ -59,14 +60,9 @@ pub(super) fn list_facts(
     waiting: Waiting,
 ) -> Result<Option<Listing>, GatewayError> {
     waiting.call(gateway, organization, move |gateway| {
-        if gateway.refund_reports().is_none() {
-            return Ok(None);
-        }
-        let refunds = gateway.refunds_of(&payment)?;
-        let disputes = match ask {
-            Ask::Refunds => Vec::new(),
-            Ask::RefundsAndDisputes => gateway.disputes_of(&payment)?,
-        };
+        let Some(reports) = gateway.refund_reports() else { return Ok(None) };
+        let refunds = if ask == Ask::Disputes { Vec::new() } else { reports.refunds_of(&payment)? };
+        let disputes = if ask == Ask::Refunds { Vec::new() } else { reports.disputes_of(&payment)? };
         Ok(Some(Listing { refunds, disputes, is_current: true }))
     })
 }

@@ -3,11 +3,9 @@
 use super::TicketingService;
 use super::checkout_settlement::{look_up_of, state_of};
 use super::gateway_facts::{Ask, Waiting, list_facts};
-use super::refund_attempts::ask_about_dispute;
 use crate::error::gateway::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutState;
-use crate::model::gateway_report::GatewayDispute;
 use crate::model::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, NoticeHeaders, PaymentLookUp};
 use crate::sales::gateway_facts::Listing;
@@ -113,8 +111,11 @@ impl TicketingService {
                 let listing = Listing { refunds: vec![refund.clone()], ..Listing::default() };
                 self.record_fact(order, notice, listing)
             }
-            GatewayEvent::RefundsChanged => self.list_refunds_for(order, notice, Listing::default()),
-            GatewayEvent::Dispute(dispute) => self.record_dispute(order, notice, dispute),
+            GatewayEvent::RefundsChanged => self.record_listed(order, notice, Ask::Refunds, Listing::default()),
+            GatewayEvent::Dispute(dispute) => {
+                let reported = Listing { disputes: vec![dispute.clone()], ..Listing::default() };
+                self.record_listed(order, notice, Ask::Disputes, reported)
+            }
             GatewayEvent::Unreadable(problem) => {
                 tracing::warn!(
                     target: "ticketing::payment",
@@ -156,7 +157,7 @@ impl TicketingService {
             recorded = self.record_facts(order, payment, &listing)?;
         }
         if recorded.is_in_doubt {
-            return self.list_refunds_for(order, notice, listing);
+            return self.record_listed(order, notice, Ask::Refunds, listing);
         }
         if recorded.is_unknown {
             tracing::info!(
@@ -169,42 +170,25 @@ impl TicketingService {
         Ok(NoticeOutcome::Processed)
     }
 
-    /// Asks the gateway for the refunds of a payment, and records them. If it cannot tell, they are `reported` ones.
-    fn list_refunds_for(
+    /// Records what the gateway lists of a payment now: notices may arrive in any order. If it cannot tell, what the notice
+    /// has reported is recorded. If it refuses to tell, that is recorded of a dispute only: a refund may have failed since.
+    fn record_listed(
         &self,
         order: CheckoutOrder,
         notice: &GatewayNotice,
+        ask: Ask,
         reported: Listing,
     ) -> Result<NoticeOutcome> {
         let reported = Listing { is_current: true, ..reported };
         let (Some(gateway), Some(payment)) = (&self.inner.gateway, payment_of(notice)) else {
             return self.record_fact(order, notice, reported);
         };
-        let listed = list_facts(gateway, order.organization, payment, Ask::Refunds, Waiting::Notice);
+        let listed = list_facts(gateway, order.organization, payment, ask, Waiting::Notice);
         match answer_about(notice, listed)? {
             Some(listing) => self.record_fact(order, notice, listing.unwrap_or(reported)),
+            None if ask == Ask::Disputes => self.record_fact(order, notice, reported),
             None => Ok(NoticeOutcome::GatewayRefused),
         }
-    }
-
-    /// Records a dispute as the gateway has it now: notices may arrive in any order. If the gateway cannot tell, it is what the
-    /// notice says.
-    fn record_dispute(
-        &self,
-        order: CheckoutOrder,
-        notice: &GatewayNotice,
-        dispute: &GatewayDispute,
-    ) -> Result<NoticeOutcome> {
-        let mut newest = None;
-        if let Some(gateway) = &self.inner.gateway
-            && let Some(payment) = payment_of(notice)
-        {
-            let reference = dispute.reference.clone();
-            let asked = ask_about_dispute(gateway, payment, reference, order.organization, Waiting::Notice);
-            newest = answer_about(notice, asked)?.flatten();
-        }
-        let listing = Listing { disputes: vec![newest.unwrap_or_else(|| dispute.clone())], ..Listing::default() };
-        self.record_fact(order, notice, listing)
     }
 
     /// What becomes of a notice whose order is not in this database.

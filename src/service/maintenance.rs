@@ -90,7 +90,7 @@ impl TicketingService {
                 cancelled_orders = report.cancelled_orders,
                 answered_checkouts = report.answered_checkouts,
                 answered_refunds = report.answered_refunds,
-                checked_refunds = report.checked_refunds,
+                checked_payments = report.checked_payments,
                 forgotten_keys = report.forgotten_keys,
                 forgotten_deliveries = report.forgotten_deliveries,
                 forgotten_notifications = report.forgotten_notifications,

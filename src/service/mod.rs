@@ -100,6 +100,7 @@ mod maintenance_guard;
 mod maintenance_steps;
 mod notification_handlers;
 mod open_store;
+mod payment_checks;
 mod payment_steps;
 mod reconcile_account;
 mod reconcile_lines;

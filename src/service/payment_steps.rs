@@ -12,20 +12,18 @@ use crate::model::id::OrganizationId;
 use crate::payment::GatewayCalls;
 use crate::sales::checkout_attempts::claim_all;
 use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
-use crate::store::disputes::{self, DueDispute};
-use crate::store::refund_checks::{self, DueCheck};
+use crate::store::payments::{self, DuePayment};
 use crate::store::refunds::{self, DueRefund};
 
 /// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns among
 /// these.
 const ROWS_PER_RUN: i64 = 2_000;
 
-/// How many refunds the gateway is asked about in one run: what became of them is less urgent than everything else.
+/// How many payments the gateway is asked about in one run: what it lists of them is less urgent than everything else.
 const CHECKS_PER_RUN: usize = 20;
 
 pub(super) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
-pub(super) const REFUND_STEPS: [Step; 3] =
-    [Step::new(attempt_refunds), Step::new(check_refunds), Step::new(check_disputes)];
+pub(super) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), Step::new(check_payments)];
 
 impl GatewayRow for DueCheckout {
     const TABLE: SkippedTable = SkippedTable::Checkouts;
@@ -63,20 +61,8 @@ impl GatewayRow for DueRefund {
     }
 }
 
-impl GatewayRow for DueDispute {
-    const TABLE: SkippedTable = SkippedTable::Disputes;
-
-    fn key(&self) -> i64 {
-        self.id.raw()
-    }
-
-    fn organization(&self) -> OrganizationId {
-        self.organization
-    }
-}
-
-impl GatewayRow for DueCheck {
-    const TABLE: SkippedTable = SkippedTable::Refunds;
+impl GatewayRow for DuePayment {
+    const TABLE: SkippedTable = SkippedTable::Payments;
 
     fn key(&self) -> i64 {
         self.id.raw()
@@ -126,26 +112,15 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
     Ok(())
 }
 
-/// Asks what became of refunds that the gateway has accepted.
-fn check_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let mut due = in_turns(service, service.store().read(|tx| refund_checks::due(tx, gateway.name(), ROWS_PER_RUN))?);
+/// Asks what the gateway lists of payments some time after a refund or a dispute.
+fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
+    let mut due = in_turns(service, service.store().read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
     due.truncate(CHECKS_PER_RUN);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(service, run, &group, |check| service.check_refund(gateway, *check))
+        at_once(service, run, &group, |payment| service.check_payment(gateway, *payment))
     })?;
-    run.report.checked_refunds += answered;
-    Ok(())
-}
-
-/// Asks what became of disputes that are open.
-fn check_disputes(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let mut due = in_turns(service, service.store().read(|tx| disputes::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
-    due.truncate(CHECKS_PER_RUN);
-    ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(service, run, &group, |dispute| service.check_dispute(gateway, dispute))
-    })?;
+    run.report.checked_payments += answered;
     Ok(())
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::gateway_facts::{Ask, Waiting, list_facts, look_up_of};
 use super::reconcile_state::{AccountRun, Resolution, kind_of};
-use super::refund_attempts::ask_about_dispute;
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
 use crate::model::ledger::LedgerKind;
@@ -14,6 +13,7 @@ use crate::model::reconciliation::{Discrepancy, UnreadAccount};
 use crate::model::statement::{StatementEvent, StatementLine};
 use crate::model::timestamp::Timestamp;
 use crate::payment::{GatewayError, StatementRequest};
+use crate::sales::gateway_facts::Listing;
 use crate::sales::reconciliation::{Compared, Comparison, compare};
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::payments::{self, StoredPayment};
@@ -272,23 +272,17 @@ impl AccountRun<'_, '_> {
                     Err(failure) => failed(failure),
                 }
             }
-            LedgerKind::Refund | LedgerKind::RefundFailed => {
-                let waiting = Waiting::Maintenance;
-                match list_facts(gateway, organization, look_up.clone(), Ask::Refunds, waiting) {
+            LedgerKind::Refund | LedgerKind::RefundFailed | LedgerKind::Dispute | LedgerKind::DisputeReturned => {
+                let is_refund = matches!(entry.kind, LedgerKind::Refund | LedgerKind::RefundFailed);
+                let ask = if is_refund { Ask::Refunds } else { Ask::Disputes };
+                match list_facts(gateway, organization, look_up.clone(), ask, Waiting::Maintenance) {
                     Ok(listing) => {
-                        let mut refunds = listing.unwrap_or_default().refunds.into_iter();
-                        let found = refunds.find(|refund| refund.reference == reference);
-                        found.map_or_else(missing, |refund| line(StatementEvent::Refund(refund)))
+                        let Listing { refunds, disputes, .. } = listing.unwrap_or_default();
+                        let refund = refunds.into_iter().find(|refund| refund.reference == reference);
+                        let dispute = disputes.into_iter().find(|dispute| dispute.reference == reference);
+                        let found = refund.map(StatementEvent::Refund).or(dispute.map(StatementEvent::Dispute));
+                        found.map_or_else(missing, line)
                     }
-                    Err(failure) => failed(failure),
-                }
-            }
-            LedgerKind::Dispute | LedgerKind::DisputeReturned => {
-                let reference = reference.to_owned();
-                let waiting = Waiting::Maintenance;
-                match ask_about_dispute(gateway, look_up.clone(), reference, organization, waiting) {
-                    Ok(Some(dispute)) => line(StatementEvent::Dispute(dispute)),
-                    Ok(None) => missing(),
                     Err(failure) => failed(failure),
                 }
             }

@@ -1,4 +1,4 @@
-//! Asks the gateway for refunds, and what became of those that it has made and of disputes.
+//! Asks the gateway for refunds.
 
 use super::TicketingService;
 use super::gateway_facts::{Ask, Waiting, list_facts, log_facts, look_up_of};
@@ -6,14 +6,10 @@ use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::gateway_report::{GatewayRefund, RefundState};
-use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, RefundRequest};
-use crate::sales::gateway_facts::{DISPUTE_CHECK, Listing};
+use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
 use crate::sales::refund_attempts::{self, Answer, RefundAttempt, Refusal};
 use crate::sales::refunds::RefundTerms;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::disputes::{self, DueDispute};
-use crate::store::payments;
-use crate::store::refund_checks::DueCheck;
 use crate::store::refunds::DueRefund;
 
 /// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
@@ -73,77 +69,6 @@ impl TicketingService {
         log_facts(order, &recorded);
         Ok(progress)
     }
-
-    /// Asks the gateway what became of a refund that it has made, if that is due.
-    pub(super) fn check_refund(&self, gateway: &GatewayCalls, check: DueCheck) -> Result<Progress> {
-        let Some(check) = self.store().write(move |tx| refund_attempts::claim_check(tx, check))? else {
-            return Ok(Progress::NotDue);
-        };
-        let organization = check.payment.organization;
-        let order = CheckoutOrder { organization, id: check.claimed.order };
-        let listed = match look_up_of(&check.payment) {
-            Some(payment) => list_facts(gateway, organization, payment, Ask::Refunds, Waiting::Maintenance),
-            None => Ok(None),
-        };
-        match listed {
-            Ok(listing) => {
-                let id = check.claimed.id;
-                let checked = self
-                    .store_in_operation()
-                    .write(move |tx| refund_attempts::checked(tx, &check, listing.as_ref()))?;
-                log_facts(order, &checked.facts);
-                if checked.is_missing {
-                    tracing::error!(
-                        target: "ticketing::payment",
-                        refund = %id,
-                        order = %order.id,
-                        "a refund that was made is not in the list of the payment gateway; it is due again"
-                    );
-                }
-                Ok(Progress::Answered)
-            }
-            // A refusal is probably about the key, which the operator can replace.
-            Err(failure) => {
-                tracing::warn!(
-                    target: "ticketing::payment",
-                    refund = %check.claimed.id,
-                    order = %order.id,
-                    problem = %failure,
-                    "the payment gateway did not say what became of a refund; it is asked again"
-                );
-                self.store_in_operation().write(move |tx| refund_attempts::not_checked(tx, &check))?;
-                Ok(Progress::Unavailable)
-            }
-        }
-    }
-
-    /// Asks the gateway what became of a dispute that is open.
-    pub(super) fn check_dispute(&self, gateway: &GatewayCalls, due: &DueDispute) -> Result<Progress> {
-        let id = due.id;
-        // Other processes do not ask meanwhile, and it is asked again if the gateway does not answer.
-        self.store().write(move |tx| disputes::postpone(tx, id, tx.now().saturating_add(DISPUTE_CHECK)))?;
-        let payment = self.store().read_one(|tx| payments::get(tx, due.payment))?;
-        let Some(look_up) = look_up_of(&payment) else { return Ok(Progress::Answered) };
-        let order = CheckoutOrder { organization: due.organization, id: due.order };
-        match ask_about_dispute(gateway, look_up, due.reference.clone(), payment.organization, Waiting::Maintenance) {
-            Ok(Some(dispute)) => {
-                let listing = Listing { disputes: vec![dispute], is_current: true, ..Listing::default() };
-                self.record_facts(order, payment.reference.as_deref(), &listing)?;
-                Ok(Progress::Answered)
-            }
-            Ok(None) => Ok(Progress::Answered),
-            Err(failure) => {
-                tracing::warn!(
-                    target: "ticketing::payment",
-                    dispute = due.reference,
-                    order = %due.order,
-                    problem = %failure,
-                    "the payment gateway did not say what became of a dispute; it is asked again"
-                );
-                Ok(Progress::Unavailable)
-            }
-        }
-    }
 }
 
 /// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the payment:
@@ -176,24 +101,6 @@ fn answer_to(
             Answer::Refused { refusal: Refusal::ForGood, problem, listing: None }
         }
         Err(failure) => Answer::Unavailable(failure.to_string()),
-    }
-}
-
-/// Asks the gateway about a dispute of a payment. `None` if it cannot tell, or does not know the dispute.
-pub(super) fn ask_about_dispute(
-    gateway: &GatewayCalls,
-    payment: PaymentLookUp,
-    reference: String,
-    organization: crate::model::id::OrganizationId,
-    waiting: Waiting,
-) -> Result<Option<crate::payment::GatewayDispute>, GatewayError> {
-    let answer = waiting.call(gateway, organization, move |gateway| match gateway.refund_reports() {
-        Some(reports) => reports.dispute(&payment, &reference).map(Some),
-        None => Ok(None),
-    });
-    match answer {
-        Err(GatewayError::Refused(_)) => Ok(None),
-        answer => answer,
     }
 }
 

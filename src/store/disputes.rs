@@ -7,14 +7,12 @@ use super::lists::ListQuery;
 use super::lists_of_orders::{self, Filters, Statements};
 use super::page_ids::select_ids;
 use super::payments::StoredPayment;
-use super::refunds::of_gateway;
 use super::{Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
 use crate::model::id::{DisputeId, EventId, OrderId, OrganizationId, PaymentId};
 use crate::model::page::Page;
-use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 
 /// The columns of a [`Dispute`].
@@ -26,27 +24,17 @@ macro_rules! columns {
 
 const INSERT: &str =
     "INSERT INTO disputes (id, organization_id, order_id, event_id, payment_id, reference, amount, taken,
-        currency, reason, status, check_at, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13) ON CONFLICT (id) DO NOTHING";
-const UPDATE: &str = "UPDATE disputes SET amount = ?2, taken = ?3, reason = ?4, status = ?5, check_at = ?6,
-        payment_id = COALESCE(payment_id, ?7), updated_at = ?8
+        currency, reason, status, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = "UPDATE disputes SET amount = ?2, taken = ?3, reason = ?4, status = ?5,
+        payment_id = COALESCE(payment_id, ?6), updated_at = ?7
     WHERE id = ?1";
-const POSTPONE: &str = "UPDATE disputes SET check_at = ?2 WHERE id = ?1 AND check_at IS NOT NULL";
 pub(super) const BY_REFERENCE: &str =
     concat!("SELECT ", columns!(), " FROM disputes WHERE order_id = ?1 AND reference = ?2");
 /// What banks have taken of a payment, and what they have not decided about.
 const SUMS: &str = "SELECT CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken,
         CAST(COALESCE(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END), 0) AS BIGINT) AS disputed
     FROM disputes WHERE order_id = ?1 AND payment_id = ?2 AND currency = ?3";
-/// First one of each organization, then the second one of each, and so on.
-pub(super) const TO_CHECK: &str = concat!(
-    "SELECT id, organization_id, order_id, payment_id, reference FROM (
-        SELECT d.id, d.organization_id, d.order_id, d.payment_id, d.reference, d.check_at,
-            ROW_NUMBER() OVER (PARTITION BY d.organization_id ORDER BY d.check_at, d.id) AS turn
-        FROM disputes d JOIN payments p ON p.id = d.payment_id WHERE d.check_at <= ?1 AND ",
-    of_gateway!(),
-    ") due ORDER BY turn, check_at, id LIMIT ?2"
-);
 /// The conditions of all filters.
 macro_rules! filters {
     () => {
@@ -106,8 +94,6 @@ pub(crate) struct NewDispute<'a> {
     pub(crate) currency: &'a str,
     pub(crate) reason: &'a str,
     pub(crate) status: DisputeStatus,
-    /// When the gateway is next asked about it. `None` if the bank has decided.
-    pub(crate) check_at: Option<Timestamp>,
 }
 
 /// Records a dispute.
@@ -124,7 +110,6 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &NewDispute<'_>) -> Result<Dispu
         new.currency.into(),
         new.reason.into(),
         new.status.as_str().into(),
-        new.check_at.into(),
         tx.now().into(),
     ];
     tx.insert(INSERT, &binds)
@@ -139,17 +124,10 @@ pub(crate) fn update(tx: &Transaction<'_>, id: DisputeId, new: &NewDispute<'_>) 
         new.taken.into(),
         new.reason.into(),
         new.status.as_str().into(),
-        new.check_at.into(),
         new.payment.into(),
         tx.now().into(),
     ];
     tx.execute(UPDATE, &binds)?;
-    Ok(())
-}
-
-/// Sets when the gateway is next asked about a dispute that is open.
-pub(crate) fn postpone(tx: &Transaction<'_>, id: DisputeId, until: Timestamp) -> Result<()> {
-    tx.execute(POSTPONE, &[id.into(), until.into()])?;
     Ok(())
 }
 
@@ -158,29 +136,6 @@ pub(crate) fn sums(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<(i64
     let binds = [payment.order.into(), payment.id.into(), payment.currency.as_str().into()];
     let found = tx.query_opt(SUMS, &binds, |row| Ok((row.get("taken")?, row.get("disputed")?)))?;
     Ok(found.unwrap_or_default())
-}
-
-/// A dispute that the gateway is to be asked about.
-#[derive(Debug, Clone)]
-pub(crate) struct DueDispute {
-    pub(crate) id: DisputeId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) order: OrderId,
-    pub(crate) payment: PaymentId,
-    pub(crate) reference: String,
-}
-
-/// Returns up to `limit` disputes that this gateway is to be asked about now, so that organizations take turns.
-pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DueDispute>> {
-    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], |row| {
-        Ok(DueDispute {
-            id: row.get("id")?,
-            organization: row.get("organization_id")?,
-            order: row.get("order_id")?,
-            payment: row.get("payment_id")?,
-            reference: row.get("reference")?,
-        })
-    })
 }
 
 /// Returns the dispute of an order by the gateway's id of it.

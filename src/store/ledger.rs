@@ -19,6 +19,7 @@ use crate::model::id::{ApiKeyId, DisputeId, LedgerEntryId, OrganizationId, Payme
 use crate::model::ledger::{LedgerEntry, LedgerKind, ListLedgerEntries};
 use crate::model::page::Page;
 use crate::model::received_payment::ManualMethod;
+use crate::model::refund::RefundSource;
 use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::text_enum::TextEnum;
@@ -51,13 +52,13 @@ pub(super) const RETURNED_WITHOUT_REFERENCE: &str =
     WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NULL
         AND refund_id = ?2
     GROUP BY refund_id HAVING SUM(amount) <> 0";
-/// What the gateway made for a decision, by its id of the refund, and has not failed since.
-pub(super) const MADE_FOR: &str = "SELECT reference, CAST(-SUM(amount) AS BIGINT) AS returned FROM ledger_entries
-    WHERE payment_id = ?1 AND refund_id = ?2 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL
-    GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
-/// What the gateway made of a payment, and has not failed since.
-const RETURNED_BY_GATEWAY: &str = "SELECT CAST(COALESCE(-SUM(amount), 0) AS BIGINT) AS returned FROM ledger_entries
-    WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL";
+/// What the gateway made of a payment for each decision, by its id of the refund, and has not failed since.
+pub(super) const MADE_OF: &str =
+    "SELECT e.refund_id, r.source, e.reference, CAST(-SUM(e.amount) AS BIGINT) AS returned, MAX(e.recorded_at) AS recorded_at
+    FROM ledger_entries e JOIN refunds r ON r.id = e.refund_id
+    WHERE e.payment_id = ?1 AND e.kind IN ('REFUND', 'REFUND_FAILED') AND e.manual_method IS NULL
+    GROUP BY e.refund_id, r.source, e.reference HAVING SUM(e.amount) <> 0 ORDER BY e.refund_id, e.reference";
+const NEWEST: &str = "SELECT MAX(recorded_at) AS newest FROM ledger_entries WHERE payment_id = ?1";
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
 /// The gateway's ids of the refunds of a payment that have not failed.
@@ -236,18 +237,34 @@ pub(crate) fn returned_by(
     }
 }
 
-/// What the gateway made for a decision, by its id of the refund, and has not failed since.
-pub(crate) fn made_for(
-    tx: &Transaction<'_>,
-    payment: PaymentId,
-    refund: RefundId,
-) -> Result<Vec<(Option<String>, i64)>> {
-    tx.query_all(MADE_FOR, &[payment.into(), refund.into()], |row| Ok((row.get("reference")?, row.get("returned")?)))
+/// What the gateway made for a decision.
+#[derive(Debug, Clone)]
+pub(crate) struct MadeFor {
+    pub(crate) refund: RefundId,
+    pub(crate) source: RefundSource,
+    /// The gateway's id of the refund.
+    pub(crate) reference: Option<String>,
+    /// In minor units.
+    pub(crate) amount: i64,
+    pub(crate) recorded_at: Timestamp,
 }
 
-/// What the gateway made of a payment, and has not failed since, in minor units.
-pub(crate) fn returned_by_gateway(tx: &Transaction<'_>, payment: PaymentId) -> Result<i64> {
-    Ok(tx.query_opt(RETURNED_BY_GATEWAY, &[payment.into()], |row| row.get("returned"))?.unwrap_or(0))
+/// What the gateway made of a payment, and has not failed since.
+pub(crate) fn made_of(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<MadeFor>> {
+    tx.query_all(MADE_OF, &[payment.into()], |row| {
+        Ok(MadeFor {
+            refund: row.get("refund_id")?,
+            source: row.text_enum("source")?,
+            reference: row.get("reference")?,
+            amount: row.get("returned")?,
+            recorded_at: row.get("recorded_at")?,
+        })
+    })
+}
+
+/// When the newest movement of a payment was recorded.
+pub(crate) fn newest(tx: &Transaction<'_>, payment: PaymentId) -> Result<Option<Timestamp>> {
+    Ok(tx.query_opt(NEWEST, &[payment.into()], |row| row.get("newest"))?.flatten())
 }
 
 /// Whether a refund with this id of the gateway was recorded as failed after it was made.

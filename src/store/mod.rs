@@ -71,7 +71,6 @@ pub(crate) mod payments;
 #[cfg(feature = "documents")]
 pub(crate) mod printed_tickets;
 pub(crate) mod reconciliation;
-pub(crate) mod refund_checks;
 pub(crate) mod refunds;
 pub(crate) mod sales_figures;
 pub(crate) mod scans;

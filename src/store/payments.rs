@@ -9,6 +9,7 @@ use super::gateway_columns;
 use super::lists::ListQuery;
 use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::page_ids::select_ids;
+use super::refunds::of_gateway;
 use super::{Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
@@ -17,6 +18,7 @@ use crate::model::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::id::{ApiKeyId, EventId, OrderId, OrganizationId, PaymentId};
 use crate::model::page::Page;
 use crate::model::received_payment::{ListPayments, ManualMethod, PaymentPurpose, ReceivedPayment};
+use crate::model::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::balance::PaymentSums;
 use crate::text_enum::TextEnum;
@@ -24,7 +26,7 @@ use crate::text_enum::TextEnum;
 macro_rules! columns {
     () => {
         "id, organization_id, order_id, event_id, purpose, manual_method, gateway, account, mode, checkout_reference, reference,
-        amount, currency, note, returned, taken, promised, disputed, owed, recorded_by, backfilled, created_at"
+        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, backfilled, created_at"
     };
 }
 
@@ -41,8 +43,22 @@ pub(super) const BY_REFERENCE: &str =
 const SET_REFERENCE: &str = "UPDATE payments SET reference = ?2 WHERE id = ?1 AND reference IS NULL";
 /// More than was received is never promised by a decision of this service.
 const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?1 AND promised + ?2 <= amount";
-const SET_SUMS: &str = "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6
+const UPDATE: &str =
+    "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6, check_at = ?7,
+        checks = ?8
     WHERE id = ?1";
+const SCHEDULE_CHECK: &str = "UPDATE payments SET check_at = ?2, checks = ?3 WHERE id = ?1";
+/// First one of each organization, then the second one of each, and so on.
+pub(super) const TO_CHECK: &str = concat!(
+    "SELECT id, order_id, organization_id FROM (
+        SELECT p.id, p.order_id, p.organization_id, p.check_at,
+            ROW_NUMBER() OVER (PARTITION BY p.organization_id ORDER BY p.check_at, p.id) AS turn
+        FROM payments p WHERE p.check_at <= ?1 AND ",
+    of_gateway!(),
+    ") due ORDER BY turn, check_at, id LIMIT ?2"
+);
+const CLAIM_CHECK: &str =
+    concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND check_at <= ?2 RETURNING ", columns!());
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
 const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
     WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";
@@ -118,6 +134,10 @@ pub(crate) struct StoredPayment {
     pub(crate) sums: PaymentSums,
     /// What has to be given back by hand.
     pub(crate) owed: i64,
+    /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
+    pub(crate) check_at: Option<Timestamp>,
+    /// How many times it has answered since the newest fact.
+    pub(crate) checks: i64,
 }
 
 impl StoredPayment {
@@ -160,6 +180,8 @@ fn decode_stored(row: &Row<'_>) -> Result<StoredPayment> {
             disputed: row.get("disputed")?,
         },
         owed: row.get("owed")?,
+        check_at: row.get("check_at")?,
+        checks: row.get("checks")?,
     })
 }
 
@@ -251,12 +273,50 @@ pub(crate) fn promise(tx: &Transaction<'_>, id: PaymentId, amount: i64) -> Resul
     Ok(tx.execute(PROMISE, &[id.into(), amount.into()])? == 1)
 }
 
-/// Stores the sums of a payment, and what has to be given back by hand.
-pub(crate) fn set_sums(tx: &Transaction<'_>, id: PaymentId, sums: &PaymentSums, owed: i64) -> Result<()> {
+/// Stores what changes of a payment.
+pub(crate) fn update(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<()> {
     tx.debug_assert_event_locked();
-    let PaymentSums { returned, taken, promised, disputed, received: _ } = *sums;
-    let binds = [id.into(), returned.into(), taken.into(), promised.into(), disputed.into(), owed.into()];
-    tx.execute(SET_SUMS, &binds)?;
+    let PaymentSums { returned, taken, promised, disputed, received: _ } = payment.sums;
+    let binds = [
+        payment.id.into(),
+        returned.into(),
+        taken.into(),
+        promised.into(),
+        disputed.into(),
+        payment.owed.into(),
+        payment.check_at.into(),
+        payment.checks.into(),
+    ];
+    tx.execute(UPDATE, &binds)?;
+    Ok(())
+}
+
+/// A payment that its gateway is to be asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DuePayment {
+    pub(crate) id: PaymentId,
+    pub(crate) order: OrderId,
+    pub(crate) organization: OrganizationId,
+}
+
+/// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of each, the
+/// one that has been due for the longest time comes first.
+pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DuePayment>> {
+    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], |row| {
+        Ok(DuePayment { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
+    })
+}
+
+/// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due now.
+pub(crate) fn claim_check(tx: &Transaction<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
+    tx.debug_assert_event_locked();
+    tx.query_opt(CLAIM_CHECK, &[id.into(), tx.now().into(), until.into()], decode_stored)
+}
+
+/// Sets when the gateway is next asked about a payment, and how many times it has answered.
+pub(crate) fn schedule_check(tx: &Transaction<'_>, id: PaymentId, at: Option<Timestamp>, answers: i64) -> Result<()> {
+    tx.debug_assert_event_locked();
+    tx.execute(SCHEDULE_CHECK, &[id.into(), at.into(), answers.into()])?;
     Ok(())
 }
 

@@ -81,13 +81,6 @@ pub(super) fn of_payment(
     disputes.iter().map(|dispute| report(dispute).ok_or_else(no_dispute)).collect()
 }
 
-/// The dispute with this id.
-pub(super) fn find(client: &Client, account: Option<&str>, id: &str) -> Result<GatewayDispute, Failure> {
-    let path = format!("disputes/{id}");
-    let dispute = client.get(&Call { path: &path, account, ..Call::default() })?.body;
-    report(&dispute).ok_or_else(no_dispute)
-}
-
 fn no_dispute() -> Failure {
     Failure::Unexpected("it is not a dispute".to_owned())
 }

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::form::Form;
 use super::keys::{MAX_KEYS, REPEATED, numbered};
 use super::session;
-use super::session_state::{self, is_plain, is_session_id};
+use super::session_state::{self, is_session_id};
 use super::{disputes, notices, refunds, signature};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
@@ -245,14 +245,6 @@ impl RefundReports for StripeGateway {
         let (client, account) = self.owner_of(payment);
         let listed = disputes::of_payment(&client, account.as_deref(), &payment.payment_reference);
         listed.map_err(Failure::about_a_notice)
-    }
-
-    fn dispute(&self, payment: &PaymentLookUp, reference: &str) -> Result<GatewayDispute, GatewayError> {
-        if !is_plain(reference) {
-            return Err(GatewayError::Refused("the dispute is not one of Stripe".to_owned()));
-        }
-        let (client, account) = self.owner_of(payment);
-        disputes::find(&client, account.as_deref(), reference).map_err(Failure::about_a_notice)
     }
 }
 

@@ -36,7 +36,7 @@
 //!   decided more than a minute ago, the gateway looks whether Stripe has made it already. If Stripe repeats an error that it
 //!   has stored under a key, the next key is used. Only refusals about the payment or the amount are final: others may be about the key, and the
 //!   refund stays due, for 7 days. Money that was refunded in the Dashboard, or that a bank has taken, is not owed again.
-//!   A refund may fail days later, also after it has succeeded: Stripe is asked about each one after 1, 7 and 30 days.
+//!   A refund may fail days later, also after it has succeeded: Stripe is asked again after 1, 7 and 30 days.
 //! - **Disputes.** Inquiries count as disputes, and take no money. What Stripe has taken follows from the balance
 //!   transactions of a dispute. One with the status `prevented` is decided before the bank has opened
 //!   it: if Stripe has blocked it, it is [won](crate::payment::DisputeStatus::Won), and if Stripe has resolved it, which

@@ -295,12 +295,12 @@ fn a_gateway_that_says_nothing_of_a_refund_is_asked_every_hour_until_a_week_afte
 }
 
 #[test]
-fn refunds_are_looked_up_at_most_twenty_in_a_run() {
+fn payments_are_looked_up_at_most_twenty_in_a_run() {
     let (fixture, ticket_type) = fixture();
     for _ in 0..25 {
         cancelled(&fixture, &ticket_type);
     }
     fixture.clock.advance(Duration::from_hours(24));
-    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_refunds, 20);
-    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_refunds, 5);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_payments, 20);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_payments, 5);
 }

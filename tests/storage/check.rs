@@ -291,7 +291,6 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE refunds SET status = 'DONE' WHERE status = 'DUE'", &["refund-status"]),
     ("UPDATE refunds SET status = 'WITHDRAWN' WHERE status = 'DUE'", &["refund-status"]),
     ("UPDATE refunds SET refused = 1 WHERE status = 'DUE'", &["refund-status"]),
-    ("UPDATE refunds SET checks = -1 WHERE status = 'DONE'", &["refund-status"]),
     ("UPDATE refunds SET next_attempt_at = 1 WHERE status = 'DONE'", &["refund-status"]),
     ("UPDATE refunds SET to_ask = to_ask + 1 WHERE status = 'DUE'", &["refund-balance", "refund-status"]),
     (
@@ -305,7 +304,6 @@ const DAMAGE: &[(&str, &[&str])] = &[
             WHERE o.customer_name = 'paid')",
         &["dispute-order", "payment-sums"],
     ),
-    ("UPDATE disputes SET check_at = NULL", &["dispute-order"]),
     ("UPDATE disputes SET taken = taken + 1", &["payment-sums"]),
     ("UPDATE orders SET cancelled_at = 1 WHERE customer_name = 'paid'", &["order-cancelled-at"]),
     (

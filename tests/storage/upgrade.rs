@@ -299,6 +299,8 @@ const GONE: &[&str] = &[
     "checkouts.payment_reference",
     "refunds.payment_reference",
     "refunds.settled_by",
+    "refunds.check_at",
+    "refunds.checks",
 ];
 
 /// Asserts that every table of `before` has rows, and that `after` has their values, with the changes that `migrate` makes.

@@ -22,6 +22,8 @@ const OLD_SCHEMA_OF_POSTGRES: usize = 2;
 /// 2026-06-01T12:00:00Z, when orders were created, and an hour later, when they were paid, cancelled and refunded.
 const CREATED: i64 = 1_780_315_200_000;
 const LATER: i64 = CREATED + 3_600_000;
+/// When the gateway was to be asked about the first refund of an order. It was asked twice, and about the second one once.
+const NEXT_CHECK: i64 = LATER + 86_400_000;
 
 /// How the order was completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -443,13 +445,13 @@ fn write_old_order(database: &Database, id: i64, case: &Case, refunds: &mut i64)
         "INSERT INTO checkouts (order_id, status, expires_at, payment_reference) VALUES (?1, 'CLOSED', ?2, ?3)",
         database::params![id, CREATED + 1_800_000, is_paid.then(|| format!("pi_{name}"))],
     );
-    for refund in case.refunds {
+    for (number, refund) in (0_i64..).zip(case.refunds) {
         // The ids are those that the first refunds of the same millisecond get.
         *refunds += 1;
         database.execute(
             "INSERT INTO refunds (id, organization_id, order_id, event_id, source, amount, currency, payment_reference,
-                status, next_attempt_at, created_at, updated_at, settled_by, reference)
-            VALUES (?1, 1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?8, ?9, ?10)",
+                status, next_attempt_at, created_at, updated_at, settled_by, reference, check_at, checks)
+            VALUES (?1, 1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?8, ?9, ?10, ?11, ?12)",
             database::params![
                 (LATER << 20) + *refunds,
                 id,
@@ -461,6 +463,8 @@ fn write_old_order(database: &Database, id: i64, case: &Case, refunds: &mut i64)
                 LATER,
                 refund.settled_by,
                 (refund.status == "DONE").then(|| format!("re_{refunds}")),
+                (refund.status == "DONE").then_some(NEXT_CHECK + number),
+                2 - number.min(2),
             ],
         );
     }
@@ -544,6 +548,21 @@ fn money_of_earlier_versions_becomes_payments_refunds_and_movements() {
     assert_eq!(fixture.stored(not_backfilled), 0);
     let report = fixture.service.check().expect("a check");
     assert!(report.is_clean(), "{:#?}", report.findings);
+}
+
+#[test]
+fn a_gateway_is_asked_about_a_payment_when_it_was_to_be_asked_about_a_refund_or_a_dispute() {
+    let fixture = upgraded();
+    let check = |name: &str| {
+        let order = order_of(&fixture, name);
+        let sql = "SELECT check_at, checks FROM payments WHERE order_id = ?1";
+        fixture.database().rows(&sql.replace("?1", &database::stored_id(order).to_string()), |row| {
+            (row.get::<Option<i64>>("check_at"), row.get::<i64>("checks"))
+        })
+    };
+    assert_eq!(check("two parts"), [(Some(NEXT_CHECK), 1)]);
+    assert_eq!(check("disputed"), [(Some(LATER), 0)]);
+    assert_eq!(check("kept"), [(None, 0)]);
 }
 
 #[test]

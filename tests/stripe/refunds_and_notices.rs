@@ -309,11 +309,7 @@ fn a_dispute_is_reported_when_it_opens_moves_money_and_closes() {
     stripe.fake.lose_dispute_in_part(&id, 400);
     let lost = dispute(DisputeStatus::Lost, 1000, 600);
     assert_eq!(reported(), [lost.clone(), lost.clone()]);
-    assert_eq!(stripe.gateway.dispute(&of_payment, &id), Ok(lost));
-    for unknown in ["du_unknown", "../refunds"] {
-        let unknown = stripe.gateway.dispute(&of_payment, unknown);
-        assert!(matches!(unknown, Err(GatewayError::Refused(_))), "{unknown:?}");
-    }
+    assert_eq!(stripe.gateway.disputes_of(&of_payment), Ok(vec![lost]));
 }
 
 #[test]

@@ -124,8 +124,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 OR status IN ('DONE', 'WITHDRAWN') AND (promised <> returned OR to_ask <> 0 OR owed <> 0)
                 OR status = 'DUE' AND promised <= returned
                 OR to_ask > 0 AND (status <> 'DUE' OR by_gateway = 0 OR refused = 1)
-                OR to_ask + owed > promised - returned OR next_attempt_at IS NOT NULL AND status <> 'DUE' AND is_asking = 0
-                OR checks < 0",
+                OR to_ask + owed > promised - returned OR next_attempt_at IS NOT NULL AND status <> 'DUE' AND is_asking = 0",
     },
     Invariant {
         name: "refund-balance",
@@ -142,7 +141,6 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         sentence: "the organization and the event of a dispute must be those of its order, and its payment one for the order",
         violations: "SELECT d.id FROM disputes d JOIN orders o ON o.id = d.order_id
             LEFT JOIN payments p ON p.id = d.payment_id
-            WHERE d.organization_id <> o.organization_id OR d.event_id <> o.event_id OR p.order_id <> d.order_id
-                OR (d.check_at IS NOT NULL) <> (d.status = 'OPEN')",
+            WHERE d.organization_id <> o.organization_id OR d.event_id <> o.event_id OR p.order_id <> d.order_id",
     },
 ];

@@ -21,6 +21,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0003_checkout_gateways.sql"),
     include_str!("postgres/0004_ledger.sql"),
     include_str!("postgres/0005_payments_in_ledger.sql"),
+    include_str!("postgres/0006_payment_checks.sql"),
 ];
 
 pub(in crate::store) const SQLITE: &[&str] = &[
@@ -60,4 +61,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0034_checkout_gateways.sql"),
     include_str!("sqlite/0035_ledger.sql"),
     include_str!("sqlite/0036_payments_in_ledger.sql"),
+    include_str!("sqlite/0037_payment_checks.sql"),
 ];

@@ -10,9 +10,8 @@ use crate::store::{
     Bind, EngineOptions, Location, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
     checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
     event_lists, events, fan_outs, handler_queue, idempotency_records, ledger, order_items, order_lists, order_status,
-    orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, reconciliation, refund_checks,
-    refunds, scans, subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals,
-    webhook_retention, webhooks,
+    orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, reconciliation, refunds, scans,
+    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -100,8 +99,9 @@ const STATEMENTS: &[Expected] = &[
     (summary::TEST_RETURNS, &["payments_by_event", "ledger_entries_by_payment"]),
     (payments::LIST_OF_ORDER, &["payments_by_order"]),
     (payments::LATER_ID, &["payments_with_later_id"]),
+    (payments::TO_CHECK, &["payments_to_check"]),
     (ledger::RETURNED_BY, &["ledger_entries_by_payment"]),
-    (ledger::MADE_FOR, &["ledger_entries_by_payment"]),
+    (ledger::MADE_OF, &["ledger_entries_by_payment"]),
     (ledger::NET_OF_REFERENCE, &["ledger_entries_by_payment"]),
     (ledger::TAKEN_FOR, &["ledger_entries_by_payment"]),
     (ledger::LIST, &["ledger_entries_by_organization"]),
@@ -134,12 +134,10 @@ const STATEMENTS: &[Expected] = &[
     (refunds::OF_EVENT, &["refunds_by_event"]),
     (refunds::OF_ORDER, &["refunds_by_order"]),
     (refunds::NOT_SETTLED, &["refunds_of_payment"]),
-    (refund_checks::DUE, &["refunds_to_check"]),
     (disputes::OF_STATUS, &["disputes_by_status"]),
     (disputes::OF_EVENT, &["disputes_by_event"]),
     (disputes::OF_ORDER, &["disputes_by_order"]),
     (disputes::BY_REFERENCE, &["disputes_by_reference"]),
-    (disputes::TO_CHECK, &["disputes_to_check"]),
     (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
@@ -180,8 +178,8 @@ const SORTED: &[&str] = &[
     checkout_attempts::DUE_TOO_LATE,
     refunds::DUE,
     refunds::DUE_TOO_LATE,
-    refund_checks::DUE,
-    disputes::TO_CHECK,
+    payments::TO_CHECK,
+    ledger::MADE_OF,
     event_lists::BY_START,
     event_lists::BY_SLUG,
     order_lists::COMPLETED,
@@ -230,8 +228,9 @@ const ROWS: &[&str] = &[
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 4000, 1 + i % 4000, 1 + i % 500, 'Ada',
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
     "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway, account, mode, reference, amount, currency,
-            created_at)
-        SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR', id FROM orders
+            check_at, created_at)
+        SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR',
+            CASE id % 50 WHEN 0 THEN 0 END, id FROM orders
         WHERE status = 'COMPLETED'",
     "INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status, by_gateway,
             promised, returned, to_ask, next_attempt_at, created_at, updated_at)
@@ -239,9 +238,9 @@ const ROWS: &[&str] = &[
             CASE id % 50 WHEN 0 THEN 'DUE' ELSE 'DONE' END, 1, 1250, CASE id % 50 WHEN 0 THEN 0 ELSE 1250 END,
             CASE id % 50 WHEN 0 THEN 1250 ELSE 0 END, CASE id % 50 WHEN 0 THEN 0 END, 0, 0 FROM payments WHERE id % 4 = 0",
     "INSERT INTO disputes (id, order_id, organization_id, event_id, payment_id, reference, amount, currency, reason, status,
-            check_at, created_at, updated_at)
+            created_at, updated_at)
         SELECT id, order_id, organization_id, event_id, id, 'd' || id, 1250, 'EUR', 'fraudulent',
-            CASE id % 50 WHEN 0 THEN 'OPEN' ELSE 'WON' END, CASE id % 50 WHEN 0 THEN 0 END, 0, 0 FROM payments WHERE id % 4 = 0",
+            CASE id % 50 WHEN 0 THEN 'OPEN' ELSE 'WON' END, 0, 0 FROM payments WHERE id % 4 = 0",
     "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, kind, amount, currency, gateway, account, mode,
             reference, happened_at, recorded_at, subject_id)
         SELECT id + 1000000, organization_id, event_id, order_id, payment_id, 'REFUND', -returned, currency, 'stripe', '', 'LIVE',
