@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use ticketing::environment::{Clock, SystemClock};
 use ticketing::error::StoreErrorKind;
+use ticketing::event::{CreateEvent, Event};
 use ticketing::id::EventId;
 use ticketing::{Caller, Error, Timestamp};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Metadata, Subscriber};
 
 use crate::common::*;
 
@@ -40,14 +41,20 @@ fn fixture_with_step(step: Duration) -> Fixture {
 /// Creates an event of each caller while the database is locked, so that all of them wait in the queue in this order.
 /// Returns the events; `None` if this machine was so slow that one of them no longer waited for the lock.
 fn create_events_at_once(fixture: &Fixture, callers: &[&Caller]) -> Option<Vec<EventId>> {
+    let requests: Vec<_> = callers.iter().map(|caller| (*caller, new_event(|_| {}))).collect();
+    let created = create_at_once(fixture, requests)?;
+    Some(created.into_iter().map(|created| created.expect("an event").id).collect())
+}
+
+/// The same for these requests. Returns the answers.
+fn create_at_once(fixture: &Fixture, requests: Vec<(&Caller, CreateEvent)>) -> Option<Vec<Result<Event, Error>>> {
     let database = fixture.database();
     database.begin();
     let waiting = || fixture.service.statistics().commits.jobs_waiting;
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for &caller in callers {
+        for (caller, request) in requests {
             let before = waiting();
-            let request = new_event(|_| {});
             let thread = scope.spawn(move || fixture.service.create_event(caller, request));
             while waiting() == before && !thread.is_finished() {
                 std::thread::yield_now();
@@ -57,7 +64,7 @@ fn create_events_at_once(fixture: &Fixture, callers: &[&Caller]) -> Option<Vec<E
         database.run("COMMIT");
         let created = threads.into_iter().map(|thread| match thread.join().expect("no panic") {
             Err(Error::Unavailable(_)) => None,
-            created => Some(created.expect("an event").id),
+            created => Some(created),
         });
         // All threads are joined.
         created.collect::<Vec<_>>().into_iter().collect()
@@ -102,6 +109,43 @@ fn organizations_take_turns_in_the_queue() {
     assert_eq!(in_order, [0, 4, 6, 1, 5, 2, 3]);
 }
 
+#[test]
+fn refused_jobs_leave_nothing_in_their_group_wherever_they_stand() {
+    if !database::is_file() {
+        return skipped("it is about the queue of writes of a database file");
+    }
+    let taken = |slug: &'static str| new_event(move |event| event.slug = slug.to_owned());
+    let answers = std::iter::repeat_with(|| {
+        let fixture = fixture_with_step(Duration::ZERO);
+        fixture.service.create_event(&fixture.caller, taken("taken")).expect("an event");
+        let commits = fixture.service.statistics().commits.done;
+        let slugs = ["taken", "taken", "first", "taken", "first", "second", "taken"];
+        let requests = slugs.into_iter().map(|slug| (&fixture.caller, taken(slug))).collect();
+        let answers = create_at_once(&fixture, requests)?;
+        let stored: Vec<String> = fixture.database().column("SELECT slug FROM events ORDER BY id");
+        let commits = fixture.service.statistics().commits.done - commits;
+        Some((answers.into_iter().map(|answer| answer.is_ok()).collect::<Vec<_>>(), stored, commits))
+    });
+    let (accepted, stored, commits) = answers.take(10).flatten().next().expect("all wait");
+    assert_eq!(accepted, [false, false, true, false, false, true, false]);
+    assert_eq!(stored, ["taken", "first", "second"]);
+    assert_eq!(commits, 1);
+}
+
+#[test]
+fn a_refused_job_writes_nothing_to_the_log() {
+    if !database::is_file() {
+        return skipped("it is about a database file");
+    }
+    let fixture = Fixture::new();
+    let event = || new_event(|event| "taken".clone_into(&mut event.slug));
+    fixture.service.create_event(&fixture.caller, event()).expect("an event");
+    let log = || std::fs::read(fixture.path().with_extension("db-wal")).expect("a log");
+    let before = log();
+    fixture.service.create_event(&fixture.caller, event()).expect_err("the slug is taken");
+    assert!(log() == before);
+}
+
 /// Panics at each error that is logged.
 struct PanickingSubscriber;
 
@@ -118,7 +162,7 @@ impl Subscriber for PanickingSubscriber {
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    fn event(&self, _: &Event<'_>) {
+    fn event(&self, _: &tracing::Event<'_>) {
         panic!("the subscriber panics");
     }
 

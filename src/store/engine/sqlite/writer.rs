@@ -227,14 +227,22 @@ impl GroupCommit {
         }
         context.database.measure_cost(tracing::enabled!(target: "ticketing::store", tracing::Level::TRACE));
         let mut recorded = Recorded::default();
+        // Whether a job has succeeded, so that the transaction has something to commit.
+        let mut has_changes = false;
         while let Some(job) = self.next_job(group, start) {
             let job = group.push_mut(job);
-            let ran = context.run_in_savepoint(job.as_mut());
+            let ran = match has_changes {
+                true => context.run_in_savepoint(job.as_mut()),
+                false => context.run_first(job.as_mut()),
+            };
             // If the job cannot be undone by itself, the whole transaction is rolled back, and the group gets the
             // error.
-            recorded.append(ran.inspect_err(|_| context.roll_back())?);
+            let ran = ran.inspect_err(|_| context.roll_back())?;
+            has_changes |= ran.is_some();
+            recorded.append(ran.unwrap_or_default());
         }
-        context.database.command("COMMIT").map(|()| recorded).inspect_err(|_| context.roll_back())
+        let end = if has_changes { "COMMIT" } else { "ROLLBACK" };
+        context.database.command(end).map(|()| recorded).inspect_err(|_| context.roll_back())
     }
 
     fn next_job(&self, group: &[Box<dyn Job>], start: Duration) -> Option<Box<dyn Job>> {
@@ -284,10 +292,29 @@ impl JobContext<'_> {
         self.database.check().and_then(|()| self.database.write_header_to_wal()).inspect_err(|_| self.roll_back())
     }
 
-    /// Runs one job. If the job fails, only its own writes are undone, and it has recorded nothing. An error means that
-    /// the whole transaction has to be rolled back.
-    fn run_in_savepoint(&self, job: &mut dyn Job) -> Result<Recorded> {
+    /// Runs a job in a transaction in which nothing has changed. Returns what the job has recorded. If it fails, that is
+    /// `None`, and another transaction is begun. An error means that the transaction has to be rolled back.
+    fn run_first(&self, job: &mut dyn Job) -> Result<Option<Recorded>> {
+        let ran = self.run(job)?;
+        if ran.is_none() {
+            self.database.command("ROLLBACK")?;
+            self.begin()?;
+        }
+        Ok(ran)
+    }
+
+    /// Runs a job after others. If it fails, only its own writes are undone.
+    fn run_in_savepoint(&self, job: &mut dyn Job) -> Result<Option<Recorded>> {
         self.database.command("SAVEPOINT job")?;
+        let ran = self.run(job)?;
+        if ran.is_none() {
+            self.database.command("ROLLBACK TO job")?;
+        }
+        self.database.command("RELEASE job")?;
+        Ok(ran)
+    }
+
+    fn run(&self, job: &mut dyn Job) -> Result<Option<Recorded>> {
         let ran = job.run(&|| self.transaction());
         if !self.database.in_transaction() {
             // SQLite rolls a transaction back by itself after some errors, for example if the disk is full.
@@ -297,10 +324,9 @@ impl JobContext<'_> {
             });
         }
         if ran.is_err() {
-            self.database.command("ROLLBACK TO job")?;
             self.memory.clear();
         }
-        self.database.command("RELEASE job").map(|()| ran.unwrap_or_default())
+        Ok(ran.ok())
     }
 
     fn roll_back(&self) {
