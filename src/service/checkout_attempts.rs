@@ -40,14 +40,7 @@ impl TicketingService {
                     {
                         // The gateway lists no refunds: the refund of the payment tells what has gone back.
                         let nothing = Listing::default();
-                        self.receive_payment(
-                            order.organization,
-                            order.id,
-                            reference,
-                            Some(payment),
-                            true,
-                            Some(&nothing),
-                        )?;
+                        self.receive_payment(order, reference, payment, true, Some(&nothing))?;
                     }
                     (Err(Error::Unavailable(problem)), _) => {
                         self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;

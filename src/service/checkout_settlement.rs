@@ -67,7 +67,7 @@ impl TicketingService {
         reference: Option<&str>,
         state: &CheckoutState,
     ) -> Result<NoticeOutcome> {
-        let CheckoutOrder { organization, id } = order;
+        let id = order.id;
         match state {
             CheckoutState::Paid(payment) | CheckoutState::Returned(payment) => {
                 let is_returned = matches!(state, CheckoutState::Returned(_));
@@ -75,7 +75,7 @@ impl TicketingService {
                 if is_returned {
                     warn_of_returned_payment(order, payment);
                 }
-                self.receive_payment(organization, id, reference, Some(payment), is_returned, listing.as_ref())
+                self.receive_payment(order, reference, payment, is_returned, listing.as_ref())
             }
             CheckoutState::Closed => {
                 let reference = reference.map(str::to_owned);

@@ -69,6 +69,16 @@ impl<'s> OpenStore<'s> {
         self.get()?.write_event(organization, event, work)
     }
 
+    pub(super) fn write_event_and_read<T: Send + 'static, R: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+        read: impl Fn(&Transaction<'_>) -> Result<R> + Copy + Send + 'static,
+    ) -> Result<(T, R)> {
+        self.get()?.write_event_and_read(organization, event, work, read)
+    }
+
     pub(super) fn tidy(&self) -> Result<()> {
         self.get()?.tidy()
     }

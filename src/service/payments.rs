@@ -7,7 +7,7 @@ use crate::form::request::Request;
 use crate::model::caller::Caller;
 use crate::model::checkout::GatewayPayment;
 use crate::model::gateway_account::PaymentMode;
-use crate::model::id::{OrderId, OrganizationId, PaymentId};
+use crate::model::id::{OrderId, PaymentId};
 use crate::model::notice::NoticeOutcome;
 use crate::model::order::Order;
 use crate::model::page::Page;
@@ -20,7 +20,7 @@ use crate::sales::received_payments::Report;
 use crate::sales::{order_lifecycle, received_payments};
 use crate::scope::Scope;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{orders, payments};
+use crate::store::{Transaction, orders, payments};
 
 /// # Payments
 ///
@@ -50,32 +50,55 @@ impl TicketingService {
     /// ```
     pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
-        self.receive_payment(caller.organization, id, None, None, false, None)?;
-        self.store_in_operation().read(|tx| orders::get(tx, caller.organization, id))
+        let organization = caller.organization;
+        let read = move |tx: &Transaction<'_>| orders::get(tx, organization, id);
+        let (report, terms) = (self.report(None, None, false, None), self.refund_terms());
+        let (recorded, order) = self.with_expired_holds(organization, id, |after| {
+            let (report, terms) = (report.clone(), terms.clone());
+            let receive = move |tx: &Transaction<'_>| {
+                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
+            };
+            self.store().write_event_and_read(organization, id.into(), receive, read)
+        })?;
+        log_facts(CheckoutOrder { organization, id }, &recorded.facts);
+        match recorded.facts.followed.due {
+            Some(refund) => {
+                self.attempt_refund_now(refund);
+                self.store_in_operation().read(read)
+            }
+            None => Ok(order),
+        }
     }
 
-    /// Records a completed payment. `checkout` is the gateway's id of the checkout, if it is known. `payment` is `None`
-    /// if the program reports it and has compared the amount: then a refund that is due is attempted at once. `is_returned`
-    /// is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if it cannot tell.
-    pub(super) fn receive_payment(
+    /// A report for the transaction. `listing` is the first part of what the gateway lists.
+    fn report(
         &self,
-        organization: OrganizationId,
-        id: OrderId,
         checkout: Option<&str>,
         payment: Option<&GatewayPayment>,
         is_returned: bool,
+        listing: Option<Listing>,
+    ) -> Report {
+        let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
+        Report { checkout: checkout.map(str::to_owned), payment: payment.cloned(), is_returned, listing, mode }
+    }
+
+    /// Records a payment that the gateway reports. `checkout` is the gateway's id of the checkout, if it is known.
+    /// `is_returned` is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if it
+    /// cannot tell. If the payment goes back, the maintenance attempts the refund within a second: a notice, and a customer
+    /// who comes back, do not wait for it.
+    pub(super) fn receive_payment(
+        &self,
+        order: CheckoutOrder,
+        checkout: Option<&str>,
+        payment: &GatewayPayment,
+        is_returned: bool,
         listing: Option<&Listing>,
     ) -> Result<NoticeOutcome> {
+        let CheckoutOrder { organization, id } = order;
         let terms = self.refund_terms();
         let mut listings = listing.map(parts).unwrap_or_default().into_iter();
-        let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
-        let report = Report {
-            checkout: checkout.map(str::to_owned),
-            payment: payment.cloned(),
-            is_returned,
-            listing: listing.is_some().then(|| listings.next().unwrap_or_default()),
-            mode,
-        };
+        let first = listing.is_some().then(|| listings.next().unwrap_or_default());
+        let report = self.report(checkout, Some(payment), is_returned, first);
         let recorded = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
             self.store().write_event(organization, id.into(), move |tx| {
@@ -87,22 +110,15 @@ impl TicketingService {
             tracing::error!(
                 target: "ticketing::payment",
                 order = %id,
-                payment = payment.map(|payment| payment.payment_reference.as_str()),
-                amount = payment.map(|payment| payment.amount.to_string()),
-                currency = payment.map(|payment| payment.currency.as_str()),
+                payment = payment.payment_reference,
+                amount = %payment.amount,
+                currency = payment.currency,
                 "a payment has another amount or currency than its order; it completed nothing"
             );
         }
-        let order = CheckoutOrder { organization, id };
         log_facts(order, &recorded.facts);
         for listing in listings {
-            self.record_facts(order, payment.map(|payment| payment.payment_reference.as_str()), &listing)?;
-        }
-        // A notice, and a customer who comes back, do not wait for a refund: the maintenance attempts it within a second.
-        if let Some(refund) = recorded.facts.followed.due
-            && payment.is_none()
-        {
-            self.attempt_refund_now(refund);
+            self.record_facts(order, Some(&payment.payment_reference), &listing)?;
         }
         Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
     }

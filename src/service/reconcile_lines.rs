@@ -65,6 +65,6 @@ impl TicketingService {
         let listed = list_facts(gateway, organization, look_up, ask, Waiting::Maintenance);
         let listed = listed.map_err(|failure| Error::NoticeRefused(NoticeError::Unavailable(failure.to_string())))?;
         let checkout = checkout.as_deref();
-        self.receive_payment(organization, id, checkout, Some(payment), false, listed.as_ref()).map(drop)
+        self.receive_payment(order, checkout, payment, false, listed.as_ref()).map(drop)
     }
 }

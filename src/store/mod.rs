@@ -165,6 +165,23 @@ impl Store {
         self.engine.write_event(organization, event, work)
     }
 
+    /// Like [`write_event`](Self::write_event), and returns what `read` finds after `work`. With SQLite it reads in the
+    /// transaction: that connection has the pages at hand, and another one reads them from the file again. With PostgreSQL it
+    /// reads after the transaction, which would otherwise keep the event locked for more round trips.
+    pub(crate) fn write_event_and_read<T: Send + 'static, R: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+        read: impl Fn(&Transaction<'_>) -> Result<R> + Copy + Send + 'static,
+    ) -> Result<(T, R)> {
+        if self.engine.has_round_trips() {
+            let written = self.write_event(organization, event, work)?;
+            return Ok((written, self.read(read)?));
+        }
+        self.write_event(organization, event, move |tx| Ok((work(tx)?, read(tx)?)))
+    }
+
     /// Deletes some of what only the engine needs, and does not need any more.
     pub(crate) fn tidy(&self) -> Result<()> {
         self.engine.tidy()

@@ -81,6 +81,11 @@ impl Engine {
         call!(self.write_event(organization, event, work))
     }
 
+    /// Whether each statement costs a round trip to a server.
+    pub(in crate::store) fn has_round_trips(&self) -> bool {
+        !matches!(self, Self::Sqlite(_))
+    }
+
     /// Deletes some of what only the engine needs, and does not need any more.
     pub(in crate::store) fn tidy(&self) -> Result<()> {
         call!(self.tidy())
