@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::text::{SLUG_PATTERN, has_safe_scheme, is_email, is_logo, is_slug, is_uri};
+use super::text::{SLUG_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri};
 
 /// A limit on values of one type.
 pub(crate) trait Limit: Copy + 'static {
@@ -45,8 +45,8 @@ pub(crate) enum TextLimit {
     Email,
     /// A URI with a scheme (RFC 3986).
     Uri,
-    /// Not a URI that a browser runs as a script or that reads local data, such as `javascript:` or `data:`.
-    SafeScheme,
+    /// A URI to which a browser can be sent: no script, no local data, and no user of a host.
+    SafeLink,
     /// An `http` or `https` URL, or a `data:` URI of a PNG or JPEG image.
     Logo,
     /// A URL to which webhooks can be sent. `rules::webhook_url` checks it, since development settings allow more.
@@ -64,7 +64,7 @@ impl TextLimit {
             Self::Slug => is_slug(text),
             Self::Email => is_email(text),
             Self::Uri => is_uri(text),
-            Self::SafeScheme => has_safe_scheme(text),
+            Self::SafeLink => is_safe_link(text),
             Self::Logo => is_logo(text),
             Self::WebhookUrl => true,
         }
@@ -82,7 +82,9 @@ impl Limit for TextLimit {
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
             Self::Email => "must be an e-mail address".to_owned(),
             Self::Uri | Self::WebhookUrl => "must be a URI with a scheme (RFC 3986)".to_owned(),
-            Self::SafeScheme => "must not be a javascript:, data:, vbscript:, file: or blob: URI".to_owned(),
+            Self::SafeLink => "must be an http or https URL with a host and without a user, or the link of an app: no javascript:, data: or file: \
+                 URI, for example"
+                .to_owned(),
             Self::Logo => {
                 "must be an http or https URL, or a data: URI of an image/png or image/jpeg (RFC 2397)".to_owned()
             }
@@ -102,7 +104,7 @@ impl Limit for TextLimit {
             Self::Email => schema["format"] = json!("email"),
             Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
             // JSON Schema has no portable keyword for it: the documentation of the field says it.
-            Self::SafeScheme => {}
+            Self::SafeLink => {}
         }
     }
 }

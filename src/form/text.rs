@@ -2,6 +2,7 @@
 
 use email_address::{EmailAddress, Options};
 use fluent_uri::Uri;
+use fluent_uri::component::Authority;
 
 /// The message for texts that contain U+0000, which some databases and C strings cannot store.
 pub(crate) const CONTAINS_NUL: &str = "must not contain U+0000";
@@ -24,11 +25,21 @@ pub(crate) fn is_uri(text: &str) -> bool {
     Uri::parse(text).is_ok()
 }
 
-/// Whether a URI has none of the schemes that a browser runs as a script or that stand for local data. The scheme of
-/// an app is safe. Must be called with a URI.
-pub(crate) fn has_safe_scheme(uri: &str) -> bool {
-    let scheme = uri.split(':').next().unwrap_or_default();
-    !["javascript", "data", "vbscript", "file", "blob"].iter().any(|unsafe_one| scheme.eq_ignore_ascii_case(unsafe_one))
+/// Schemes that a browser runs as a script, that stand for local data, or that contain another URI.
+const UNSAFE_SCHEMES: [&str; 10] =
+    ["javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source", "feed", "jar"];
+
+/// Whether a browser can be sent to a URI: it has none of the [`UNSAFE_SCHEMES`], and an `http` or `https` URL has a host and no
+/// user. The scheme of an app is safe. Must be called with a URI.
+pub(crate) fn is_safe_link(uri: &str) -> bool {
+    let Ok(uri) = Uri::parse(uri) else { return false };
+    let scheme = uri.scheme().as_str();
+    if UNSAFE_SCHEMES.iter().any(|unsafe_one| scheme.eq_ignore_ascii_case(unsafe_one)) {
+        return false;
+    }
+    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    let is_plain = |authority: Authority<'_>| !authority.host().is_empty() && !authority.has_userinfo();
+    !is_web || uri.authority().is_some_and(is_plain)
 }
 
 /// Whether a text is an `http` or `https` URL, or a `data:` URI (RFC 2397) of a PNG or JPEG image. The image itself is
@@ -102,13 +113,28 @@ mod tests {
     }
 
     #[test]
-    fn the_schemes_of_scripts_and_of_local_data_are_not_safe() {
+    fn a_browser_is_sent_to_no_script_no_local_data_and_no_user_of_a_host() {
         for uri in ["https://example.com/", "http://example.com", "myapp://paid", "myapp:paid", "intent:x", "mailto:a"]
         {
-            assert!(has_safe_scheme(uri), "{uri}");
+            assert!(is_safe_link(uri), "{uri}");
         }
-        for uri in ["javascript:alert(1)", "JavaScript:1", "data:,x", "vbscript:x", "file:///etc/passwd", "BLOB:x"] {
-            assert!(!has_safe_scheme(uri), "{uri}");
+        for uri in [
+            "javascript:alert(1)",
+            "JavaScript:1",
+            "data:,x",
+            "vbscript:x",
+            "file:///etc/passwd",
+            "BLOB:x",
+            "view-source:javascript:x",
+            "feed:javascript:x",
+            "jar:https://example.com/a.jar",
+            "filesystem:https://example.com/x",
+            "about:blank",
+            "https://shop.example@evil.example/",
+            "https:example.com",
+            "https:///path",
+        ] {
+            assert!(!is_safe_link(uri), "{uri}");
         }
     }
 

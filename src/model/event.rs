@@ -8,7 +8,7 @@ use super::page::PageRequest;
 use super::timestamp::Timestamp;
 use crate::form::declare::form;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
-use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeScheme, Slug, Uri};
+use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeLink, Slug, Uri};
 use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::form::object::Form;
 use crate::form::setters::constructor;
@@ -160,9 +160,9 @@ writable_fields! {
     /// The name of the event in URLs: up to 255 lower-case letters and digits, in groups joined by single hyphens.
     /// Unique within the organization.
     slug: String => required, Slug, MaxLength(LINE_LENGTH);
-    /// A picture: a URI (RFC 3986) of at most 2,048 characters, but not one with the scheme `javascript`, `data`,
-    /// `vbscript`, `file` or `blob`.
-    cover_image: String => optional, MaxLength(URL_LENGTH), Uri, SafeScheme;
+    /// A picture: a URI (RFC 3986) of at most 2,048 characters. An `http` or `https` URL has a host and no user; the scheme of
+    /// an app is accepted, but none that runs a script or reads local data, such as `javascript` or `data`.
+    cover_image: String => optional, MaxLength(URL_LENGTH), Uri, SafeLink;
     /// Whether the event is visible to everyone.
     is_public: bool => default(true);
     /// The state.

@@ -6,7 +6,7 @@ use super::metadata::Metadata;
 use crate::form::declare::form;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeScheme, Uri};
+use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeLink, Uri};
 use crate::form::limits::{LINE_LENGTH, URL_LENGTH};
 use crate::text_enum::text_enum;
 
@@ -144,16 +144,17 @@ form! {
 }
 
 form! {
-    /// Where the customer is redirected after the checkout: URIs (RFC 3986) of at most 2,048 characters, but not with the
-    /// scheme `javascript`, `data`, `vbscript`, `file` or `blob`.
+    /// Where the customer is redirected after the checkout: URIs (RFC 3986) of at most 2,048 characters. An `http` or `https`
+    /// URL has a host and no user; the scheme of an app is accepted, but none that runs a script or reads local data, such as
+    /// `javascript` or `data`.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {
         /// After a successful payment.
-        pub success: String [MaxLength(URL_LENGTH), Uri, SafeScheme],
+        pub success: String [MaxLength(URL_LENGTH), Uri, SafeLink],
         /// After a failed payment.
-        pub failure: String [MaxLength(URL_LENGTH), Uri, SafeScheme],
+        pub failure: String [MaxLength(URL_LENGTH), Uri, SafeLink],
         /// After the customer has cancelled the checkout.
-        pub cancel: String [MaxLength(URL_LENGTH), Uri, SafeScheme],
+        pub cancel: String [MaxLength(URL_LENGTH), Uri, SafeLink],
     }
 }

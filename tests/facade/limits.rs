@@ -119,7 +119,7 @@ fn names_of_organizations_and_keys_have_at_most_255_characters() {
 }
 
 #[test]
-fn urls_have_at_most_2048_characters_and_no_scheme_that_runs_a_script() {
+fn urls_have_at_most_2048_characters_and_are_safe_for_a_browser() {
     let long = |length: usize| json!(format!("https://example.com/{}", "a".repeat(length - 20)));
     let paths = [
         (EVENT, "coverImage"),
@@ -130,10 +130,19 @@ fn urls_have_at_most_2048_characters_and_no_scheme_that_runs_a_script() {
     assert_limit(WEBHOOK, "url", long(2048), long(2049), "must have at most 2048 characters");
     for (check, path) in paths {
         assert_limit(check, path, long(2048), long(2049), "must have at most 2048 characters");
-        for url in
-            ["javascript:alert(1)", "JAVASCRIPT:x", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "blob:x"]
-        {
-            let message = "must not be a javascript:, data:, vbscript:, file: or blob: URI";
+        for url in [
+            "javascript:alert(1)",
+            "JAVASCRIPT:x",
+            "data:text/html,x",
+            "vbscript:x",
+            "file:///etc/passwd",
+            "blob:x",
+            "view-source:javascript:x",
+            "https://shop.example@evil.example/",
+            "https:example.com",
+        ] {
+            let message = "must be an http or https URL with a host and without a user, or the link of an app: no \
+                           javascript:, data: or file: URI, for example";
             assert_limit(check, path, json!("myapp://paid/17"), json!(url), message);
         }
     }
