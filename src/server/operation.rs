@@ -37,6 +37,8 @@ pub(super) struct Operation {
     /// The path below [`BASE`], with its parameters in braces.
     pub(super) path: &'static str,
     pub(super) scope: Scope,
+    /// A second scope that the key needs.
+    pub(super) further_scope: Option<Scope>,
     /// One line of documentation for API clients.
     pub(super) summary: &'static str,
     /// More documentation for API clients; may be empty.
@@ -127,6 +129,7 @@ impl Operation {
             method,
             path,
             scope,
+            further_scope: None,
             summary: "",
             description: "",
             conflicts: &[],
@@ -189,6 +192,12 @@ impl Operation {
             Ok(Content::document(run(call)?).send(&call.head.headers))
         });
         Self { waits_for: WaitsFor::Document, ..operation }
+    }
+
+    /// The same operation, for which the key needs this scope too.
+    #[cfg(feature = "documents")]
+    pub(super) fn also_requires(self, scope: Scope) -> Self {
+        Self { further_scope: Some(scope), ..self }
     }
 
     /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].

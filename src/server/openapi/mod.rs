@@ -121,7 +121,8 @@ fn generator() -> SchemaGenerator {
 }
 
 fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut SchemaGenerator) -> Value {
-    let scope = operation.scope.as_str();
+    let scopes: Vec<_> =
+        [Some(operation.scope), operation.further_scope].into_iter().flatten().map(Scope::as_str).collect();
     let mut parameters = path_parameters(operation, requests);
     let mut body = None;
     match operation.input {
@@ -135,9 +136,9 @@ fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut 
         "operationId": operation.name,
         "tags": [tag(operation.scope)],
         "summary": operation.summary,
-        "description": format!("{}\n\nScope: `{scope}`", operation.description).trim(),
-        "security": [{"ApiKey": [scope]}],
-        "x-scope": scope,
+        "description": format!("{}\n\nScope: `{}`", operation.description, scopes.join("`, `")).trim(),
+        "security": [{"ApiKey": scopes}],
+        "x-scope": scopes.join(" "),
         "parameters": parameters,
         "responses": responses::of(operation, responses),
     });

@@ -19,9 +19,9 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs(
             "Get all tickets of an order as PDF",
-            "Without those that are cancelled; if all are, there is no document (410). The key needs the scope \
-             `tickets:read` too.",
+            "Without those that are cancelled; if all are, there is no document (410).",
         )
+        .also_requires(TicketsRead)
         .conflicts(&[OrderNotCompleted]),
         Operation::action_on("renew_ticket_link", "/tickets/{issuedTicketId}/renew-link", TicketsWrite, |call| {
             call.service.renew_ticket_link(call.keyed, call.id())
