@@ -138,7 +138,7 @@ const STATEMENTS: &[Expected] = &[
     (disputes::OF_EVENT, &["disputes_by_event"]),
     (disputes::OF_ORDER, &["disputes_by_order"]),
     (disputes::BY_REFERENCE, &["disputes_by_reference"]),
-    (idempotency_records::EXPIRED, &["idempotency_records_by_age"]),
+    (idempotency_records::DELETE_EXPIRED, &["idempotency_records_by_age"]),
     (webhooks::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
     (webhook_removals::DELETE_WAITING, &["webhook_outbox_waiting"]),
