@@ -9,6 +9,9 @@ use super::{
 };
 use crate::model::id::OrganizationId;
 
+/// How many characters the reference of a checkout, payment, refund or dispute may have.
+pub(super) const MAX_REFERENCE: usize = 255;
+
 /// A payment service provider: takes customers' payments and refunds them. The module [`stripe`](crate::stripe)
 /// (feature `stripe`) has one.
 ///
@@ -121,6 +124,16 @@ pub trait PaymentGateway: Send + Sync + 'static {
 
 /// What the service asks of any gateway. One that lacks the capability says that it does not know.
 impl dyn PaymentGateway + '_ {
+    /// Starts a checkout. One whose reference is too long cannot be stored.
+    pub(crate) fn start(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        let checkout = self.start_checkout(request)?;
+        if checkout.reference.chars().count() > MAX_REFERENCE {
+            let problem = format!("the reference of its checkout has more than {MAX_REFERENCE} characters");
+            return Err(GatewayError::Refused(problem));
+        }
+        Ok(checkout)
+    }
+
     pub(crate) fn close_checkout(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         self.checkouts().map_or(Ok(CheckoutState::Unknown), |checkouts| checkouts.close(request))
     }

@@ -132,7 +132,7 @@ impl TicketingService {
         let public_url = self.inner.public_url.clone();
         let request = self.store().read(|tx| checkout_parameters::load(tx, organization, order, public_url));
         let request = checkout_request(request?);
-        let checkout = match gateway.call_in_background(organization, move |gateway| gateway.start_checkout(&request)) {
+        let checkout = match gateway.call_in_background(organization, move |gateway| gateway.start(&request)) {
             Ok(checkout) => checkout,
             Err(GatewayError::Refused(_)) => return Ok(None),
             Err(failure) => return Err(failure.into()),

@@ -142,7 +142,7 @@ impl TicketingService {
         let organization = order.order.organizer_id;
         let id = order.order.id;
         let request = checkout_request(order);
-        let checkout = gateway.call(organization, move |gateway| gateway.start_checkout(&request))?;
+        let checkout = gateway.call(organization, move |gateway| gateway.start(&request))?;
 
         let operation = operation.clone();
         let recorded = self.store_in_operation().write_for(organization, move |tx| {

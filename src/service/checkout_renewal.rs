@@ -161,7 +161,7 @@ impl TicketingService {
         let (organization, id, renewals) = (order.order.organizer_id, order.order.id, order.renewals);
         let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
         let request = checkout_request(order);
-        let started = gateway.call(organization, move |gateway| gateway.start_checkout(&request));
+        let started = gateway.call(organization, move |gateway| gateway.start(&request));
         let recorded = started.map_err(Error::gateway).and_then(|checkout| {
             let operation = operation.clone();
             self.store_in_operation().write_for(organization, move |tx| {
