@@ -206,7 +206,7 @@ for_pointers!(Arc, Box);
 pub struct Checkout {
     /// The URL of the page on which the customer pays.
     pub link: String,
-    /// The gateway's id of the checkout. No other checkout may have the same.
+    /// The gateway's id of the checkout: at most 255 characters. No other checkout may have the same.
     pub reference: String,
 }
 

@@ -345,3 +345,31 @@ fn a_gateway_whose_name_has_other_characters_or_is_too_long_is_refused_at_openin
         assert!(refused.fields()[0].message.contains("1 to 50 lower-case letters, digits and hyphens"), "{refused}");
     }
 }
+
+/// A gateway whose checkouts have references of this many characters.
+struct LongReferences(usize);
+
+impl PaymentGateway for LongReferences {
+    fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        Ok(Checkout::new("https://pay.example/", "é".repeat(self.0)))
+    }
+
+    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        Ok(request.made("re_1"))
+    }
+}
+
+#[test]
+fn a_checkout_whose_reference_has_more_than_255_characters_is_refused() {
+    let fixture = fixture();
+    let tickets = fixture.new_ticket_type(1250, 100);
+    let request = || CreateOrder::new(tickets.event_id, new_customer(), tickets.id, 1);
+    let service = |length| fixture.second_service_with(move |builder| builder.payment_gateway(LongReferences(length)));
+    let created = service(255).create_order(&fixture.caller, request()).expect("a reference that can be stored");
+    let reference = service(255).get_checkout(&fixture.caller, created.order.id).expect("a checkout").reference;
+    assert_eq!(reference, Some("é".repeat(255)));
+
+    let refused = service(256).create_order(&fixture.caller, request()).expect_err("a reference that is too long");
+    let Error::PaymentGatewayFailed(failure) = refused else { panic!("{refused}") };
+    assert!(failure.cause.to_string().contains("more than 255 characters"), "{}", failure.cause);
+}

@@ -509,6 +509,23 @@ fn every_operation_requires_its_scope_and_no_other() {
 }
 
 #[test]
+#[cfg(feature = "documents")]
+fn the_document_of_an_order_needs_both_documented_scopes() {
+    let server = Server::start();
+    let document = server.client().get("/openapi.json").expect(200).json();
+    let operation = &document["paths"]["/v1/orders/{orderId}/document"]["get"];
+    let scopes = [Scope::OrdersRead, Scope::TicketsRead];
+    let names = scopes.map(|scope| scope.to_string());
+    assert_eq!(operation["security"], json!([{"ApiKey": names}]));
+    assert_eq!(operation["x-scope"], json!(names.join(" ")));
+    let status = |scopes: &[Scope]| {
+        let mut client = server.client_with(&server.key_with(scopes.iter().copied()));
+        client.send("GET", "/v1/orders/order_1KT1GW6G01VJ8/document", &[], b"").status
+    };
+    assert_eq!([status(&scopes[..1]), status(&scopes[1..]), status(&scopes)], [403, 403, 404]);
+}
+
+#[test]
 fn resources_of_another_organization_are_not_found() {
     let server = Server::with(Builder::sandbox_gateway, |_| {});
     let mut client = server.client();
