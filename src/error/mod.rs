@@ -72,6 +72,16 @@ pub enum Error {
         /// When the organization can write again.
         retry_after: Duration,
     },
+    /// Too many notifications wait for the webhook endpoints of the organization of an API key: the
+    /// [limit](crate::Builder::max_waiting_notifications) is reached.
+    #[error("{most} notifications wait for the organization's webhook endpoints, which is the limit")]
+    #[non_exhaustive]
+    WebhookBacklogExceeded {
+        /// The limit.
+        most: u64,
+        /// When the request should be sent again.
+        retry_after: Duration,
+    },
     /// The payment gateway refused or did not answer. The order was cancelled and its seats were released. The message
     /// names it.
     ///
@@ -157,7 +167,7 @@ impl Error {
             Self::IdempotencyKeyRequired => "idempotency-key-required",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::IdempotencyInProgress { .. } => "idempotency-in-progress",
-            Self::WriteQuotaExceeded { .. } => "rate-limited",
+            Self::WriteQuotaExceeded { .. } | Self::WebhookBacklogExceeded { .. } => "rate-limited",
             Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => "payment-gateway-failed",
             Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => "malformed-request",
             Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => "unavailable",
@@ -178,7 +188,7 @@ impl Error {
             Self::Gone(_) => 410,
             Self::RevisionMismatch(_) => 412,
             Self::Validation(_) | Self::IdempotencyKeyReused => 422,
-            Self::WriteQuotaExceeded { .. } => 429,
+            Self::WriteQuotaExceeded { .. } | Self::WebhookBacklogExceeded { .. } => 429,
             Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => 502,
             Self::IdempotencyKeyRequired
             | Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => 400,
@@ -195,6 +205,7 @@ impl Error {
         match self {
             Self::IdempotencyInProgress { .. }
             | Self::WriteQuotaExceeded { .. }
+            | Self::WebhookBacklogExceeded { .. }
             | Self::PaymentGatewayFailed(_)
             | Self::CheckoutNotRenewed(_)
             | Self::NoticeRefused(NoticeError::Unavailable(_))

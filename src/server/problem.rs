@@ -267,7 +267,7 @@ impl From<Error> for Problem {
             Error::IdempotencyInProgress { retry_after } => {
                 Self { retry_after: Some(seconds_rounded_up(retry_after)), ..Self::new(code, error.to_string()) }
             }
-            Error::WriteQuotaExceeded { retry_after, .. } => {
+            Error::WriteQuotaExceeded { retry_after, .. } | Error::WebhookBacklogExceeded { retry_after, .. } => {
                 Self::rate_limited(error.to_string(), seconds_rounded_up(retry_after))
             }
             Error::Unavailable(detail) => Self::unavailable(detail),
@@ -344,6 +344,7 @@ mod tests {
             Error::IdempotencyKeyReused,
             Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) },
             Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },
+            Error::WebhookBacklogExceeded { most: 1, retry_after: Duration::from_secs(1) },
             Error::gateway(GatewayError::Refused(String::new())),
             Error::CheckoutNotRenewed(GatewayError::Refused(String::new())),
             Error::Unavailable("busy"),

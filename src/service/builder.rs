@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
+use super::backlog_limit::BacklogLimit;
 use super::clock_history::ClockHistory;
 use super::downtime::Downtime;
 use super::in_flight::InFlightKeys;
@@ -58,6 +59,7 @@ pub struct Builder {
     pub(super) gateway_limits: CallLimits,
     pub(super) hold: HoldTerms,
     pub(super) write_quota: Option<u64>,
+    pub(super) max_waiting_notifications: Option<u64>,
     pub(super) webhook_retention: Duration,
     pub(super) public_url: Option<String>,
     pub(super) webhook_transport: Option<Arc<dyn Transport>>,
@@ -149,6 +151,7 @@ impl Builder {
             gateway_limits: CallLimits::default(),
             hold: HoldTerms { duration: Duration::from_mins(30), max_seats_per_customer: None },
             write_quota: Some(256 * 1024 * 1024),
+            max_waiting_notifications: Some(1_000_000),
             webhook_retention: 30 * DAY,
             public_url: None,
             webhook_transport: None,
@@ -224,6 +227,7 @@ impl Builder {
             sandbox,
             hold: self.hold,
             write_quota: self.write_quota.map(WriteQuota::new),
+            backlog_limit: self.max_waiting_notifications.map(BacklogLimit::new),
             webhook_retention: self.webhook_retention,
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: Mutex::default(),
@@ -260,6 +264,8 @@ impl Builder {
         errors.check(self.hold.duration >= Duration::from_secs(1), "order_hold", "must be at least a second");
         let max_seats = self.hold.max_seats_per_customer;
         errors.check(self.write_quota != Some(0), "write_quota", "must be at least 1");
+        let max_waiting = self.max_waiting_notifications;
+        errors.check(max_waiting != Some(0), "max_waiting_notifications", "must be at least 1");
         errors.check(max_seats != Some(0), "max_reserved_per_customer", "must be at least 1");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);

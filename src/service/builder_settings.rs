@@ -327,7 +327,8 @@ impl Builder {
     ///
     /// So one key cannot fill the disk of all organizations within minutes. Ordinary sales stay far below it: an order
     /// of two tickets writes about 1 KB. Texts count with their bytes and numbers with 8; the file grows by up to twice
-    /// as much, because of its indexes.
+    /// as much, because of its indexes. Notifications count once for each webhook endpoint that gets them, also if the
+    /// webhook sender stores them later.
     ///
     /// Beyond the quota, operations that create or update fail with
     /// [`Error::WriteQuotaExceeded`](crate::Error::WriteQuotaExceeded) until the minute is over, over HTTP with status
@@ -352,6 +353,29 @@ impl Builder {
     /// ```
     pub fn write_quota(mut self, bytes_per_minute: Option<u64>) -> Self {
         self.write_quota = bytes_per_minute;
+        self
+    }
+
+    /// Sets how many notifications may wait for the webhook endpoints of an organization, or `None` for no limit.
+    /// Default: 1,000,000; minimum: 1. A notification counts once for each endpoint that it waits for, also for those that
+    /// are disabled.
+    ///
+    /// The webhook sender makes a few thousand attempts a second, so the default is some minutes of its work.
+    ///
+    /// At the limit, callers with an API key can create no orders, issue no tickets and send no notification again:
+    /// these fail with [`Error::WebhookBacklogExceeded`](crate::Error::WebhookBacklogExceeded), over HTTP with status 429,
+    /// until notifications were delivered or given up, or their endpoint was deleted. Nothing else is refused: not payments,
+    /// check-in, cancellations, changes of endpoints, or what the program does with [`act_for`](TicketingService::act_for). What
+    /// these queue may exceed the limit, and so may an order that was accepted below it. The notifications are counted every
+    /// few seconds.
+    ///
+    /// ```
+    /// use ticketing::TicketingService;
+    /// let service = TicketingService::temporary().max_waiting_notifications(Some(200_000)).open()?;
+    /// # Ok::<(), ticketing::Error>(())
+    /// ```
+    pub fn max_waiting_notifications(mut self, notifications: Option<u64>) -> Self {
+        self.max_waiting_notifications = notifications;
         self
     }
 }

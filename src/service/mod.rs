@@ -87,6 +87,7 @@ mod reconcile;
 mod statistics;
 
 mod background;
+mod backlog_limit;
 mod checkout_attempts;
 mod checkout_links;
 mod clock_check;

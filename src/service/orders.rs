@@ -113,7 +113,7 @@ impl TicketingService {
         request: impl Into<Request<CreateOrder>>,
     ) -> Result<C::Output<CreateOrderResponse>> {
         let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::OrdersWrite)?;
+        self.require_to_notify(&call.caller, Scope::OrdersWrite)?;
         let request = request.into();
         if request.body.payment == Some(PaymentChoice::Paid) {
             call.caller.require(Scope::PaymentsWrite)?;

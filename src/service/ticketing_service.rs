@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
+use super::backlog_limit::BacklogLimit;
 use super::clock_history::ClockHistory;
 use super::downtime::Downtime;
 use super::in_flight::InFlightKeys;
@@ -24,7 +25,7 @@ use crate::payment::{GatewayCalls, SandboxGateway};
 use crate::rules::gateway::is_asked;
 use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
-use crate::store::{EventKey, Store, Transaction, change_context};
+use crate::store::{EventKey, Store, Transaction, change_context, outbox, outbox_backlog};
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///
@@ -101,6 +102,8 @@ pub(super) struct Inner {
     pub(super) skipped_rows: SkippedRows,
     /// `None` if there is no quota.
     pub(super) write_quota: Option<WriteQuota>,
+    /// `None` if there is no limit.
+    pub(super) backlog_limit: Option<BacklogLimit>,
     /// Whether the maintenance may act on the clock.
     pub(super) clock_history: ClockHistory,
     /// Whether the program was down before the service was opened.
@@ -213,8 +216,8 @@ impl TicketingService {
         caller: Identity,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let written = self.store().write_for(caller.organization, self.counting_bytes(caller.organization, work))?;
-        Ok(self.count_bytes(caller, written))
+        let written = self.store().write_for(caller.organization, self.counting(caller.organization, work))?;
+        Ok(self.count_written(caller, written))
     }
 
     /// Like [`write_for`](Self::write_for), for work that locks this event before any other, and names it in the same way.
@@ -224,17 +227,17 @@ impl TicketingService {
         event: impl Into<EventKey>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let work = self.counting_bytes(caller.organization, work);
+        let work = self.counting(caller.organization, work);
         let written = self.store().write_event(caller.organization, event.into(), work)?;
-        Ok(self.count_bytes(caller, written))
+        Ok(self.count_written(caller, written))
     }
 
-    /// Makes `work` fail if the organization is suspended or was deleted, and return how many bytes it wrote.
-    fn counting_bytes<T: Send + 'static>(
+    /// Makes `work` fail if the organization is suspended or was deleted, and return what it wrote.
+    fn counting<T: Send + 'static>(
         &self,
         organization: OrganizationId,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> impl Fn(&Transaction<'_>) -> Result<(T, u64)> + Send + 'static {
+    ) -> impl Fn(&Transaction<'_>) -> Result<(T, Written)> + Send + 'static {
         let ignores_suspension = self.ignores_suspension;
         move |tx| {
             // With PostgreSQL, the first statement of the work brings the answer.
@@ -247,14 +250,19 @@ impl TicketingService {
                 Err(error) => return Err(worked.err().unwrap_or(error)),
                 Ok(()) => {}
             }
-            Ok((worked?, tx.written_bytes()))
+            Ok((worked?, Written { bytes: tx.written_bytes(), notifications: outbox::queued(tx) }))
         }
     }
 
-    /// Counts what was written for the quota of an API key.
-    fn count_bytes<T>(&self, caller: Identity, (value, bytes): (T, u64)) -> T {
+    /// Counts what was written for the quota of an API key, and for the limit of waiting notifications.
+    fn count_written<T>(&self, caller: Identity, (value, written): (T, Written)) -> T {
         if let (Some(quota), Some(_)) = (&self.inner.write_quota, caller.key) {
-            quota.add(caller.organization, bytes, self.inner.environment.clock.monotonic());
+            quota.add(caller.organization, written.bytes, self.inner.environment.clock.monotonic());
+        }
+        if let Some(limit) = &self.inner.backlog_limit
+            && written.notifications > 0
+        {
+            limit.add(caller.organization, written.notifications);
         }
         value
     }
@@ -269,11 +277,28 @@ impl TicketingService {
         }
     }
 
+    /// Like [`require_to_write`](Self::require_to_write), for operations that queue notifications. They are refused too if
+    /// too many wait for the organization's endpoints.
+    pub(super) fn require_to_notify(&self, caller: &Caller, scope: Scope) -> Result<()> {
+        self.require_to_write(caller, scope)?;
+        let (Some(limit), Some(_)) = (&self.inner.backlog_limit, caller.key) else { return Ok(()) };
+        limit.check(caller.organization, self.inner.environment.clock.monotonic(), |most| {
+            self.store().read(|tx| outbox_backlog::count_of_organization(tx, caller.organization, most))
+        })
+    }
+
     /// The gateway that is asked about a checkout with this [recorded](is_asked) gateway. `None` if the program does not have
     /// it.
     pub(super) fn gateway_of(&self, recorded: Option<&str>) -> Option<&GatewayCalls> {
         self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.name(), recorded))
     }
+}
+
+/// What a transaction has written.
+struct Written {
+    bytes: u64,
+    /// How many notifications it has queued for webhook endpoints.
+    notifications: u64,
 }
 
 impl fmt::Debug for TicketingService {

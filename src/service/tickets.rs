@@ -85,7 +85,7 @@ impl TicketingService {
         request: impl Into<Request<IssueTickets>>,
     ) -> Result<C::Output<IssueTicketsResponse>> {
         let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::TicketsWrite)?;
+        self.require_to_notify(&call.caller, Scope::TicketsWrite)?;
         let organization = call.caller.organization;
         let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
         let event = request.body.ticket_type_id;

@@ -233,7 +233,7 @@ impl TicketingService {
         delivery: WebhookDeliveryId,
     ) -> Result<C::Output<ResentWebhookDelivery>> {
         let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
+        self.require_to_notify(&call.caller, Scope::WebhooksWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.

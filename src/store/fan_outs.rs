@@ -26,9 +26,12 @@ const GET: &str = "SELECT id, organization_id, type, endpoints, notifications, t
 // If another process has inserted the rows of the batch, these change nothing.
 const ADVANCE: &str = "UPDATE webhook_fan_outs SET done = ?3 WHERE id = ?1 AND done = ?2";
 const DELETE: &str = "DELETE FROM webhook_fan_outs WHERE id = ?1 AND done = ?2";
+pub(super) const COUNT_REMAINING: &str = "SELECT CAST(COALESCE(SUM(total - done), 0) AS BIGINT) AS remaining
+    FROM webhook_fan_outs WHERE organization_id = ?1";
 const ALL: &str = "SELECT id, organization_id, type, endpoints, total, done, created_at FROM webhook_fan_outs ORDER BY organization_id";
 
-/// Queues notifications for endpoints, each with its generation of the type.
+/// Queues notifications for endpoints, each with its generation of the type. The bytes of the rows count for this
+/// transaction.
 pub(super) fn insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -50,6 +53,8 @@ pub(super) fn insert(
         ],
     )?;
     tx.record(CommitEvent::FanOutQueued { rows });
+    let of_one_endpoint: u64 = notifications.iter().map(|(_, body)| outbox_rows::size(event_type, body)).sum();
+    tx.count_later_bytes(of_one_endpoint.saturating_mul(u64::try_from(endpoints.len()).unwrap_or(u64::MAX)));
     Ok(())
 }
 
@@ -123,6 +128,11 @@ impl FanOutProgress {
 /// Passes every fan-out to `visit`, sorted by organization. The notifications are not read.
 pub(super) fn each(tx: &Transaction<'_>, mut visit: impl FnMut(FanOutProgress) -> Result<()>) -> Result<()> {
     tx.query_each(ALL, &[], |row| visit(decode_progress(row)?))
+}
+
+/// Counts the rows of an organization that are still to be inserted, also for endpoints that no longer want them.
+pub(super) fn count_remaining(tx: &Transaction<'_>, organization: OrganizationId) -> Result<u64> {
+    Ok(tx.query_opt(COUNT_REMAINING, &[organization.into()], |row| row.count("remaining"))?.unwrap_or(0))
 }
 
 /// A fan-out, as far as it was done when it was read.

@@ -209,9 +209,14 @@ impl Store {
         self.engine.closing_result()
     }
 
+    /// How many jobs wait for the writer now.
+    pub(crate) fn writes_waiting(&self) -> usize {
+        self.engine.writes_waiting()
+    }
+
     /// Returns the current statistics.
     pub(crate) fn statistics(&self) -> Statistics {
-        self.counters.get(self.engine.writes_waiting())
+        self.counters.get(self.writes_waiting())
     }
 
     /// The counters, for events that no commit reports.

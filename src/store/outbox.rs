@@ -45,7 +45,7 @@ pub(crate) fn report(
             }
         }
     }
-    let rows_before = tx.count_recorded(|event| matches!(event, CommitEvent::NotificationQueued(_)));
+    let rows_before = tx.sum_recorded(|event| usize::from(matches!(event, CommitEvent::NotificationQueued(_))));
     let is_direct = rows_before + rows.len() <= MAX_DIRECT_ROWS;
     if !is_direct {
         rows.dedup_by_key(|row| row.notification);
@@ -59,6 +59,16 @@ pub(crate) fn report(
         queue_fan_outs(tx, organization, &endpoints, &notifications)?;
     }
     Ok(())
+}
+
+/// How many notifications the transaction has queued for endpoints, also those whose rows are inserted later.
+pub(crate) fn queued(tx: &Transaction<'_>) -> u64 {
+    let queued = tx.sum_recorded(|event| match event {
+        CommitEvent::NotificationQueued(_) => 1,
+        CommitEvent::FanOutQueued { rows } => *rows,
+        _ => 0,
+    });
+    u64::try_from(queued).unwrap_or(u64::MAX)
 }
 
 /// Sets the id of a notification to the id of its first row, which makes it unique across processes.

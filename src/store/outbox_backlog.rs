@@ -17,6 +17,9 @@ pub(super) const COUNT_WAITING: &str = "SELECT endpoint_id, type, generation, CO
         (SELECT e.generations FROM webhook_endpoints e WHERE e.id = endpoint_id) AS generations
     FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id, type, generation";
 
+pub(super) const COUNT_OF_ENDPOINT: &str = "SELECT COUNT(*) AS waiting FROM (
+    SELECT id FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING' LIMIT ?2) AS counted";
+
 /// How many notifications wait to be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OutboxBacklog {
@@ -36,6 +39,21 @@ impl OutboxBacklog {
             self.oldest_due = self.oldest_due.max(Some(Duration::from_millis(millis)));
         }
     }
+}
+
+/// Counts the notifications that wait for the endpoints of an organization, also for disabled ones. Stops at `most`.
+pub(crate) fn count_of_organization(tx: &Transaction<'_>, organization: OrganizationId, most: u64) -> Result<u64> {
+    let mut waiting = fan_outs::count_remaining(tx, organization)?;
+    for endpoint in subscribed_endpoints::existing(tx, organization)?.into_keys() {
+        let room = most.saturating_sub(waiting);
+        if room == 0 {
+            break;
+        }
+        let limit = i64::try_from(room).unwrap_or(i64::MAX);
+        let counted = tx.query_opt(COUNT_OF_ENDPOINT, &[endpoint.into(), limit.into()], |row| row.count("waiting"))?;
+        waiting = waiting.saturating_add(counted.unwrap_or(0));
+    }
+    Ok(waiting)
 }
 
 /// Counts the waiting notifications of all organizations.

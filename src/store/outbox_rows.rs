@@ -40,6 +40,13 @@ pub(super) struct IdentifiedNotification {
     pub(super) body: String,
 }
 
+/// The bytes of a row that this module inserts, as statements count them.
+pub(super) fn size(event_type: EventType, body: &str) -> u64 {
+    // The ids of the row, the endpoint and the notification, and the generation.
+    let numbers = 4 * 8;
+    u64::try_from(numbers + event_type.as_str().len() + body.len()).unwrap_or(u64::MAX)
+}
+
 /// Inserts rows, which are due since `queued_at`, in the order of their notifications. Returns the notifications.
 ///
 /// `identify` gets the index of a notification and the id of its first row. If an id is taken, it is called again.

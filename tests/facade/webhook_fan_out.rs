@@ -7,13 +7,17 @@ use crate::common::outbox::{OutboxRow, SALE_NOTIFICATIONS, insert_webhook};
 use crate::common::transport::{FakeTransport, header, respond};
 use crate::common::*;
 use ticketing::environment::Clock;
+use ticketing::error::Error;
 use ticketing::event::EventStatus;
 use ticketing::id::WebhookId;
 use ticketing::maintenance::MaintenanceReport;
 use ticketing::order::{CreateOrder, NewOrderItem};
-use ticketing::ticket_type::TicketType;
+use ticketing::organization::CreateApiKey;
+use ticketing::payment::ManualMethod;
+use ticketing::ticket::{CheckInTicket, IssueTickets};
+use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::webhook::{CreateWebhook, EVENT_ID_HEADER, EventType};
-use ticketing::{Caller, Change};
+use ticketing::{Amount, Caller, Change};
 
 /// The most rows that a transaction inserts for all endpoints.
 const MAX_DIRECT: i64 = 256;
@@ -300,4 +304,86 @@ fn a_failed_commit_leaves_no_fan_out() {
     database.run("DROP TABLE broken");
     fixture.order(&free, 10);
     assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10, 1));
+}
+
+/// A caller with an API key.
+fn with_key(fixture: &Fixture, caller: &Caller) -> Caller {
+    let key = fixture.service.create_api_key(caller.organization(), CreateApiKey::new("Shop")).expect("a key").key;
+    fixture.service.authenticate(key.expose()).expect("valid")
+}
+
+#[test]
+fn rows_that_the_sender_inserts_later_count_for_the_quota_of_the_order() {
+    const QUOTA: u64 = 20 * 1024 * 1024;
+    let fixture = Fixture::with(|builder| {
+        builder.webhook_transport(FakeTransport::succeeding()).write_quota(Some(QUOTA)).max_waiting_notifications(None)
+    });
+    let free = free_type(&fixture);
+    for _ in 0..100 {
+        insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
+    }
+    let caller = with_key(&fixture, &fixture.caller);
+    let order = || fixture.service.create_order(&caller, CreateOrder::new(free.event_id, new_customer(), free.id, 100));
+    // Each order is about 10,000 rows of 400 bytes for the endpoints, and 100 tickets.
+    let refused = (0..20).find_map(|number| order().err().map(|error| (number, error)));
+    let (accepted, error) = refused.expect("the quota refuses an order");
+    assert!(matches!(error, Error::WriteQuotaExceeded { .. }), "{error:?}");
+    assert!(accepted >= 2, "{accepted}");
+    let other = with_key(&fixture, &fixture.other_organization());
+    fixture.service.create_event(&other, new_event(|_| {})).expect("another organization is not refused");
+
+    // What the sender inserts without any request is what was counted, and at most one order more.
+    fixture.database().run("UPDATE webhook_endpoints SET enabled = 0");
+    deliver(&fixture);
+    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (100 * 101 * accepted, 0));
+    let bodies = fixture.stored("SELECT CAST(SUM(LENGTH(body)) AS BIGINT) FROM webhook_outbox");
+    let bodies = u64::try_from(bodies).expect("a size");
+    assert!(bodies <= QUOTA + QUOTA / 3, "{bodies}");
+    assert!(bodies > QUOTA / 2, "{bodies}");
+}
+
+#[test]
+fn with_too_many_waiting_notifications_no_more_are_sold_until_fewer_wait() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_gateway(|builder| {
+        builder.webhook_transport(transport.clone()).write_quota(None).max_waiting_notifications(Some(2000))
+    });
+    let free = free_type(&fixture);
+    let priced = fixture.ticket_type(fixture.default_event(), 1250, 100);
+    let unpaid = fixture.order(&priced, 1);
+    let tickets = fixture.issue(&priced, 2);
+    for _ in 0..10 {
+        insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
+    }
+    let caller = with_key(&fixture, &fixture.caller);
+    let service = &fixture.service;
+    let order =
+        |caller: &Caller| service.create_order(caller, CreateOrder::new(free.event_id, new_customer(), free.id, 100));
+    // 1,010 rows each: the second order is accepted below the limit.
+    order(&caller).expect("an order");
+    order(&caller).expect("an order");
+    let refused = order(&caller).expect_err("too many are waiting");
+    assert!(matches!(refused, Error::WebhookBacklogExceeded { most: 2000, .. }), "{refused:?}");
+    assert_eq!((refused.code(), refused.http_status(), refused.is_retryable()), ("rate-limited", 429, true));
+    let issue = || service.issue_tickets(&caller, IssueTickets::new(free.id, new_customer(), 1));
+    assert!(matches!(issue(), Err(Error::WebhookBacklogExceeded { .. })));
+
+    // What is urgent or ends something is not refused, nor is another organization, nor the program itself.
+    service.check_in_ticket(&caller, CheckInTicket::new(&tickets[0].code)).expect("admitted");
+    service.cancel_ticket(&caller, tickets[1].id).expect("cancelled");
+    service.mark_order_paid(&caller, unpaid.id, ManualMethod::Cash).expect("paid");
+    service.create_event(&caller, new_event(|_| {})).expect("an event");
+    let other = with_key(&fixture, &fixture.other_organization());
+    let event = service.create_event(&other, new_event(|_| {})).expect("an event");
+    let seat = CreateTicketType::new("Seat", Amount::cents(0), 10);
+    let seat = service.create_ticket_type(&other, event.id, seat).expect("a ticket type");
+    service.issue_tickets(&other, IssueTickets::new(seat.id, new_customer(), 1)).expect("another organization");
+    order(&fixture.caller).expect("the program");
+
+    // The limit is counted again after a while, and the notifications are still waiting.
+    fixture.clock.advance(Duration::from_secs(10));
+    assert!(order(&caller).is_err());
+    while deliver(&fixture) > 0 {}
+    fixture.clock.advance(Duration::from_secs(10));
+    order(&caller).expect("they were sent");
 }

@@ -112,9 +112,9 @@ impl<'c> Transaction<'c> {
         self.recorded.borrow_mut().events.push(event);
     }
 
-    /// How many of the recorded events are such ones.
-    pub(in crate::store) fn count_recorded(&self, is_counted: impl Fn(&CommitEvent) -> bool) -> usize {
-        self.recorded.borrow().events.iter().filter(|event| is_counted(event)).count()
+    /// The sum of a number of each recorded event.
+    pub(in crate::store) fn sum_recorded(&self, number: impl Fn(&CommitEvent) -> usize) -> usize {
+        self.recorded.borrow().events.iter().map(number).sum()
     }
 
     /// Whether this process has subscribers, for which notifications are recorded.
@@ -206,7 +206,12 @@ impl<'c> Transaction<'c> {
         self.statements.set(self.statements.get() + 1);
     }
 
-    /// The size of all values with which statements have changed something.
+    /// Adds bytes that are written later, because of what this transaction has written.
+    pub(in crate::store) fn count_later_bytes(&self, bytes: u64) {
+        self.written_bytes.set(self.written_bytes.get().saturating_add(bytes));
+    }
+
+    /// The size of all values with which statements have changed something, and of those that are written later.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes.get()
     }

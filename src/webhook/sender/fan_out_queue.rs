@@ -1,18 +1,29 @@
 //! Decides which fan-out is continued next. The organizations take turns.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::state::DAMAGED_PAUSE;
+use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
 use crate::model::id::OutboxId;
 use crate::model::timestamp::Timestamp;
 use crate::store::Store;
 use crate::store::fan_outs::{self, FanOut, FanOutKey};
 
+/// How long the next batch waits for each write that is waiting: about as long as the write takes.
+const PAUSE_FOR_WRITE: Duration = Duration::from_millis(1);
+
+/// How many waiting writes make the pause longer. Even if there are more, a few thousand rows are inserted in a second.
+const MAX_WRITES: usize = 50;
+
 #[derive(Debug)]
 pub(super) struct FanOutQueue {
     /// Whether there may be fan-outs.
     more: bool,
+    /// Until when no batch is inserted, by the system's monotonic clock: other threads need the time, whatever the clock
+    /// of the service says.
+    paused_until: Duration,
     /// The last one that was continued.
     last: FanOutKey,
     /// Those that cannot be read, and until when they are skipped.
@@ -30,13 +41,31 @@ pub(super) struct SkippedFanOut {
 
 impl Default for FanOutQueue {
     fn default() -> Self {
-        Self { more: false, last: FanOutKey::FIRST, damaged: BTreeMap::new(), skipped: Vec::new() }
+        Self {
+            more: false,
+            paused_until: Duration::ZERO,
+            last: FanOutKey::FIRST,
+            damaged: BTreeMap::new(),
+            skipped: Vec::new(),
+        }
     }
 }
 
 impl FanOutQueue {
-    pub(super) fn may_have_more(&self) -> bool {
+    #[cfg(test)]
+    fn may_have_more(&self) -> bool {
         self.more
+    }
+
+    /// How long the next batch has to wait; `None` if there is none.
+    pub(super) fn next_batch_in(&self) -> Option<Duration> {
+        self.more.then(|| self.paused_until.saturating_sub(SystemClock.monotonic()))
+    }
+
+    /// Lets the writes go first that wait after a batch was inserted: a pause in proportion to their number.
+    pub(super) fn pause(&mut self, writes_waiting: usize) {
+        let writes = u32::try_from(writes_waiting.min(MAX_WRITES)).unwrap_or(0);
+        self.paused_until = SystemClock.monotonic().saturating_add(PAUSE_FOR_WRITE * writes);
     }
 
     pub(super) fn look_for_more(&mut self) {
@@ -47,9 +76,12 @@ impl FanOutQueue {
         self.more = false;
     }
 
-    /// Returns the first fan-out of the next organization that has one. Those that cannot be read are skipped for a while.
+    /// Returns the first fan-out of the next organization that has one, unless there is a pause. Those that cannot be read are skipped for a while.
     /// If the store cannot be read, this returns `None` until [`look_for_more`](Self::look_for_more) is called.
     pub(super) fn next(&mut self, store: &Store, now: Timestamp) -> Option<FanOut> {
+        if self.next_batch_in() != Some(Duration::ZERO) {
+            return None;
+        }
         self.read_next(store, now).unwrap_or_else(|error| {
             self.more = false;
             tracing::warn!(
@@ -163,6 +195,24 @@ mod tests {
         assert_eq!(continued(&mut queue, &store, 4, false), [1, 4, 5, 1]);
         assert_eq!(continued(&mut queue, &store, 9, true), [4, 5, 1, 6, 2, 3]);
         assert!(!queue.may_have_more());
+    }
+
+    #[test]
+    fn there_is_a_pause_after_a_batch_while_writes_are_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder, &[(1, 7), (2, 7)]);
+        let mut queue = FanOutQueue::default();
+        queue.look_for_more();
+        queue.pause(0);
+        assert!(queue.next(&store, NOW).is_some());
+        queue.pause(usize::MAX);
+        let pause = queue.next_batch_in().expect("there are more");
+        assert!(pause > Duration::ZERO && pause <= Duration::from_millis(50), "{pause:?}");
+        // Without the end of the pause, which a slow machine may have reached.
+        queue.paused_until = Duration::MAX;
+        assert!(queue.next(&store, NOW).is_none());
+        queue.pause(0);
+        assert!(queue.next(&store, NOW).is_some());
     }
 
     #[test]

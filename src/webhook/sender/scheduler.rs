@@ -78,10 +78,11 @@ impl<'s> Scheduler<'s> {
         let now = self.sender.environment.now();
         let until = |at: Timestamp| Duration::from_millis(u64::try_from(at.millis() - now.millis()).unwrap_or(0));
         let sleep = match self.queues.next_timer() {
-            _ if self.fan_outs.may_have_more() => Duration::ZERO,
-            next => next.map_or(MAX_SLEEP, until),
+            Some(at) => until(at),
+            None => MAX_SLEEP,
         };
-        let mut state = self.sender.wait_for_events(sleep.min(MAX_SLEEP));
+        let sleep = sleep.min(self.fan_outs.next_batch_in().unwrap_or(MAX_SLEEP)).min(MAX_SLEEP);
+        let mut state = self.sender.wait_for_events(sleep);
         let due = std::mem::take(&mut state.due);
         if std::mem::take(&mut state.fan_outs) {
             self.fan_outs.look_for_more();
@@ -187,6 +188,7 @@ impl<'s> Scheduler<'s> {
         for assignment in &assignments {
             changes.push(self.sender.store.endpoint_changes(assignment.endpoint));
         }
+        let inserts_rows = fan_out.is_some();
         let finished = self.finished.clone();
         let wanted = assignments.clone();
         let written = self.sender.store.write(move |tx| {
@@ -221,6 +223,9 @@ impl<'s> Scheduler<'s> {
             }
         };
         self.finished.clear();
+        if inserts_rows {
+            self.fan_outs.pause(self.sender.store.writes_waiting());
+        }
         if let Savepoint::RolledBack(error) = fan_out {
             self.fan_outs.skip_last(error, self.sender.environment.now());
         }
