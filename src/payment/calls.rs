@@ -131,6 +131,15 @@ impl GatewayCalls {
     }
 
     /// Lets the gateway read a notice, on this thread.
+    #[cfg(feature = "http")]
+    pub(crate) fn check_notice_headers(&self, headers: &NoticeHeaders, now: Timestamp) -> Result<(), NoticeError> {
+        let checked = catch_unwind(AssertUnwindSafe(|| match self.gateway.webhooks() {
+            Some(webhooks) => webhooks.check_headers(headers, now),
+            None => Err(NoticeError::Unsupported),
+        }));
+        checked.unwrap_or_else(|_| Err(NoticeError::Unavailable("the gateway panicked".to_owned())))
+    }
+
     pub(crate) fn read_notice(
         &self,
         headers: &NoticeHeaders,

@@ -49,6 +49,17 @@ pub trait Checkouts {
 /// A gateway whose provider sends a notice when a payment, a refund or a dispute has changed:
 /// [`PaymentGateway::webhooks`](super::PaymentGateway::webhooks).
 pub trait PaymentWebhooks {
+    /// Looks at the headers of a notice before its body is read, and refuses those with which no body can be a notice: for
+    /// example, if the signature is missing or its time is too far from `now`. So requests of strangers take no memory.
+    /// By default, every body is read.
+    ///
+    /// # Errors
+    /// [`NoticeError::InvalidSignature`] if [`read`](Self::read) would return it for every body.
+    fn check_headers(&self, headers: &NoticeHeaders, now: Timestamp) -> Result<(), NoticeError> {
+        let _ = (headers, now);
+        Ok(())
+    }
+
     /// Verifies a notice that claims to come from the provider, and returns what it says. A notice about something else
     /// says nothing: the list is empty.
     ///

@@ -140,6 +140,10 @@ impl Checkouts for SandboxGateway {
 }
 
 impl PaymentWebhooks for SandboxGateway {
+    fn check_headers(&self, headers: &NoticeHeaders, _: Timestamp) -> Result<(), NoticeError> {
+        headers.get(SIGNATURE_HEADER).map(drop).ok_or(NoticeError::InvalidSignature)
+    }
+
     fn read(&self, headers: &NoticeHeaders, body: &[u8], _: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
         let signature = headers.get(SIGNATURE_HEADER).and_then(|signature| hex::decode(signature).ok());
         let signature = signature.ok_or(NoticeError::InvalidSignature)?;

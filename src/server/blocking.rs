@@ -62,6 +62,11 @@ impl BlockingService {
         }
     }
 
+    /// The service, for methods that neither wait nor use the store.
+    pub(super) fn service(&self) -> &TicketingService {
+        &self.service
+    }
+
     /// The permits that a call needs in addition.
     pub(super) const fn additional_permits(&self, waits_for: WaitsFor) -> Option<&FairQueue> {
         match waits_for {

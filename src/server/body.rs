@@ -30,6 +30,12 @@ fn check_length_up_to(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
     }
 }
 
+/// The size of a body according to its head: at most `most`, and as much if the head does not tell.
+pub(super) fn declared_length(headers: &HeaderMap, most: usize) -> usize {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    length.map_or(most, |length: usize| length.min(most))
+}
+
 /// The body of a request. Part of it may not have arrived yet.
 pub(super) struct RequestBody {
     body: Body,

@@ -176,6 +176,7 @@
 mod base_path;
 mod blocking;
 mod body;
+mod body_budget;
 mod call;
 mod caller;
 mod checkout_html;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::base_path::path_of_url;
 use super::blocking::BlockingService;
+use super::body_budget::BodyBudget;
 #[cfg(feature = "documents")]
 use super::link_turns::LinkTurns;
 use super::metrics::Metrics;
@@ -17,6 +18,8 @@ pub(super) type AppState = Arc<ServerState>;
 pub(super) struct ServerState {
     pub(super) service: BlockingService,
     pub(super) limits: RateLimits,
+    /// For notices of the payment gateway until their signature was verified.
+    pub(super) unverified_bodies: BodyBudget,
     pub(super) metrics: Metrics,
     /// The links of tickets and orders that are being read.
     #[cfg(feature = "documents")]
@@ -33,6 +36,7 @@ impl ServerState {
             #[cfg(feature = "documents")]
             link_turns: LinkTurns::default(),
             limits: RateLimits::new(options.rate_limit, options.failed_authentications),
+            unverified_bodies: BodyBudget::default(),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),
             public_url: service.public_url().map(str::to_owned),

@@ -64,6 +64,16 @@ impl TicketingService {
         Ok(outcomes)
     }
 
+    /// Refuses a request that cannot be a notice of the payment gateway, before its body is read.
+    #[cfg(feature = "http")]
+    pub(crate) fn check_gateway_notice_headers(&self, headers: &NoticeHeaders) -> Result<()> {
+        let checked = match &self.inner.gateway {
+            Some(gateway) => gateway.check_notice_headers(headers, self.inner.environment.now()),
+            None => Err(NoticeError::Unsupported),
+        };
+        checked.map_err(|refusal| self.refused(refusal))
+    }
+
     /// Logs and counts a notice that is refused.
     fn refused(&self, refusal: NoticeError) -> Error {
         match &refusal {

@@ -213,6 +213,11 @@ impl Checkouts for StripeGateway {
 }
 
 impl PaymentWebhooks for StripeGateway {
+    fn check_headers(&self, headers: &NoticeHeaders, now: Timestamp) -> Result<(), NoticeError> {
+        let header = headers.get(signature::HEADER).filter(|header| signature::may_be_valid(header, now));
+        header.map(drop).ok_or(NoticeError::InvalidSignature)
+    }
+
     fn read(&self, headers: &NoticeHeaders, body: &[u8], now: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
         let header = headers.get(signature::HEADER).ok_or(NoticeError::InvalidSignature)?;
         if !signature::is_valid(header, body, &self.secrets, now) {

@@ -1,5 +1,7 @@
 //! The signature of Stripe's notices: the header `Stripe-Signature`.
 
+use std::time::Duration;
+
 use crate::model::secret::Secret;
 use crate::model::timestamp::Timestamp;
 use crate::webhook::{MAX_AGE, VerifyError, verify};
@@ -10,6 +12,24 @@ pub(super) const HEADER: &str = "Stripe-Signature";
 /// How many signatures of a header are tried. Stripe sends one for each secret of the endpoint that is valid, which are
 /// two while a secret is rolled.
 const MAX_SIGNATURES: usize = 8;
+
+/// Whether there may be a body that the header signs: it has one time, which differs from `now` by at most 5 minutes, and
+/// a signature.
+pub(super) fn may_be_valid(header: &str, now: Timestamp) -> bool {
+    let mut has_signature = false;
+    let mut times = Vec::new();
+    for (name, value) in header.split(',').filter_map(|item| item.split_once('=')) {
+        match name.trim() {
+            "t" => times.push(value),
+            "v1" => has_signature = true,
+            _ => {}
+        }
+    }
+    let [time] = times[..] else { return false };
+    let seconds = time.bytes().all(|byte| byte.is_ascii_digit()).then(|| time.parse().ok()).flatten();
+    let now = Duration::from_millis(now.millis().unsigned_abs());
+    has_signature && seconds.is_some_and(|seconds| Duration::from_secs(seconds).abs_diff(now) <= MAX_AGE)
+}
 
 /// Whether the header signs this body with one of the secrets, at a time that differs from `now` by at most 5 minutes.
 ///
@@ -60,6 +80,22 @@ mod tests {
         }
         for now in [SIGNED + 301, SIGNED - 301, 0] {
             assert!(!check(&header, &[SECRET], now), "{now}");
+        }
+    }
+
+    #[test]
+    fn headers_that_no_body_can_make_valid_are_known_without_a_body() {
+        let header = format!("t={SIGNED},v1=00");
+        for now in [SIGNED, SIGNED + 300, SIGNED - 300] {
+            assert!(may_be_valid(&header, at(now)), "{now}");
+        }
+        for now in [SIGNED + 301, SIGNED - 301, 0] {
+            assert!(!may_be_valid(&header, at(now)), "{now}");
+        }
+        for header in
+            ["", "t=1", "v1=00", "t=x,v1=00", &format!("t={SIGNED},t={SIGNED},v1=00"), &format!("t={SIGNED},v0=00")]
+        {
+            assert!(!may_be_valid(header, at(SIGNED)), "{header}");
         }
     }
 

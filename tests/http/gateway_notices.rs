@@ -193,3 +193,44 @@ fn an_order_without_a_checkout_has_none() {
     let order = created["order"]["id"].as_str().expect("an id").to_owned();
     assert_eq!(client.get(&format!("/v1/orders/{order}/checkout")).expect(404).code(), "not-found");
 }
+
+/// Begins a notice of 256 KiB whose body does not arrive, and returns as soon as the server waits for the body.
+fn begin(server: &Server) -> Client {
+    let mut client = server.client_with("");
+    client.write(
+        b"POST /gateway/notices HTTP/1.1\r\nHost: a\r\nFake-Signature: x\r\nContent-Length: 262144\r\n\
+          Expect: 100-continue\r\n\r\n",
+    );
+    client.wait_for_bytes();
+    client
+}
+
+#[test]
+fn unfinished_notices_of_a_client_take_two_mebibytes_and_further_ones_are_refused() {
+    let gateway = FakeGateway::new();
+    let server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
+    let mut unfinished: Vec<Client> = (0..8).map(|_| begin(&server)).collect();
+    for _ in 0..50 {
+        let refused = send(&mut server.client_with(""), "x", b"x").expect(503);
+        assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("unavailable", Some("1")));
+    }
+    // Nothing else is refused, and a notice that ends makes room for another one.
+    server.client().get("/v1/events").expect(200);
+    unfinished.pop();
+    while send(&mut server.client_with(""), "x", b"x").status == 503 {
+        std::thread::yield_now();
+    }
+    send(&mut server.client_with(""), "x", b"x").expect(200);
+}
+
+#[test]
+fn a_notice_without_a_signature_is_refused_before_its_body_is_read() {
+    let server = Server::start();
+    for signature in ["", "Other-Signature: 00\r\n"] {
+        let mut client = server.client_with("");
+        let head = format!("POST /gateway/notices HTTP/1.1\r\nHost: a\r\n{signature}Content-Length: 1000\r\n\r\n");
+        client.write(head.as_bytes());
+        let refused = client.read_response().expect("a response without a body").expect(400);
+        assert_eq!(refused.code(), "malformed-request");
+    }
+}
