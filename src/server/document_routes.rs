@@ -91,14 +91,21 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
     let (head, _) = request.into_parts();
     let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
     let token = token(&head.uri);
-    let result = match state.link_turns.begin(&token) {
-        Some(turn) => content(&state, token, client, source, turn).await,
-        None => Err(Problem::unavailable("too many requests of one link are in progress")),
+    let result = match admit(&state, &token, client) {
+        Ok(turn) => content(&state, token, client, source, turn).await,
+        Err(problem) => Err(problem),
     };
     match result {
         Ok(content) => with_headers(content.send(&head.headers)),
         Err(problem) => refusal(&problem, &head.headers),
     }
+}
+
+/// Begins a request of a link, unless its address has made too many, or the link has too many in progress.
+fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<LinkTurn, Problem> {
+    state.limits.count_link_request(client, state.service.service().now())?;
+    let turn = state.link_turns.begin(token);
+    turn.ok_or_else(|| Problem::unavailable("too many requests of one link are in progress"))
 }
 
 /// The token in a path, as it is spelled there: one with escapes is not that of any ticket.
@@ -145,6 +152,7 @@ async fn content(
     let find = move |service: &TicketingService| {
         let found = (source.organization)(service, &known);
         let organization = found.map_err(|error| refuse(&limits, error, client, service))?;
+        limits.limits.count_link(&known, service.now())?;
         Ok((organization, turn))
     };
     let (organization, turn) = service.call_with(&service.pages, None, find).await?;

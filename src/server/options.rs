@@ -46,6 +46,10 @@ pub struct ServerOptions {
     /// An IPv6 network of 64 bits counts as one address. A server other than [`serve`](super::serve) must provide
     /// axum's `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
     pub failed_authentications: u32,
+    /// The maximum number of requests per minute of links of tickets and orders from one client address; further ones are
+    /// refused with 429. Default: 6,000. One link is answered 60 times in a minute, from whatever addresses. Addresses
+    /// count as for [`failed_authentications`](Self::failed_authentications): behind a proxy, all clients count as one.
+    pub link_requests: u32,
     /// The number of open connections, for the metrics.
     pub(super) open_connections: Gauge,
 }
@@ -61,6 +65,7 @@ impl Default for ServerOptions {
             calls: 256,
             rate_limit: Some(1200),
             failed_authentications: 60,
+            link_requests: 6000,
             open_connections: Gauge::default(),
         }
     }

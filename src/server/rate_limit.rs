@@ -1,5 +1,5 @@
-//! Rate limits: requests per API key, and failed authentications per client address. Both use fixed windows of one
-//! minute, counted in the memory of this process.
+//! Rate limits: requests per API key, failed authentications per client address, and requests of links of tickets and
+//! orders per link and per client address. All use fixed windows of one minute, counted in the memory of this process.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::client_network::network;
+use super::options::ServerOptions;
 use super::problem::Problem;
 use crate::model::id::ApiKeyId;
 use crate::model::timestamp::Timestamp;
@@ -22,6 +23,10 @@ const MAX_ADDRESSES: usize = 65_536;
 
 /// How many failures of an address in a minute are looked up at least.
 const MANY_FAILURES: u32 = 1000;
+
+/// How many requests of one link are answered in a minute.
+#[cfg(feature = "documents")]
+const OF_LINK: u32 = 60;
 
 /// How many valid keys are remembered. When there are more, all are forgotten.
 const MAX_VALID_KEYS: usize = 65_536;
@@ -73,6 +78,13 @@ pub(super) struct RateLimits {
     requests: Option<Mutex<Windows<ApiKeyId>>>,
     /// By client network; `None` is the window that all addresses without one of their own share.
     failures: Mutex<Windows<Option<IpAddr>>>,
+    /// Requests of links by client network, like `failures`.
+    #[cfg(feature = "documents")]
+    of_links_by_network: Mutex<Windows<Option<IpAddr>>>,
+    /// Requests of links that are right, by the hash of the token; `None` is the window that all links without one of
+    /// their own share.
+    #[cfg(feature = "documents")]
+    of_links: Mutex<Windows<Option<u64>>>,
     /// From this number of failures of an address on, its unknown keys are refused without a look-up.
     failures_until_unchecked: u32,
     /// Hashes of the keys that were valid when they were last used.
@@ -81,11 +93,15 @@ pub(super) struct RateLimits {
 }
 
 impl RateLimits {
-    /// `requests` per minute for each key, or `None` for no limit; failed authentications per minute for each address.
-    pub(super) fn new(requests: Option<u32>, failures: u32) -> Self {
+    pub(super) fn new(options: &ServerOptions) -> Self {
+        let failures = options.failed_authentications;
         Self {
-            requests: requests.map(|limit| Mutex::new(Windows::new(limit))),
+            requests: options.rate_limit.map(|limit| Mutex::new(Windows::new(limit))),
             failures: Mutex::new(Windows::new(failures)),
+            #[cfg(feature = "documents")]
+            of_links_by_network: Mutex::new(Windows::new(options.link_requests)),
+            #[cfg(feature = "documents")]
+            of_links: Mutex::new(Windows::new(OF_LINK)),
             failures_until_unchecked: failures.saturating_mul(10).max(MANY_FAILURES),
             valid_keys: RwLock::default(),
             hasher: RandomState::new(),
@@ -131,22 +147,48 @@ impl RateLimits {
 
     /// Counts a failed authentication, and returns the problem to answer it with.
     pub(super) fn count_failure(&self, address: Option<IpAddr>, now: Timestamp) -> Problem {
-        let now = now.millis();
-        let mut windows = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut client = address.map(network);
-        if windows.len() >= MAX_ADDRESSES && !windows.contains(&client) {
-            windows.remove_expired(now);
-            if windows.len() >= MAX_ADDRESSES {
-                client = None;
-            }
-        }
-        match windows.count(client, now).retry_after {
+        match count_bounded(&self.failures, address.map(network), now) {
             None => Problem::unauthenticated(),
             Some(seconds) => {
                 Problem::rate_limited("too many requests without a valid API key from this address", seconds)
             }
         }
     }
+
+    /// Counts a request of any link, and refuses it if its address has made too many.
+    #[cfg(feature = "documents")]
+    pub(super) fn count_link_request(&self, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
+        match count_bounded(&self.of_links_by_network, address.map(network), now) {
+            None => Ok(()),
+            Some(seconds) => Err(Problem::rate_limited("too many requests of links from this address", seconds)),
+        }
+    }
+
+    /// Counts a request of a link that is right, and refuses it if there were too many.
+    #[cfg(feature = "documents")]
+    pub(super) fn count_link(&self, token: &str, now: Timestamp) -> Result<(), Problem> {
+        match count_bounded(&self.of_links, Some(self.hasher.hash_one(token)), now) {
+            None => Ok(()),
+            Some(seconds) => {
+                Err(Problem::rate_limited(format!("a link is answered {OF_LINK} times in a minute"), seconds))
+            }
+        }
+    }
+}
+
+/// Counts one more for a key, or for the window that all further ones share if too many have one of their own. Returns the
+/// seconds until the window ends if the limit was exceeded.
+fn count_bounded<K: Hash + Eq>(windows: &Mutex<Windows<Option<K>>>, key: Option<K>, now: Timestamp) -> Option<u64> {
+    let now = now.millis();
+    let mut windows = windows.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut key = key;
+    if windows.len() >= MAX_ADDRESSES && !windows.contains(&key) {
+        windows.remove_expired(now);
+        if windows.len() >= MAX_ADDRESSES {
+            key = None;
+        }
+    }
+    windows.count(key, now).retry_after
 }
 
 /// Counts per key, each in a window that starts with the first count.
@@ -219,6 +261,26 @@ mod tests {
         Timestamp::from_millis(millis).expect("in the range")
     }
 
+    /// Limits with this number of failed authentications, and no limit for keys.
+    fn limits(failed_authentications: u32) -> RateLimits {
+        RateLimits::new(&ServerOptions { rate_limit: None, failed_authentications, ..ServerOptions::default() })
+    }
+
+    #[cfg(feature = "documents")]
+    #[test]
+    fn a_link_is_answered_sixty_times_in_a_minute_and_all_links_of_an_address_as_often_as_the_option_says() {
+        let limits = RateLimits::new(&ServerOptions { link_requests: 100, ..ServerOptions::default() });
+        let answered = |token, now| (0..200).take_while(|_| limits.count_link(token, at(now)).is_ok()).count();
+        assert_eq!([answered("one", 0), answered("another", 0), answered("one", 59_999)], [60, 60, 0]);
+        assert_eq!(limits.count_link("one", at(59_000)).unwrap_err().status(), 429);
+        assert_eq!(answered("one", 60_000), 60);
+
+        let address = |number: u32| Some(IpAddr::V4(number.into()));
+        let answered =
+            |number, now| (0..200).take_while(|_| limits.count_link_request(address(number), at(now)).is_ok()).count();
+        assert_eq!([answered(1, 0), answered(2, 0), answered(1, 59_999), answered(1, 60_000)], [100, 100, 0, 100]);
+    }
+
     fn count(windows: &mut Windows<u8>, key: u8, now: i64) -> (u32, i64, Option<u64>) {
         let status = windows.count(key, now);
         (status.remaining, status.resets_at, status.retry_after)
@@ -256,7 +318,7 @@ mod tests {
 
     #[test]
     fn far_beyond_the_limit_only_keys_that_were_valid_are_looked_up() {
-        let limits = RateLimits::new(None, 200);
+        let limits = limits(200);
         let [address, other] = [1_u32, 2].map(|number| Some(IpAddr::V4(number.into())));
         limits.remember_valid("valid");
         for _ in 0..1999 {
@@ -272,7 +334,7 @@ mod tests {
 
     #[test]
     fn failures_are_limited_per_address_in_bounded_memory() {
-        let limits = RateLimits::new(None, 2);
+        let limits = limits(2);
         let address = |number: u32| Some(IpAddr::V4(number.into()));
         let status = |number, now| limits.count_failure(address(number), at(now)).status().as_u16();
         assert_eq!([status(1, 0), status(1, 0), status(1, 0), status(2, 0)], [401, 401, 429, 401]);

@@ -35,7 +35,7 @@ impl ServerState {
         Self {
             #[cfg(feature = "documents")]
             link_turns: LinkTurns::default(),
-            limits: RateLimits::new(options.rate_limit, options.failed_authentications),
+            limits: RateLimits::new(options),
             unverified_bodies: BodyBudget::default(),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),

@@ -559,3 +559,25 @@ fn without_documents_no_link_leads_anywhere() {
     assert_eq!(ticket.json()["downloadTicketUrl"], Value::Null);
     assert!(id(&ticket).starts_with("ticket_"));
 }
+
+#[test]
+fn a_link_is_answered_sixty_times_in_a_minute_and_others_still_are() {
+    let clock = ManualClock::new("2026-06-01T18:00:00Z".parse().expect("a time"));
+    let server_clock = clock.clone();
+    let server = start_with(|builder| builder.clock(server_clock));
+    let (_, paid) = paid(&mut server.client());
+    let mut client = server.client_with("");
+    for _ in 0..30 {
+        client.get(&paid.ticket(0)).expect(200);
+        client.get(&paid.document(0)).expect(200);
+    }
+    let refused = client.get(&paid.ticket(0)).expect(429);
+    assert_eq!(refused.header("retry-after"), Some("60"));
+    for (name, value) in HEADERS {
+        assert_eq!(refused.header(name), Some(value));
+    }
+    client.get(&paid.ticket(1)).expect(200);
+    client.get(&paid.page).expect(200);
+    clock.advance(std::time::Duration::from_mins(1));
+    client.get(&paid.document(0)).expect(200);
+}
