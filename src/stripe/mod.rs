@@ -47,6 +47,8 @@
 //!   organization, which may write any ids. These requests are sent when no other request waits.
 //! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment, and
 //!   organizations take turns: [`StripeGatewayBuilder::requests_per_second`].
+//!   All organizations share the rate of the key: while one sells many paid orders at once, those of the others take longer,
+//!   and free orders, check-in and reads do not.
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than the
 //!   key complete nothing.
 //! - **Organizations.** Each may have an account of its own: [`StripeGatewayBuilder::account_for`]. Their events need an
