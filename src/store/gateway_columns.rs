@@ -1,10 +1,20 @@
-//! The columns that payments and ledger entries have in common: the account at the provider, and how something was done by
-//! hand.
+//! The columns that payments and ledger entries have in common: the gateway, the account at the provider, and how something
+//! was done by hand.
 
 use super::{Bind, Row};
 use crate::error::Result;
 use crate::model::gateway_account::GatewayAccount;
 use crate::model::received_payment::ManualMethod;
+
+/// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox knows
+/// all of its own.
+macro_rules! of_gateway {
+    () => {
+        "(p.gateway = ?3 OR p.gateway IS NULL AND ?3 <> 'sandbox')"
+    };
+}
+
+pub(super) use of_gateway;
 
 /// Reads the column `account`: empty for the gateway's own account, NULL if it is not known.
 pub(super) fn account(row: &Row<'_>) -> Result<GatewayAccount> {

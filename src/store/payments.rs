@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 
 use super::checkouts::CheckoutOrder;
 use super::currency::read_currency;
-use super::gateway_columns;
+use super::gateway_columns::{self, of_gateway};
 use super::lists::ListQuery;
 use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::page_ids::select_ids;
-use super::refunds::of_gateway;
 use super::{Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::currency::{read_currency, read_decimals};
+use super::gateway_columns::of_gateway;
 use super::lists::ListQuery;
 use super::lists_of_orders::{self, Filters, Statements};
 use super::page_ids::select_ids;
@@ -47,16 +48,6 @@ const CLAIM: &str = concat!(
     WHERE id = ?1 AND to_ask > 0 AND (next_attempt_at <= ?2 OR next_attempt_at > ?4) RETURNING ",
     stored_columns!()
 );
-
-/// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox knows
-/// all of its own.
-macro_rules! of_gateway {
-    () => {
-        "(p.gateway = ?3 OR p.gateway IS NULL AND ?3 <> 'sandbox')"
-    };
-}
-
-pub(super) use of_gateway;
 
 /// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
 /// organization do not hide those of the others behind the limit.
