@@ -171,6 +171,8 @@ mod sales;
 mod scope;
 mod service;
 mod store;
+#[cfg(any(feature = "documents", feature = "http"))]
+mod words;
 
 #[cfg(feature = "documents")]
 pub mod documents;

@@ -1,14 +1,14 @@
 //! What a ticket says.
 
+use super::clean;
 use super::picture::Logo;
-use super::words::{self, Words};
-use super::{clean, dates};
 use crate::error::Result;
 use crate::model::event::Event;
 use crate::model::id::OrderId;
 use crate::model::ticket::IssuedTicket;
 use crate::model::ticket_type::TicketType;
 use crate::rules::calendar::Zone;
+use crate::words::{self, Words};
 
 /// A ticket with everything that is printed on it.
 #[derive(Debug, Clone, Copy)]
@@ -49,17 +49,17 @@ impl Content {
         let zone = Zone::stored(&event.timezone)?;
         let mut fields = Vec::new();
         if let Some(customer) = &ticket.customer {
-            fields.push((words.holder, vec![clean::line(&customer.name)]));
+            fields.push((words.ticket.name, vec![clean::line(&customer.name)]));
         }
-        fields.push((words.valid, dates::validity(words, zone, ticket_type)));
+        fields.push((words.ticket.valid, words::validity(words, zone, ticket_type)));
         let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| clean::line(area)).collect();
-        fields.push((words.access_areas, vec![areas.join(" · ")]));
+        fields.push((words.ticket.access_areas, vec![areas.join(" · ")]));
         fields.retain(|(_, lines)| lines.iter().any(|line| !line.is_empty()));
         Ok(Self {
             words,
             title: clean::line(&event.title),
-            period: dates::period(words, zone, event.start_date, event.end_date),
-            zone: dates::zone_at(zone, &event.timezone, event.start_date),
+            period: words::period(words, zone, event.start_date, event.end_date),
+            zone: words::zone_at(zone, &event.timezone, event.start_date),
             location: event.location.as_deref().map(clean::line),
             ticket_type: clean::line(&ticket_type.name),
             fields,

@@ -89,7 +89,7 @@ fn draw_logo(sheets: &mut Sheets, content: &Content, image: Image) {
     let (width, height) = (width as f32, height as f32);
     let scale = (LOGO_WIDTH / width).min(LOGO_HEIGHT / height);
     let (width, height) = (width * scale, height * scale);
-    let element = sheets.begin(Element::Figure(content.words.logo.to_owned()));
+    let element = sheets.begin(Element::Figure(content.words.ticket.logo.to_owned()));
     let y = sheets.y;
     sheets.draw(SIDE_MARGIN, y, Shape::Picture { image, width, height }, Some(element));
     sheets.y += height + 9.0 * MILLIMETER;
@@ -133,7 +133,7 @@ fn draw_code(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content
         .iter()
         .map(|run| [run.column as f32 * MODULE, run.row as f32 * MODULE, run.length as f32 * MODULE, MODULE])
         .collect();
-    let figure = sheets.begin(Element::Figure(content.words.qr_code.to_owned()));
+    let figure = sheets.begin(Element::Figure(content.words.ticket.qr_code.to_owned()));
     let inset = (FRAME_WIDTH - QR_SIDE) / 2.0;
     let qr = Shape::Rectangles { rectangles, color: Color(0, 0, 0) };
     sheets.draw(left + inset, top + inset, qr, Some(figure));
@@ -150,7 +150,7 @@ fn draw_code(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content
 
 fn draw_fields(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content) {
     let width = content_width(sheets) - FRAME_WIDTH - COLUMN_GAP;
-    paragraph_of(sheets, typesetter, content.words.ticket, LABEL, width);
+    paragraph_of(sheets, typesetter, content.words.ticket.ticket, LABEL, width);
     sheets.y += 0.5 * MILLIMETER;
     paragraph_of(sheets, typesetter, &content.ticket_type, TICKET_TYPE, width);
     for (label, lines) in &content.fields {
@@ -194,7 +194,7 @@ fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Cont
         let first = page == 0;
         if let Some(order) = &content.order {
             let element = first.then(|| sheets.begin(Element::Text));
-            let paragraph = typesetter.set(&format!("{} {order}", content.words.order), FOOTER, width);
+            let paragraph = typesetter.set(&format!("{} {order}", content.words.ticket.order), FOOTER, width);
             sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
         }
         if !first {
@@ -203,7 +203,7 @@ fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Cont
         }
         if pages > 1 {
             let right = Style { alignment: Alignment::Right, ..FOOTER };
-            let paragraph = typesetter.set(&(content.words.page)(page + 1, pages), right, width);
+            let paragraph = typesetter.set(&(content.words.ticket.page)(page + 1, pages), right, width);
             sheets.place(page, SIDE_MARGIN, y, &paragraph, None);
         }
     }

@@ -52,7 +52,6 @@
 
 mod clean;
 mod content;
-mod dates;
 mod design;
 mod drawing;
 mod fonts;
@@ -68,7 +67,6 @@ mod qr;
 mod renderer;
 mod sheets;
 mod typesetter;
-mod words;
 
 use std::fmt;
 use std::sync::Arc;

@@ -41,15 +41,16 @@ impl Zone {
 
     /// The local time at an instant, as `HH:MM`.
     pub(crate) fn wall_clock(self, at: Timestamp) -> String {
-        let minutes = self.local_seconds(at.millis().div_euclid(1000)).rem_euclid(DAY) / 60;
-        format!("{:02}:{:02}", minutes / 60, minutes % 60)
+        let (hour, minute) = self.time_of_day(at);
+        format!("{hour:02}:{minute:02}")
     }
 
-    /// The local date and time at an instant, as people read it: `Wednesday, 1 July 2026, 20:00`.
-    #[cfg(any(feature = "http", test))]
-    pub(crate) fn date_and_time(self, at: Timestamp) -> String {
-        let date = self.date(at);
-        format!("{}, {} {} {}, {}", date.weekday(), date.day(), date.month(), date.year(), self.wall_clock(at))
+    /// The hour and the minute of the local time at an instant.
+    pub(crate) fn time_of_day(self, at: Timestamp) -> (u8, u8) {
+        let minutes = self.local_seconds(at.millis().div_euclid(1000)).rem_euclid(DAY) / 60;
+        // Both are less than 60.
+        let small = |number: i64| u8::try_from(number).unwrap_or_default();
+        (small(minutes / 60), small(minutes % 60))
     }
 
     /// The local date at an instant.
@@ -61,7 +62,7 @@ impl Zone {
     }
 
     /// By how many minutes the local time is ahead of UTC at an instant.
-    #[cfg(any(feature = "documents", test))]
+    #[cfg(any(feature = "documents", feature = "http", test))]
     pub(crate) fn minutes_ahead_of_utc(self, at: Timestamp) -> i64 {
         let unix = at.millis().div_euclid(1000);
         (self.local_seconds(unix) - unix).div_euclid(60)
@@ -92,14 +93,8 @@ impl Zone {
     }
 
     /// By how many seconds the local time is ahead of UTC, at an instant in seconds since 1970.
-    pub(crate) fn offset(self, unix: i64) -> i64 {
+    fn offset(self, unix: i64) -> i64 {
         self.0.find_local_time_type(unix).map_or(0, |local| i64::from(local.ut_offset()))
-    }
-
-    /// Whether it is summer time, at an instant in seconds since 1970.
-    #[cfg(all(feature = "documents", feature = "http"))]
-    pub(crate) fn is_summer_time(self, unix: i64) -> bool {
-        self.0.find_local_time_type(unix).is_ok_and(tz::LocalTimeType::is_dst)
     }
 }
 
@@ -124,14 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn a_date_and_time_are_those_of_the_zone() {
+    fn a_date_and_a_time_of_day_are_those_of_the_zone() {
+        for (zone, instant, date, time) in [
+            ("Europe/Berlin", "2026-06-30T22:30:00Z", "2026-07-01", (0, 30)),
+            ("Europe/Berlin", "2025-12-31T22:59:59Z", "2025-12-31", (23, 59)),
+            ("Europe/Berlin", "1970-01-01T00:00:00Z", "1970-01-01", (1, 0)),
+            ("Pacific/Midway", "1970-01-01T00:00:00Z", "1969-12-31", (13, 0)),
+        ] {
+            let zone = Zone::of(zone).expect("known");
+            assert_eq!((zone.date(at(instant)).to_string().as_str(), zone.time_of_day(at(instant))), (date, time));
+        }
         let berlin = Zone::of("Europe/Berlin").expect("known");
-        assert_eq!(berlin.date_and_time(at("2026-06-30T22:30:00Z")), "Wednesday, 1 July 2026, 00:30");
-        assert_eq!(berlin.date_and_time(at("2025-12-31T22:59:59Z")), "Wednesday, 31 December 2025, 23:59");
-        assert_eq!(berlin.date_and_time(at("1970-01-01T00:00:00Z")), "Thursday, 1 January 1970, 01:00");
-        assert_eq!(berlin.date_and_time(Timestamp::MAX), "Friday, 31 December 9999, 00:59");
-        let midway = Zone::of("Pacific/Midway").expect("known");
-        assert_eq!(midway.date_and_time(at("1970-01-01T00:00:00Z")), "Wednesday, 31 December 1969, 13:00");
+        assert_eq!((berlin.date(Timestamp::MAX), berlin.time_of_day(Timestamp::MAX)), (Date::MAX, (0, 59)));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::model::order::{Order, OrderStatus, PaymentStatus};
 use crate::model::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::html::Escaped;
+use crate::words;
 
 const STYLE: &str = include_str!("checkout.css");
 
@@ -206,7 +207,7 @@ fn facts(checkout: &HostedCheckout, state: CheckoutState, now: Timestamp) -> Str
 fn local_time(at: Timestamp, timezone: &str) -> String {
     let Some(zone) = Zone::of(timezone) else { return at.to_string() };
     let timezone = Escaped(timezone);
-    format!("<time datetime=\"{at}\">{} ({timezone})</time>", zone.date_and_time(at))
+    format!("<time datetime=\"{at}\">{} ({timezone})</time>", words::moment(words::of(None), zone, at))
 }
 
 /// The page for a request that failed.

@@ -83,7 +83,7 @@ pub(super) fn routes() -> Router<AppState> {
 fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
     let linked = service.ticket_of_page(token)?;
     let file_name = format!("{}.ics", linked.ticket.id);
-    Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)?))
+    Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)))
 }
 
 /// Answers a request with what its link leads to, or says what is wrong.

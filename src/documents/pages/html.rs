@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use super::super::content::{Content, TicketToPrint, in_groups};
-use super::super::words::{self, Words};
-use super::super::{clean, dates, qr};
-use super::page_words::{self, PageWords};
+use super::super::{clean, qr};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus};
 use crate::model::linked::{LinkedOrder, LinkedTicket};
@@ -14,6 +12,7 @@ use crate::model::ticket::{IssuedTicket, TicketStatus};
 use crate::model::ticket_type::TicketType;
 use crate::rules::calendar::Zone;
 use crate::rules::html::Escaped;
+use crate::words::{self, TicketPages, Words};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -36,7 +35,7 @@ macro_rules! put {
 pub(crate) fn ticket_page(linked: LinkedTicket, token: &str) -> Result<String> {
     let LinkedTicket { ticket, ticket_type, event, order_id: order, language } = linked;
     let words = words::of(language.as_deref());
-    let page_words = page_words::of(words);
+    let page_words = &words.tickets;
     let printed = TicketToPrint {
         event: &event,
         ticket_type: &ticket_type,
@@ -63,20 +62,20 @@ pub(crate) fn ticket_page(linked: LinkedTicket, token: &str) -> Result<String> {
 pub(crate) fn order_page(linked: LinkedOrder, token: &str) -> Result<String> {
     let LinkedOrder { order, event, ticket_types, tickets, language } = linked;
     let words = words::of(language.as_deref());
-    let page_words = page_words::of(words);
+    let page_words = &words.tickets;
     let zone = Zone::stored(&event.timezone)?;
     let title = clean::line(&event.title);
     let mut main = format!("<header>{}", headline(&title));
     let (from, until) = (event.start_date, event.end_date);
-    put!(main, "<p class=\"when\">{}</p>", dates::period(words, zone, from, until));
-    put!(main, "<p class=\"zone\">{}</p>", Escaped(&dates::zone_at(zone, &event.timezone, from)));
+    put!(main, "<p class=\"when\">{}</p>", words::period(words, zone, from, until));
+    put!(main, "<p class=\"zone\">{}</p>", Escaped(&words::zone_at(zone, &event.timezone, from)));
     if let Some(location) = &event.location {
         put!(main, "<p class=\"where\">{}</p>", Escaped(&clean::line(location)));
     }
     main.push_str("</header>");
     let is_cancelled = order.status == OrderStatus::Cancelled;
     if is_cancelled && event.status != EventStatus::Cancelled {
-        main.push_str(&notice("bad", page_words.order_cancelled, page_words.not_valid));
+        main.push_str(&notice("bad", page_words.order_cancelled, page_words.no_entry));
     } else {
         main.push_str(&event_notice(&event, page_words));
     }
@@ -95,7 +94,7 @@ pub(crate) fn order_page(linked: LinkedOrder, token: &str) -> Result<String> {
         let printed = TicketToPrint { event: &event, ticket_type, ticket, order: None, language: language.as_deref() };
         put!(main, "{}", card(&Content::of(printed)?, ticket, &event, page_words)?);
     }
-    let body = format!("<main>{main}</main><footer>{} {}</footer>", words.order, order.id);
+    let body = format!("<main>{main}</main><footer>{} {}</footer>", words.ticket.order, order.id);
     Ok(document(words.language, &format!("{}: {}", page_words.your_tickets, title), &body))
 }
 
@@ -131,9 +130,9 @@ fn heading(content: &Content) -> String {
     heading
 }
 
-fn event_notice(event: &Event, words: &PageWords) -> String {
+fn event_notice(event: &Event, words: &TicketPages) -> String {
     match event.status {
-        EventStatus::Cancelled => notice("bad", words.event_cancelled, words.not_valid),
+        EventStatus::Cancelled => notice("bad", words.event_cancelled, words.no_entry),
         EventStatus::Expired => notice("calm", words.event_over, ""),
         _ => String::new(),
     }
@@ -144,15 +143,15 @@ fn notice(tone: &str, title: &str, text: &str) -> String {
 }
 
 /// A ticket with its QR code, unless it is cancelled.
-fn card(content: &Content, ticket: &IssuedTicket, event: &Event, words: &PageWords) -> Result<String> {
+fn card(content: &Content, ticket: &IssuedTicket, event: &Event, words: &TicketPages) -> Result<String> {
     let mut card = "<section class=\"card\">".to_owned();
     let zone = Zone::stored(&event.timezone)?;
     match (event.status, ticket.status) {
         (EventStatus::Cancelled, _) => {}
-        (_, TicketStatus::Cancelled) => card.push_str(&notice("bad", words.ticket_cancelled, words.not_valid)),
+        (_, TicketStatus::Cancelled) => card.push_str(&notice("bad", words.ticket_cancelled, words.no_entry)),
         (_, status) => {
             if let (TicketStatus::CheckedIn, Some(at)) = (status, ticket.check_in_date) {
-                card.push_str(&notice("good", words.checked_in, &dates::moment(content.words, zone, at)));
+                card.push_str(&notice("good", words.checked_in, &words::moment(content.words, zone, at)));
             }
             put!(
                 card,
@@ -189,13 +188,13 @@ fn qr_code(code: &str, words: &Words) -> Result<String> {
     Ok(format!(
         "<svg viewBox=\"0 0 {side} {side}\" role=\"img\" aria-label=\"{}\" shape-rendering=\"crispEdges\">\
          <path fill=\"#fff\" d=\"M0 0h{side}v{side}h-{side}z\"/><path fill=\"#000\" d=\"{dark}\"/></svg>",
-        Escaped(words.qr_code)
+        Escaped(words.ticket.qr_code)
     ))
 }
 
 fn footer(content: &Content) -> String {
     match &content.order {
-        Some(order) => format!("<footer>{} {}</footer>", content.words.order, Escaped(order)),
+        Some(order) => format!("<footer>{} {}</footer>", content.words.ticket.order, Escaped(order)),
         None => String::new(),
     }
 }

@@ -5,8 +5,6 @@
 
 mod calendar_entry;
 mod html;
-mod page_words;
-mod time_zone;
 
 pub(crate) use calendar_entry::calendar_entry;
 pub(crate) use html::{STYLE_HASH, order_page, problem_page, ticket_page};

@@ -1,0 +1,190 @@
+//! English, with British dates, and with those of the United States.
+
+#[cfg(feature = "documents")]
+use super::Ticket;
+#[cfg(all(feature = "documents", feature = "http"))]
+use super::TicketPages;
+#[cfg(feature = "http")]
+use super::{Checkout, Message, Payment, Problems};
+use super::{Dates, Words};
+
+pub(super) static ENGLISH: Words = WORDS;
+
+pub(super) static AMERICAN: Words = Words {
+    language: "en-US",
+    dates: Dates {
+        day: |day, month, year| format!("{month}\u{A0}{day},\u{A0}{year}"),
+        time: |hour, minute| {
+            let half = if hour < 12 { "AM" } else { "PM" };
+            let hour = if hour % 12 == 0 { 12 } else { hour % 12 };
+            format!("{hour}:{minute:02}\u{A0}{half}")
+        },
+        ..DATES
+    },
+    ..WORDS
+};
+
+const WORDS: Words = Words {
+    language: "en",
+    dates: DATES,
+    decimal_mark: '.',
+    thousands_mark: ',',
+    #[cfg(feature = "documents")]
+    ticket: Ticket {
+        name: "Name",
+        access_areas: "Access",
+        valid: "Valid",
+        price: "Price",
+        order: "Order",
+        ticket: "Ticket",
+        ticket_of: |ticket, of| format!("Ticket {ticket} of {of}"),
+        qr_code: "QR code of the ticket",
+        logo: "Logo",
+        page: |page, of| format!("Page {page} of {of}"),
+    },
+    #[cfg(all(feature = "documents", feature = "http"))]
+    tickets: TicketPages {
+        your_tickets: "Your tickets",
+        show_at_entrance: "Show this code at the entrance.",
+        ticket_cancelled: "This ticket is cancelled",
+        event_cancelled: "This event is cancelled",
+        order_cancelled: "This order is cancelled",
+        no_entry: "Entry is no longer possible.",
+        ask_about_money: "Ask the organizer about your money.",
+        checked_in: "Checked in",
+        event_over: "This event is over",
+        download_ticket: "Download as PDF",
+        download_tickets: "Download all as PDF",
+        add_to_calendar: "Add to calendar",
+        parts: "More tickets",
+    },
+    #[cfg(feature = "http")]
+    checkout: Checkout {
+        checkout: "Checkout",
+        your_order: "Your order",
+        order: "Order",
+        tickets: "Tickets",
+        amount: "Amount",
+        discount: "Discount",
+        total: "Total",
+        reserved: |minutes| match minutes {
+            1 => "Reserved for 1 more minute".to_owned(),
+            _ => format!("Reserved for {minutes} more minutes"),
+        },
+        pay: |amount| format!("Pay {amount}"),
+        let_payment_fail: "Let the payment fail",
+        cancel_order: "Cancel the order",
+        test_mode: "Test mode",
+        no_money_is_charged: "No money is charged. Choose how the payment ends.",
+        show_tickets: "Show tickets",
+        back_to_payment: "Back to payment",
+    },
+    #[cfg(feature = "http")]
+    payment: Payment {
+        paid: Message { title: "Paid", text: "Thank you! Your tickets have been issued." },
+        failed: Message { title: "Payment failed", text: "You have not been charged. You can try again." },
+        refunded: Message { title: "Refunded", text: "This order is closed, and your payment has been refunded." },
+        refund_due: Message { title: "Closed", text: "This order is closed. Your payment will be refunded." },
+        cancelled: Message { title: "Cancelled", text: "This order was cancelled. There is nothing to pay." },
+        event_cancelled: Message { title: "The event was cancelled", text: "There is nothing to pay." },
+        expired: Message { title: "Expired", text: "This order was not paid in time. Please order again." },
+        too_late: Message {
+            title: "Too late",
+            text: "Your payment came too late for this order. It will be refunded.",
+        },
+        too_late_and_refunded: Message {
+            title: "Refunded",
+            text: "Your payment came too late for this order, and has been refunded.",
+        },
+        not_yet: Message { title: "Not paid yet", text: "You have not been charged. You can go back and pay." },
+        in_progress: Message {
+            title: "In progress",
+            text: "Your payment is on its way. Your tickets are issued as soon as it has arrived.",
+        },
+        unknown: Message {
+            title: "Please wait",
+            text: "We do not know yet whether your payment has arrived. This page checks again by itself.",
+        },
+        closed: Message { title: "Not paid", text: "You have not been charged. This payment can no longer be made." },
+        mismatch: Message {
+            title: "Not paid",
+            text: "Your payment does not fit this order. If you were charged, you get your money back.",
+        },
+        cancelled_maybe_paid: Message {
+            title: "Cancelled",
+            text: "This order was cancelled. If you have paid, you get your money back.",
+        },
+        expired_maybe_paid: Message {
+            title: "Expired",
+            text: "This order was not paid in time. If you have paid since, you get your money back.",
+        },
+        replaced: Message {
+            title: "There is a newer link",
+            text: "This link was replaced by a newer one. Please use the newest link that you were given.",
+        },
+    },
+    #[cfg(feature = "http")]
+    problems: Problems {
+        no_such_page: Message { title: "We cannot find this page", text: "Please check the address." },
+        #[cfg(feature = "documents")]
+        no_such_ticket: Message {
+            title: "We cannot find this ticket",
+            text: "Please check the link that you were given, or ask the organizer for a new one.",
+        },
+        no_such_checkout: Message {
+            title: "We cannot find this checkout",
+            text: "Please check the link that you were given.",
+        },
+        #[cfg(feature = "documents")]
+        not_paid: Message { title: "This order is not paid yet", text: "Its tickets are issued when it is paid." },
+        #[cfg(feature = "documents")]
+        nothing_to_download: Message { title: "These tickets are cancelled", text: "There is nothing to download." },
+        invalid_request: Message {
+            title: "This does not work",
+            text: "Please go back, and use the links and buttons of the page.",
+        },
+        too_many_requests: Message { title: "Too many requests", text: "Please try again in a minute." },
+        busy: Message { title: "The server is busy", text: "Please try again in a moment." },
+        internal: Message { title: "Something went wrong", text: "Please try again later." },
+    },
+};
+
+const DATES: Dates = Dates {
+    weekdays: ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    months: [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    day: |day, month, year| format!("{day}\u{A0}{month}\u{A0}{year}"),
+    date: |weekday, day| format!("{weekday}, {day}"),
+    time: |hour, minute| format!("{hour:02}:{minute:02}"),
+    after_time: "",
+    #[cfg(feature = "documents")]
+    at: ", ",
+    #[cfg(feature = "documents")]
+    from: "from",
+    #[cfg(feature = "documents")]
+    until: "until",
+    #[cfg(feature = "documents")]
+    only_on: "only on",
+    #[cfg(feature = "documents")]
+    days: |days| match days {
+        1 => "on the day of the first scan".to_owned(),
+        _ => format!("for {days} days from the first scan"),
+    },
+    #[cfg(feature = "documents")]
+    hours: |hours| match hours {
+        1 => "for 1 hour from the first scan".to_owned(),
+        _ => format!("for {hours} hours from the first scan"),
+    },
+};

@@ -1,0 +1,191 @@
+//! Italian.
+
+#[cfg(feature = "documents")]
+use super::Ticket;
+#[cfg(all(feature = "documents", feature = "http"))]
+use super::TicketPages;
+#[cfg(feature = "http")]
+use super::{Checkout, Message, Payment, Problems};
+use super::{Dates, Words};
+
+pub(super) static ITALIAN: Words = Words {
+    language: "it",
+    dates: Dates {
+        weekdays: ["lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato", "domenica"],
+        months: [
+            "gennaio",
+            "febbraio",
+            "marzo",
+            "aprile",
+            "maggio",
+            "giugno",
+            "luglio",
+            "agosto",
+            "settembre",
+            "ottobre",
+            "novembre",
+            "dicembre",
+        ],
+        day: |day, month, year| match day {
+            1 => format!("1º\u{A0}{month}\u{A0}{year}"),
+            _ => format!("{day}\u{A0}{month}\u{A0}{year}"),
+        },
+        date: |weekday, day| format!("{weekday} {day}"),
+        time: |hour, minute| format!("{hour:02}:{minute:02}"),
+        after_time: "",
+        #[cfg(feature = "documents")]
+        at: ", ",
+        #[cfg(feature = "documents")]
+        from: "da",
+        #[cfg(feature = "documents")]
+        until: "fino a",
+        #[cfg(feature = "documents")]
+        only_on: "solo il",
+        #[cfg(feature = "documents")]
+        days: |days| match days {
+            1 => "il giorno della prima scansione".to_owned(),
+            _ => format!("per {days} giorni dalla prima scansione"),
+        },
+        #[cfg(feature = "documents")]
+        hours: |hours| match hours {
+            1 => "per 1 ora dalla prima scansione".to_owned(),
+            _ => format!("per {hours} ore dalla prima scansione"),
+        },
+    },
+    decimal_mark: ',',
+    thousands_mark: '.',
+    #[cfg(feature = "documents")]
+    ticket: Ticket {
+        name: "Nome",
+        access_areas: "Accesso",
+        valid: "Validità",
+        price: "Prezzo",
+        order: "Ordine",
+        ticket: "Biglietto",
+        ticket_of: |ticket, of| format!("Biglietto {ticket} di {of}"),
+        qr_code: "Codice QR del biglietto",
+        logo: "Logo",
+        page: |page, of| format!("Pagina {page} di {of}"),
+    },
+    #[cfg(all(feature = "documents", feature = "http"))]
+    tickets: TicketPages {
+        your_tickets: "I tuoi biglietti",
+        show_at_entrance: "Mostra questo codice all’ingresso.",
+        ticket_cancelled: "Questo biglietto è annullato",
+        event_cancelled: "Questo evento è annullato",
+        order_cancelled: "Questo ordine è annullato",
+        no_entry: "L’ingresso non è più possibile.",
+        ask_about_money: "Per il rimborso rivolgiti all’organizzatore.",
+        checked_in: "Ingresso registrato",
+        event_over: "Questo evento è terminato",
+        download_ticket: "Scarica il PDF",
+        download_tickets: "Scarica tutti in PDF",
+        add_to_calendar: "Aggiungi al calendario",
+        parts: "Altri biglietti",
+    },
+    #[cfg(feature = "http")]
+    checkout: Checkout {
+        checkout: "Pagamento",
+        your_order: "Il tuo ordine",
+        order: "Ordine",
+        tickets: "Biglietti",
+        amount: "Importo",
+        discount: "Sconto",
+        total: "Totale",
+        reserved: |minutes| match minutes {
+            1 => "Riservato ancora per 1 minuto".to_owned(),
+            _ => format!("Riservato ancora per {minutes} minuti"),
+        },
+        pay: |amount| format!("Paga {amount}"),
+        let_payment_fail: "Fai fallire il pagamento",
+        cancel_order: "Annulla l’ordine",
+        test_mode: "Modalità di prova",
+        no_money_is_charged: "Non viene addebitato nulla. Scegli come finisce il pagamento.",
+        show_tickets: "Mostra i biglietti",
+        back_to_payment: "Torna al pagamento",
+    },
+    #[cfg(feature = "http")]
+    payment: Payment {
+        paid: Message { title: "Pagato", text: "Grazie! I tuoi biglietti sono stati emessi." },
+        failed: Message { title: "Pagamento non riuscito", text: "Non ti è stato addebitato nulla. Puoi riprovare." },
+        refunded: Message {
+            title: "Rimborsato",
+            text: "Questo ordine è chiuso e il tuo pagamento è stato rimborsato.",
+        },
+        refund_due: Message { title: "Chiuso", text: "Questo ordine è chiuso. Il tuo pagamento verrà rimborsato." },
+        cancelled: Message {
+            title: "Annullato", text: "Questo ordine è stato annullato. Non c’è nulla da pagare."
+        },
+        event_cancelled: Message { title: "L’evento è stato annullato", text: "Non c’è nulla da pagare." },
+        expired: Message { title: "Scaduto", text: "Questo ordine non è stato pagato in tempo. Ordina di nuovo." },
+        too_late: Message {
+            title: "Troppo tardi",
+            text: "Il tuo pagamento è arrivato troppo tardi per questo ordine. Verrà rimborsato.",
+        },
+        too_late_and_refunded: Message {
+            title: "Rimborsato",
+            text: "Il tuo pagamento è arrivato troppo tardi per questo ordine ed è stato rimborsato.",
+        },
+        not_yet: Message {
+            title: "Non ancora pagato",
+            text: "Non ti è stato addebitato nulla. Puoi tornare indietro e pagare.",
+        },
+        in_progress: Message {
+            title: "In corso",
+            text: "Il tuo pagamento è in arrivo. I biglietti vengono emessi appena arriva.",
+        },
+        unknown: Message {
+            title: "Attendi",
+            text: "Non sappiamo ancora se il tuo pagamento è arrivato. Questa pagina ricontrolla da sola.",
+        },
+        closed: Message {
+            title: "Non pagato",
+            text: "Non ti è stato addebitato nulla. Questo pagamento non è più possibile.",
+        },
+        mismatch: Message {
+            title: "Non pagato",
+            text: "Il tuo pagamento non corrisponde a questo ordine. Se ti è stato addebitato qualcosa, verrai rimborsato.",
+        },
+        cancelled_maybe_paid: Message {
+            title: "Annullato",
+            text: "Questo ordine è stato annullato. Se hai pagato, verrai rimborsato.",
+        },
+        expired_maybe_paid: Message {
+            title: "Scaduto",
+            text: "Questo ordine non è stato pagato in tempo. Se hai pagato dopo, verrai rimborsato.",
+        },
+        replaced: Message {
+            title: "C’è un link più recente",
+            text: "Questo link è stato sostituito da uno più recente. Usa l’ultimo link che hai ricevuto.",
+        },
+    },
+    #[cfg(feature = "http")]
+    problems: Problems {
+        no_such_page: Message { title: "Non troviamo questa pagina", text: "Controlla l’indirizzo." },
+        #[cfg(feature = "documents")]
+        no_such_ticket: Message {
+            title: "Non troviamo questo biglietto",
+            text: "Controlla il link che hai ricevuto, o chiedine uno nuovo all’organizzatore.",
+        },
+        no_such_checkout: Message {
+            title: "Non troviamo questo pagamento",
+            text: "Controlla il link che hai ricevuto.",
+        },
+        #[cfg(feature = "documents")]
+        not_paid: Message {
+            title: "Questo ordine non è ancora pagato",
+            text: "I suoi biglietti vengono emessi quando è pagato.",
+        },
+        #[cfg(feature = "documents")]
+        nothing_to_download: Message {
+            title: "Questi biglietti sono annullati", text: "Non c’è nulla da scaricare."
+        },
+        invalid_request: Message {
+            title: "Così non funziona",
+            text: "Torna indietro e usa i link e i pulsanti della pagina.",
+        },
+        too_many_requests: Message { title: "Troppe richieste", text: "Riprova tra un minuto." },
+        busy: Message { title: "Il server è occupato", text: "Riprova tra un momento." },
+        internal: Message { title: "Qualcosa è andato storto", text: "Riprova più tardi." },
+    },
+};
