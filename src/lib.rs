@@ -165,6 +165,8 @@ mod crypto_provider;
 mod fair_permits;
 mod form;
 mod model;
+#[cfg(feature = "http")]
+mod pages;
 mod round_robin;
 mod rules;
 mod sales;

@@ -1,4 +1,4 @@
-//! The layers of `src`, and which of them each may use: `server → service → payment, documents, webhook → sales → store →
+//! The layers of `src`, and which of them each may use: `server → service, pages → payment, documents, webhook → sales → store →
 //! rules → model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer uses it.
 
 #[path = "common/imports.rs"]
@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "server",
         &[
             "service",
+            "pages",
             "payment",
             "documents",
             "webhook",
@@ -47,9 +48,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text_enum",
         ],
     ),
+    ("pages", &["documents", "words", "rules", "model", "form", "error"]),
     ("stripe", &["crypto_provider", "payment", "webhook", "environment", "model", "error", "round_robin"]),
     ("payment", &["store", "rules", "environment", "model", "form", "error", "fair_permits", "text_enum"]),
-    ("documents", &["rules", "environment", "model", "form", "error", "fair_permits", "text_enum", "round_robin"]),
+    (
+        "documents",
+        &["words", "rules", "environment", "model", "form", "error", "fair_permits", "text_enum", "round_robin"],
+    ),
     ("webhook", &["crypto_provider", "store", "rules", "environment", "model", "error", "round_robin", "text_enum"]),
     ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
     (
@@ -67,6 +72,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text_enum",
         ],
     ),
+    ("words", &["rules", "model"]),
     ("rules", &["model", "form", "error", "text_enum"]),
     ("environment", &["model"]),
     ("model", &["form", "error", "scope", "text_enum"]),

@@ -180,6 +180,7 @@ fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Optio
         print_line(&format!("API key: {}", created.key.expose()))?;
     }
     print_line(&format!("Listening on http://{address}/v1"))?;
+    print_line(&format!("Documentation: http://{address}/docs"))?;
     if let Some(metrics) = metrics {
         print_line(&format!("Metrics on http://{metrics}/metrics"))?;
     }

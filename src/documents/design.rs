@@ -4,7 +4,7 @@ use krilla::image::Image;
 use parley::Alignment;
 
 use super::Paper;
-use super::content::{Content, in_groups};
+use super::content::{Content, code_in_groups};
 use super::qr::{self, DarkRun};
 use super::sheets::{Element, Shape, Sheets};
 use super::typesetter::{Color, Style, Typesetter};
@@ -139,7 +139,7 @@ fn draw_code(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content
     sheets.draw(left + inset, top + inset, qr, Some(figure));
 
     let code = sheets.begin(Element::Text);
-    let letters = typesetter.set(&in_groups(&content.code), CODE, FRAME_WIDTH);
+    let letters = typesetter.set(&code_in_groups(&content.code), CODE, FRAME_WIDTH);
     let height = inset + QR_SIDE + QUIET_ZONE + letters.layout.height() + 4.0 * MILLIMETER;
     let page = sheets.pages.len() - 1;
     sheets.place(page, left, top + inset + QR_SIDE + QUIET_ZONE, &letters, Some(code));
@@ -150,7 +150,7 @@ fn draw_code(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content
 
 fn draw_fields(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content) {
     let width = content_width(sheets) - FRAME_WIDTH - COLUMN_GAP;
-    paragraph_of(sheets, typesetter, content.words.ticket.ticket, LABEL, width);
+    paragraph_of(sheets, typesetter, content.words.ticket.noun, LABEL, width);
     sheets.y += 0.5 * MILLIMETER;
     paragraph_of(sheets, typesetter, &content.ticket_type, TICKET_TYPE, width);
     for (label, lines) in &content.fields {

@@ -50,7 +50,6 @@
 //! logos, and has none if they take longer, or if too many other logos are just being fetched. After a failure, a URL is not
 //! tried again for a minute, and for up to an hour if it keeps failing. The bytes of a document change when its logo arrives.
 
-mod clean;
 mod content;
 mod design;
 mod drawing;
@@ -59,11 +58,9 @@ mod last_used;
 mod limits;
 mod logo_cache;
 mod logos;
-#[cfg(feature = "http")]
-pub(crate) mod pages;
 mod picture;
 mod pictures;
-mod qr;
+pub(crate) mod qr;
 mod renderer;
 mod sheets;
 mod typesetter;
@@ -76,6 +73,8 @@ use sha2::{Digest, Sha256};
 
 pub use crate::model::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
+#[cfg(feature = "http")]
+pub(crate) use content::{Content, code_in_groups};
 pub(crate) use logos::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 

@@ -16,6 +16,7 @@ use super::{Paper, TicketDocument, TicketDocuments, design, drawing};
 use crate::environment::Clock;
 use crate::error::{Error, Result};
 use crate::model::statistics::LogoOutcome;
+use crate::words;
 
 /// Renders documents with one set of fonts.
 pub(crate) struct Renderer {
@@ -77,7 +78,10 @@ impl Renderer {
     /// # Errors
     /// - [`Error::Unavailable`] if other threads render, and none ends in time.
     pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<Rendered> {
-        let mut contents = tickets.iter().map(|ticket| Content::of(*ticket)).collect::<Result<Vec<_>>>()?;
+        let mut contents = tickets
+            .iter()
+            .map(|ticket| Content::of(*ticket, words::of(ticket.language)))
+            .collect::<Result<Vec<_>>>()?;
         let mut logos = self.logos.for_document();
         for (content, ticket) in contents.iter_mut().zip(tickets) {
             let uri = ticket.ticket_type.ticket_logo.as_deref();

@@ -32,8 +32,8 @@ pub enum Error {
     /// The caller's organization has no such resource.
     #[error("there is no such {0}")]
     NotFound(ResourceKind),
-    /// The resource exists, but is cancelled, so that there is no document of it.
-    #[error("the {0} is cancelled")]
+    /// The resource exists, but is cancelled, so that there is no document of it; or it was replaced by a newer one.
+    #[error("the {0} is no longer available")]
     Gone(ResourceKind),
     /// The caller is unknown: the API key is missing, malformed, unknown, expired or revoked. The error does not tell
     /// which.

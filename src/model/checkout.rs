@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::amount::Amount;
 use super::amounts::amounts;
+use super::event::EventStatus;
 use super::id::OrderId;
 use super::new_order::CheckoutRedirectUrls;
 use super::order::Order;
@@ -197,12 +198,21 @@ pub struct HostedCheckout {
     pub currency: String,
     /// Until when the order reserves its seats. Only of a pending order.
     pub hold_until: Option<Timestamp>,
+    /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    pub language: Option<String>,
+    /// The link of the page with the tickets. Not set until the order is completed, and without
+    /// [ticket documents](crate::Builder::ticket_documents).
+    pub documents_url: Option<String>,
     /// The title of the event.
     pub event_title: String,
+    /// The state of the event.
+    pub event_status: EventStatus,
     /// Where the event takes place.
     pub event_location: Option<String>,
     /// When the event begins.
     pub event_start: Timestamp,
+    /// When the event ends, if that is known.
+    pub event_end: Option<Timestamp>,
     /// The time zone of the event, as a name of the IANA database.
     pub timezone: String,
     /// The pages to send the customer to afterwards, if the order names them.

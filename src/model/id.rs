@@ -82,6 +82,14 @@ impl<K: Kind> Id<K> {
     }
 }
 
+impl<K: Kind> Id<K> {
+    /// The id without its prefix, as people read it.
+    #[cfg(any(feature = "documents", feature = "http"))]
+    pub(crate) fn number(self) -> String {
+        self.to_string().split_off(K::PREFIX.len() + 1)
+    }
+}
+
 impl<K: Kind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(std::str::from_utf8(&self.text()[..Self::TEXT_LENGTH]).map_err(|_| fmt::Error)?)

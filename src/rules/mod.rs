@@ -11,13 +11,13 @@ pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod event;
 pub(crate) mod gateway;
-#[cfg(feature = "http")]
-pub(crate) mod html;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;
 pub(crate) mod payment_check;
 pub(crate) mod pricing;
+#[cfg(any(feature = "documents", feature = "http"))]
+pub(crate) mod printed_text;
 pub(crate) mod public_address;
 pub(crate) mod refund;
 pub(crate) mod text;

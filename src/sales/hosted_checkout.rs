@@ -18,27 +18,43 @@ use crate::store::{
     Transaction, checkout_parameters, checkouts, events, order_details, order_status, orders, payments,
 };
 
-/// Returns the order of a checkout page, by the gateway's reference of the checkout. There is no page of a checkout
-/// that was replaced by a new one.
+/// Returns the order of a checkout page, by the gateway's reference of the checkout. A checkout that was replaced by a new
+/// one is gone.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
-    checkouts::find_current(tx, reference)?.ok_or(Error::NotFound(ResourceKind::Checkout))
+    if let Some(order) = checkouts::find_current(tx, reference)? {
+        return Ok(order);
+    }
+    Err(match checkouts::find_order(tx, reference)? {
+        Some(_) => Error::Gone(ResourceKind::Checkout),
+        None => Error::NotFound(ResourceKind::Checkout),
+    })
 }
 
 /// Returns the contents of the checkout page.
 pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedCheckout> {
-    let CheckoutOrder { organization, id } = find(tx, reference)?;
+    page_of_order(tx, find(tx, reference)?)
+}
+
+/// Returns what a page says of an order and its event.
+pub(crate) fn page_of_order(tx: &Transaction<'_>, order: CheckoutOrder) -> Result<HostedCheckout> {
+    let CheckoutOrder { organization, id } = order;
     let order = orders::get(tx, organization, id)?;
     let event = events::get(tx, organization, order.event_id)?;
     let hold_until = if order.status == OrderStatus::Pending { orders::hold_until(tx, id)? } else { None };
+    let details = order_details::get(tx, organization, id)?;
     Ok(HostedCheckout {
         order,
         currency: orders::currency(tx, id)?,
         hold_until,
+        language: details.language.or(details.locale),
+        documents_url: details.documents_url,
         event_title: event.title,
+        event_status: event.status,
         event_location: event.location,
         event_start: event.start_date,
+        event_end: event.end_date,
         timezone: event.timezone,
-        redirect_urls: order_details::get(tx, organization, id)?.checkout_redirect_urls,
+        redirect_urls: details.checkout_redirect_urls,
     })
 }
 

@@ -4,81 +4,73 @@
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
 use super::blocking::BlockingService;
-use super::checkout_html::{self, Notice};
 use super::checkout_routes::{PathParams, respond, token};
+use super::page_responses::accepted_languages;
 use super::problem::Problem;
+use super::query;
 use super::state::AppState;
-use crate::model::checkout::{CheckoutState, SettledCheckout};
-use crate::model::order::{OrderStatus, PaymentStatus};
+use crate::pages;
 use crate::service::TicketingService;
 
-/// Makes the browser load the page again after so many seconds, until the outcome is known.
-const REFRESH: (HeaderName, HeaderValue) = (HeaderName::from_static("refresh"), HeaderValue::from_static("5"));
+/// After how many seconds the browser loads the page again while the outcome is not known: the first time, the second time,
+/// and so on.
+const REFRESH_AFTER: [u8; 4] = [5, 10, 20, 60];
+
+/// The query parameter that says how often the page was loaded again.
+const TIMES: &str = "times";
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/checkout/return/{session}", get(show))
 }
 
-async fn show(State(state): State<AppState>, parameters: PathParams) -> Response {
-    respond(settle(&state.service, token(parameters)).await)
+async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, headers: HeaderMap) -> Response {
+    let accepted = accepted_languages(&headers);
+    respond(settle(&state.service, token(parameters), times(&uri), accepted.clone()).await, &accepted)
+}
+
+/// How often the page was loaded again.
+fn times(uri: &Uri) -> usize {
+    let pairs = uri.query().and_then(query::pairs).unwrap_or_default();
+    let times = pairs.iter().find(|(name, _)| name == TIMES);
+    times.and_then(|(_, times)| times.parse().ok()).unwrap_or(0).min(REFRESH_AFTER.len() - 1)
+}
+
+/// The header `Refresh` of a page that was loaded again so many times. Its URL is relative.
+fn refresh(times: usize) -> Option<(HeaderName, HeaderValue)> {
+    let seconds = REFRESH_AFTER.get(times)?;
+    let value = HeaderValue::try_from(format!("{seconds};url=?{TIMES}={}", times + 1)).ok()?;
+    Some((HeaderName::from_static("refresh"), value))
 }
 
 /// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
-async fn settle(service: &BlockingService, session: String) -> Result<Response, Problem> {
+async fn settle(
+    service: &BlockingService,
+    session: String,
+    times: usize,
+    accepted: String,
+) -> Result<Response, Problem> {
     let known = session.clone();
     let organization = service.call(move |service| Ok(service.organization_of_checkout(&known)?)).await?;
-    let settle = move |service: &TicketingService| Ok(service.settle_checkout(&session)?);
-    let settled = service.call_with(&service.pages, Some(organization), settle).await?;
+    let settle = move |service: &TicketingService| {
+        let settled = service.settle_checkout(&session)?;
+        if settled.redirect_url.is_some() {
+            return Ok((settled, String::new()));
+        }
+        let page = pages::payment_page(&settled, &service.page_of_settled(&settled)?, &accepted)?;
+        Ok((settled, page))
+    };
+    let (settled, page) = service.call_with(&service.pages, Some(organization), settle).await?;
     if let Some(url) = &settled.redirect_url {
         let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response());
     }
-    let page = Html(checkout_html::render_return(&settled.order, &notice(&settled)));
-    match settled.outcome {
-        Some(_) => Ok(page.into_response()),
-        None => Ok(([REFRESH], page).into_response()),
-    }
-}
-
-/// What the page says.
-fn notice(settled: &SettledCheckout) -> Notice {
-    let payment = settled.order.payment_gateway.as_ref().map(|payment| payment.status);
-    let (tone, title, text) = match (settled.order.status, &settled.state) {
-        _ if settled.paid_too_late && payment == Some(PaymentStatus::Refunded) => {
-            ("calm", "Refunded", "Your payment came too late for this order, and has been refunded.")
-        }
-        _ if settled.paid_too_late => {
-            ("calm", "Too late", "Your payment came too late for this order. It goes back to you.")
-        }
-        (OrderStatus::Completed, _) => ("good", "Paid", "Thank you! Your tickets have been issued."),
-        (OrderStatus::Pending, CheckoutState::Open) => {
-            ("calm", "Not paid yet", "Nothing was charged. You can go back to the checkout page and pay.")
-        }
-        (OrderStatus::Pending, CheckoutState::Processing) => {
-            ("calm", "In progress", "Your payment is on its way. Your tickets are issued as soon as it has arrived.")
-        }
-        _ if settled.outcome.is_none() => (
-            "calm",
-            "Please wait",
-            "It is not known yet whether your payment has arrived. This page looks again every few seconds.",
-        ),
-        (OrderStatus::Pending, CheckoutState::Closed) => {
-            ("calm", "Not paid", "Nothing was charged. You can no longer pay on the page that you come from.")
-        }
-        (OrderStatus::Pending, _) => {
-            ("calm", "Not paid", "Your payment does not fit this order. If you were charged, your money goes back.")
-        }
-        (OrderStatus::Cancelled, _) => {
-            ("calm", "Cancelled", "This order was cancelled. If you have paid, your money goes back.")
-        }
-        (OrderStatus::Expired, _) => {
-            ("calm", "Expired", "This order was not paid in time. If you have paid since, your money goes back.")
-        }
-    };
-    Notice { tone, title, text }
+    let refresh = refresh(times).filter(|_| settled.outcome.is_none());
+    let mut response = Html(page).into_response();
+    response.headers_mut().extend(refresh);
+    Ok(response)
 }

@@ -3,18 +3,19 @@
 use axum::Router;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
 use super::blocking::BlockingService;
 use super::body::RequestBody;
-use super::checkout_html::{self, STYLE_HASH};
+use super::page_responses::{accepted_languages, problem_response, with_page_headers, without_appended};
 use super::problem::Problem;
 use super::query;
 use super::state::AppState;
 use crate::model::checkout::CheckoutOutcome;
+use crate::pages::{self, ProblemKind};
 use crate::service::TicketingService;
 use crate::text_enum::TextEnum;
 
@@ -25,21 +26,27 @@ const MAX_FORM_BYTES: usize = 4 * 1024;
 pub(super) type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/checkout/{token}", get(show).post(finish))
+    Router::new().route("/checkout/{token}", get(show).post(finish)).route("/checkout/{token}/", get(show))
 }
 
-async fn show(State(state): State<AppState>, parameters: PathParams) -> Response {
+async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, headers: HeaderMap) -> Response {
+    if let Some(redirect) = without_appended(&uri) {
+        return with_page_headers(redirect, "");
+    }
     let token = token(parameters);
+    let accepted = accepted_languages(&headers);
+    let languages = accepted.clone();
     let render = move |service: &TicketingService| {
         let checkout = service.hosted_checkout(&token)?;
-        Ok(checkout_html::render(&checkout, service.now()))
+        Ok(pages::checkout_page(&checkout, service.now(), &languages)?)
     };
     let page = state.service.call(render).await;
-    respond(page.map(|page| Html(page).into_response()))
+    respond(page.map(|page| Html(page).into_response()), &accepted)
 }
 
 async fn finish(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {
-    respond(redirect(&state.service, token(parameters), request).await)
+    let accepted = accepted_languages(request.headers());
+    respond(redirect(&state.service, token(parameters), request).await, &accepted)
 }
 
 /// The token in the path, or an empty one, which no checkout has.
@@ -75,25 +82,9 @@ fn outcome(form: &[u8]) -> Option<CheckoutOutcome> {
     }
 }
 
-/// The response to a browser. A problem is shown as a page too.
-pub(super) fn respond(result: Result<Response, Problem>) -> Response {
-    let mut response = result.unwrap_or_else(|problem| {
-        let status = problem.status();
-        let mut response = (status, Html(checkout_html::error(status))).into_response();
-        response.headers_mut().extend(problem.header());
-        response
-    });
-    let headers = response.headers_mut();
-    // The page loads nothing and runs no script. `form-action` is missing on purpose: browsers also apply it to the
-    // redirect after the form, whose target is chosen by the organizer.
-    let policy =
-        format!("default-src 'none'; style-src '{STYLE_HASH}'; img-src data:; base-uri 'none'; frame-ancestors 'none'");
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // The token in the URL allows its holder to pay or cancel the order.
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+/// The response to a browser. A problem is shown as a page too. `form-action` is missing in its policy on purpose: browsers
+/// also apply it to the redirect after the form, whose target is chosen by the organizer.
+pub(super) fn respond(result: Result<Response, Problem>, accepted: &str) -> Response {
+    let refusal = |problem| problem_response(&problem, ProblemKind::Checkout, None, accepted);
+    with_page_headers(result.unwrap_or_else(refusal), "")
 }

@@ -3,12 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{any, get};
 
@@ -16,52 +12,69 @@ use super::blocking::BlockingService;
 use super::content::Content;
 use super::fair_queue::FairQueue;
 use super::link_turns::LinkTurn;
+use super::page_responses::{
+    accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
+};
 use super::problem::Problem;
+use super::query;
 use super::state::AppState;
-use crate::documents::pages::{self, STYLE_HASH};
 use crate::error::{Error, Result};
 use crate::model::id::OrganizationId;
+use crate::pages::{self, ProblemKind};
 use crate::service::TicketingService;
-
-const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// Reads something about the link with this token.
 type Read<T> = fn(&TicketingService, &str) -> Result<T>;
+
+/// What a request of a link asks for.
+struct Wanted {
+    token: String,
+    /// The header `Accept-Language`.
+    accepted: String,
+    /// The part of a long page, from 1.
+    part: usize,
+}
+
+/// Makes the content of a link.
+type Make = fn(&TicketingService, &Wanted) -> Result<Content>;
 
 /// How the content of a link is made: for the organization that the token is of, with permits that organizations share.
 #[derive(Clone, Copy)]
 struct Source {
     organization: Read<OrganizationId>,
-    content: Read<Content>,
+    content: Make,
     permits: fn(&BlockingService) -> &FairQueue,
 }
 
 const TICKET: Source = Source {
     organization: TicketingService::organization_of_ticket_link,
-    content: |service, token| Ok(Content::page(pages::ticket_page(service.ticket_of_page(token)?, token)?)),
+    content: |service, Wanted { token, accepted, .. }| {
+        Ok(Content::page(pages::ticket_page(&service.ticket_of_page(token)?, token, accepted)?))
+    },
     permits: |service| &service.pages,
 };
 const TICKET_DOCUMENT: Source = Source {
-    content: |service, token| Ok(Content::document(service.ticket_document_by_link(token)?)),
+    content: |service, wanted| Ok(Content::document(service.ticket_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..TICKET
 };
 const CALENDAR_ENTRY: Source = Source { content: calendar_entry, ..TICKET };
 const ORDER: Source = Source {
     organization: TicketingService::organization_of_order_link,
-    content: |service, token| Ok(Content::page(pages::order_page(service.order_of_page(token)?, token)?)),
+    content: |service, Wanted { token, accepted, part }| {
+        Ok(Content::page(pages::order_page(&service.order_of_page(token)?, *part, token, accepted)?))
+    },
     permits: |service| &service.pages,
 };
 const ORDER_DOCUMENT: Source = Source {
-    content: |service, token| Ok(Content::document(service.order_document_by_link(token)?)),
+    content: |service, wanted| Ok(Content::document(service.order_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..ORDER
 };
 
 /// Other paths below those of a ticket or an order. They are answered here, because the server's response to unknown paths repeats
 /// the path, and with it the token.
-const UNKNOWN_PATHS: [&str; 4] =
-    ["/tickets/{token}/", "/tickets/{token}/{*rest}", "/orders/{token}/", "/orders/{token}/{*rest}"];
+const UNKNOWN_PATHS: [&str; 2] = ["/tickets/{token}/{*rest}", "/orders/{token}/{*rest}"];
 
 pub(super) fn routes() -> Router<AppState> {
     let route = |source: Source| {
@@ -73,15 +86,17 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/tickets/{token}/ticket.pdf", route(TICKET_DOCUMENT))
         .route("/tickets/{token}/event.ics", route(CALENDAR_ENTRY))
         .route("/orders/{token}", route(ORDER))
-        .route("/orders/{token}/tickets.pdf", route(ORDER_DOCUMENT));
+        .route("/orders/{token}/tickets.pdf", route(ORDER_DOCUMENT))
+        .route("/tickets/{token}/", route(TICKET))
+        .route("/orders/{token}/", route(ORDER));
     for path in UNKNOWN_PATHS {
         router = router.route(path, any(async |headers: HeaderMap| refusal(&Problem::no_such_route(), &headers)));
     }
     router
 }
 
-fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
-    let linked = service.ticket_of_page(token)?;
+fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Content> {
+    let linked = service.ticket_of_page(&wanted.token)?;
     let file_name = format!("{}.ics", linked.ticket.id);
     Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)))
 }
@@ -89,10 +104,13 @@ fn calendar_entry(service: &TicketingService, token: &str) -> Result<Content> {
 /// Answers a request with what its link leads to, or says what is wrong.
 async fn respond(state: AppState, request: Request, source: Source) -> Response {
     let (head, _) = request.into_parts();
+    if let Some(redirect) = without_appended(&head.uri) {
+        return with_headers(redirect);
+    }
     let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
-    let token = token(&head.uri);
-    let result = match admit(&state, &token, client) {
-        Ok(turn) => content(&state, token, client, source, turn).await,
+    let wanted = Wanted { token: token(&head.uri), accepted: accepted_languages(&head.headers), part: part(&head.uri) };
+    let result = match admit(&state, &wanted.token, client) {
+        Ok(turn) => content(&state, wanted, client, source, turn).await,
         Err(problem) => Err(problem),
     };
     match result {
@@ -113,26 +131,19 @@ fn token(uri: &Uri) -> String {
     uri.path().split('/').nth(2).unwrap_or_default().to_owned()
 }
 
+/// The part of a long page that a request asks for.
+fn part(uri: &Uri) -> usize {
+    let pairs = uri.query().and_then(query::pairs).unwrap_or_default();
+    pairs.iter().find(|(name, _)| name == "part").and_then(|(_, part)| part.parse().ok()).unwrap_or(1)
+}
+
 /// A page that says what is wrong, or the problem as JSON for a client that accepts this and no page. Neither has the path of
 /// the request, with the token.
 fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
     if accepts_only_json(request) {
         return with_headers(problem.render_without_request());
     }
-    let mut response = Response::new(Body::from(pages::problem_page(problem.status().as_u16())));
-    *response.status_mut() = problem.status();
-    response.headers_mut().extend(problem.header());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    with_headers(response)
-}
-
-/// Whether the client names JSON among the media types that it accepts, and not HTML.
-fn accepts_only_json(request: &HeaderMap) -> bool {
-    let values = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let ranges = values.flat_map(|value| value.split(','));
-    let types: Vec<_> = ranges.map(|range| range.split(';').next().unwrap_or_default().trim()).collect();
-    let accepts = |media_type: &str| types.iter().any(|accepted| accepted.eq_ignore_ascii_case(media_type));
-    (accepts("application/json") || accepts("application/problem+json")) && !accepts("text/html")
+    with_headers(problem_response(problem, ProblemKind::Ticket, None, &accepted_languages(request)))
 }
 
 /// Reads or renders the content of a link. The turn ends with the work, which goes on if the client disconnects.
@@ -141,14 +152,14 @@ fn accepts_only_json(request: &HeaderMap) -> bool {
 /// one of those for pages.
 async fn content(
     state: &AppState,
-    token: String,
+    wanted: Wanted,
     client: Option<IpAddr>,
     source: Source,
     turn: LinkTurn,
 ) -> Result<Content, Problem> {
     let service = &state.service;
     let limits = AppState::clone(state);
-    let known = token.clone();
+    let known = wanted.token.clone();
     let find = move |service: &TicketingService| {
         let found = (source.organization)(service, &known);
         let organization = found.map_err(|error| refuse(&limits, error, client, service))?;
@@ -158,7 +169,7 @@ async fn content(
     let (organization, turn) = service.call_with(&service.pages, None, find).await?;
     let read = move |service: &TicketingService| {
         let _turn = turn;
-        Ok((source.content)(service, &token)?)
+        Ok((source.content)(service, &wanted)?)
     };
     service.call_with((source.permits)(service), Some(organization), read).await
 }
@@ -174,27 +185,15 @@ fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &Tick
     error.into()
 }
 
-/// Adds the headers of every response: nothing is stored by proxies, told to other sites, or found by search engines.
-fn with_headers(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    let policy = format!(
-        "default-src 'none'; style-src '{STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; \
-         frame-ancestors 'none'"
-    );
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+fn with_headers(response: Response) -> Response {
+    with_page_headers(response, "form-action 'none'; ")
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Condvar, Mutex};
 
+    use axum::body::Body;
     use tokio::task::JoinHandle;
 
     use super::super::link_turns::MOST;
@@ -289,21 +288,6 @@ mod tests {
         }
         for source in [TICKET_DOCUMENT, ORDER_DOCUMENT] {
             assert!(is_busy(Source { organization: FOUND, ..source }).await);
-        }
-    }
-    #[test]
-    fn problems_are_pages_unless_only_json_is_accepted() {
-        for (accepted, expected) in [
-            ("", false),
-            ("*/*", false),
-            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false),
-            ("application/json, text/html", false),
-            ("application/json", true),
-            ("application/problem+json;q=1, */*;q=0.1", true),
-            ("application/pdf, Application/JSON", true),
-        ] {
-            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accepted))]);
-            assert_eq!(accepts_only_json(&headers), expected, "{accepted}");
         }
     }
 }

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderValue, Method};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any};
 
 use super::operation::{BASE, Operation};
+use super::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
 use super::problem::Problem;
 use super::request;
 use super::state::AppState;
+use crate::pages::ProblemKind;
 
 /// The paths below [`BASE`] that no operation has. axum prefers any other route.
 const UNKNOWN_PATHS: [&str; 3] = ["/v1", "/v1/", "/v1/{*unknown}"];
@@ -87,7 +89,14 @@ async fn unknown_path(State(state): State<AppState>, request: Request) -> Respon
     response
 }
 
-/// The fallback for paths that are not below [`BASE`]. They need no API key.
-pub(super) async fn no_such_route() -> Problem {
-    Problem::no_such_route()
+/// The fallback for paths that are not below [`BASE`]. They need no API key. Browsers get a page, at `/` with a link to the
+/// documentation.
+pub(super) async fn no_such_route(request: Request) -> Response {
+    let problem = Problem::no_such_route();
+    if !accepts_html(request.headers()) {
+        return problem.into_response();
+    }
+    let documentation = (cfg!(feature = "docs-page") && request.uri().path() == "/").then_some("docs");
+    let accepted = accepted_languages(request.headers());
+    with_page_headers(problem_response(&problem, ProblemKind::Other, documentation, &accepted), "form-action 'none'; ")
 }

@@ -2,9 +2,13 @@
 
 use super::TicketingService;
 use crate::error::{Error, ResourceKind, Result};
+#[cfg(feature = "http")]
+use crate::model::checkout::SettledCheckout;
 use crate::model::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 use crate::payment::{SandboxGateway, SandboxNotice, SandboxPayment, sandbox_reference};
 use crate::sales::{hosted_checkout, order_lifecycle};
+#[cfg(feature = "http")]
+use crate::store::checkouts::CheckoutOrder;
 
 /// # The checkout page of the sandbox
 impl TicketingService {
@@ -15,6 +19,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`] if the token is unknown, or the gateway is not the
     ///   [sandbox](crate::Builder::sandbox_gateway).
+    /// - [`Error::Gone`] if the checkout was [renewed](Self::renew_checkout): the order has a newer link.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -27,6 +32,13 @@ impl TicketingService {
     pub fn hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
         let reference = self.checkout_reference(token)?;
         self.store().read(|tx| hosted_checkout::page(tx, &reference))
+    }
+
+    /// Returns what a page says of the order of a checkout that was settled.
+    #[cfg(feature = "http")]
+    pub(crate) fn page_of_settled(&self, settled: &SettledCheckout) -> Result<HostedCheckout> {
+        let order = CheckoutOrder { organization: settled.order.organizer_id, id: settled.order.id };
+        self.store_in_operation().read(|tx| hosted_checkout::page_of_order(tx, order))
     }
 
     /// Returns the organization that sells what is paid under this token.
@@ -42,6 +54,7 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`] if the token is unknown, or the gateway is not the
     ///   [sandbox](crate::Builder::sandbox_gateway).
+    /// - [`Error::Gone`] if the checkout was [renewed](Self::renew_checkout): the order has a newer link.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]

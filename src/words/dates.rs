@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Words;
+use super::vocabulary::Words;
 #[cfg(feature = "documents")]
 use crate::model::ticket_type::TicketType;
 use crate::model::timestamp::Timestamp;

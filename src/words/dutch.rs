@@ -1,12 +1,12 @@
 //! Dutch.
 
 #[cfg(feature = "documents")]
-use super::Ticket;
+use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "http"))]
-use super::TicketPages;
+use super::vocabulary::TicketPages;
 #[cfg(feature = "http")]
-use super::{Checkout, Message, Payment, Problems};
-use super::{Dates, Words};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
+use super::vocabulary::{Dates, Words};
 
 pub(super) static DUTCH: Words = Words {
     language: "nl",
@@ -46,17 +46,19 @@ pub(super) static DUTCH: Words = Words {
         #[cfg(feature = "documents")]
         hours: |hours| format!("{hours} uur vanaf de eerste scan"),
     },
+    #[cfg(feature = "http")]
     decimal_mark: ',',
+    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Op naam van",
         access_areas: "Toegang",
         valid: "Geldig",
-        price: "Prijs",
         order: "Bestelling",
-        ticket: "Ticket",
-        ticket_of: |ticket, of| format!("Ticket {ticket} van {of}"),
+        noun: "Ticket",
+        #[cfg(feature = "http")]
+        position: |ticket, of| format!("Ticket {ticket} van {of}"),
         qr_code: "QR-code van het ticket",
         logo: "Logo",
         page: |page, of| format!("Pagina {page} van {of}"),
@@ -79,11 +81,8 @@ pub(super) static DUTCH: Words = Words {
     },
     #[cfg(feature = "http")]
     checkout: Checkout {
-        checkout: "Betalen",
-        your_order: "Uw bestelling",
+        title: "Betalen",
         order: "Bestelling",
-        tickets: "Tickets",
-        amount: "Bedrag",
         discount: "Korting",
         total: "Totaal",
         reserved: |minutes| match minutes {

@@ -1,12 +1,12 @@
 //! English, with British dates, and with those of the United States.
 
 #[cfg(feature = "documents")]
-use super::Ticket;
+use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "http"))]
-use super::TicketPages;
+use super::vocabulary::TicketPages;
 #[cfg(feature = "http")]
-use super::{Checkout, Message, Payment, Problems};
-use super::{Dates, Words};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
+use super::vocabulary::{Dates, Words};
 
 pub(super) static ENGLISH: Words = WORDS;
 
@@ -27,17 +27,19 @@ pub(super) static AMERICAN: Words = Words {
 const WORDS: Words = Words {
     language: "en",
     dates: DATES,
+    #[cfg(feature = "http")]
     decimal_mark: '.',
+    #[cfg(feature = "http")]
     thousands_mark: ',',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Name",
         access_areas: "Access",
         valid: "Valid",
-        price: "Price",
         order: "Order",
-        ticket: "Ticket",
-        ticket_of: |ticket, of| format!("Ticket {ticket} of {of}"),
+        noun: "Ticket",
+        #[cfg(feature = "http")]
+        position: |ticket, of| format!("Ticket {ticket} of {of}"),
         qr_code: "QR code of the ticket",
         logo: "Logo",
         page: |page, of| format!("Page {page} of {of}"),
@@ -60,11 +62,8 @@ const WORDS: Words = Words {
     },
     #[cfg(feature = "http")]
     checkout: Checkout {
-        checkout: "Checkout",
-        your_order: "Your order",
+        title: "Checkout",
         order: "Order",
-        tickets: "Tickets",
-        amount: "Amount",
         discount: "Discount",
         total: "Total",
         reserved: |minutes| match minutes {

@@ -1,12 +1,12 @@
 //! French.
 
 #[cfg(feature = "documents")]
-use super::Ticket;
+use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "http"))]
-use super::TicketPages;
+use super::vocabulary::TicketPages;
 #[cfg(feature = "http")]
-use super::{Checkout, Message, Payment, Problems};
-use super::{Dates, Words};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
+use super::vocabulary::{Dates, Words};
 
 pub(super) static FRENCH: Words = Words {
     language: "fr",
@@ -55,17 +55,19 @@ pub(super) static FRENCH: Words = Words {
             _ => format!("pendant {hours} heures à partir du premier contrôle"),
         },
     },
+    #[cfg(feature = "http")]
     decimal_mark: ',',
+    #[cfg(feature = "http")]
     thousands_mark: '\u{A0}',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nom",
         access_areas: "Accès",
         valid: "Validité",
-        price: "Prix",
         order: "Commande",
-        ticket: "Billet",
-        ticket_of: |ticket, of| format!("Billet {ticket} sur {of}"),
+        noun: "Billet",
+        #[cfg(feature = "http")]
+        position: |ticket, of| format!("Billet {ticket} sur {of}"),
         qr_code: "Code QR du billet",
         logo: "Logo",
         page: |page, of| format!("Page {page} sur {of}"),
@@ -88,11 +90,8 @@ pub(super) static FRENCH: Words = Words {
     },
     #[cfg(feature = "http")]
     checkout: Checkout {
-        checkout: "Paiement",
-        your_order: "Votre commande",
+        title: "Paiement",
         order: "Commande",
-        tickets: "Billets",
-        amount: "Montant",
         discount: "Réduction",
         total: "Total",
         reserved: |minutes| match minutes {

@@ -1,12 +1,12 @@
 //! German.
 
 #[cfg(feature = "documents")]
-use super::Ticket;
+use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "http"))]
-use super::TicketPages;
+use super::vocabulary::TicketPages;
 #[cfg(feature = "http")]
-use super::{Checkout, Message, Payment, Problems};
-use super::{Dates, Words};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
+use super::vocabulary::{Dates, Words};
 
 pub(super) static GERMAN: Words = Words {
     language: "de",
@@ -49,17 +49,19 @@ pub(super) static GERMAN: Words = Words {
             _ => format!("{hours} Stunden ab dem ersten Scan"),
         },
     },
+    #[cfg(feature = "http")]
     decimal_mark: ',',
+    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Name",
         access_areas: "Zugang",
         valid: "Gültig",
-        price: "Preis",
         order: "Bestellung",
-        ticket: "Ticket",
-        ticket_of: |ticket, of| format!("Ticket {ticket} von {of}"),
+        noun: "Ticket",
+        #[cfg(feature = "http")]
+        position: |ticket, of| format!("Ticket {ticket} von {of}"),
         qr_code: "QR-Code des Tickets",
         logo: "Logo",
         page: |page, of| format!("Seite {page} von {of}"),
@@ -82,11 +84,8 @@ pub(super) static GERMAN: Words = Words {
     },
     #[cfg(feature = "http")]
     checkout: Checkout {
-        checkout: "Kasse",
-        your_order: "Ihre Bestellung",
+        title: "Kasse",
         order: "Bestellung",
-        tickets: "Tickets",
-        amount: "Betrag",
         discount: "Rabatt",
         total: "Summe",
         reserved: |minutes| match minutes {

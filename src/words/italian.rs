@@ -1,12 +1,12 @@
 //! Italian.
 
 #[cfg(feature = "documents")]
-use super::Ticket;
+use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "http"))]
-use super::TicketPages;
+use super::vocabulary::TicketPages;
 #[cfg(feature = "http")]
-use super::{Checkout, Message, Payment, Problems};
-use super::{Dates, Words};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
+use super::vocabulary::{Dates, Words};
 
 pub(super) static ITALIAN: Words = Words {
     language: "it",
@@ -52,17 +52,19 @@ pub(super) static ITALIAN: Words = Words {
             _ => format!("per {hours} ore dalla prima scansione"),
         },
     },
+    #[cfg(feature = "http")]
     decimal_mark: ',',
+    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nome",
         access_areas: "Accesso",
         valid: "Validità",
-        price: "Prezzo",
         order: "Ordine",
-        ticket: "Biglietto",
-        ticket_of: |ticket, of| format!("Biglietto {ticket} di {of}"),
+        noun: "Biglietto",
+        #[cfg(feature = "http")]
+        position: |ticket, of| format!("Biglietto {ticket} di {of}"),
         qr_code: "Codice QR del biglietto",
         logo: "Logo",
         page: |page, of| format!("Pagina {page} di {of}"),
@@ -85,11 +87,8 @@ pub(super) static ITALIAN: Words = Words {
     },
     #[cfg(feature = "http")]
     checkout: Checkout {
-        checkout: "Pagamento",
-        your_order: "Il tuo ordine",
+        title: "Pagamento",
         order: "Ordine",
-        tickets: "Biglietti",
-        amount: "Importo",
         discount: "Sconto",
         total: "Totale",
         reserved: |minutes| match minutes {

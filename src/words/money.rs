@@ -1,6 +1,6 @@
 //! Amounts of money as each language writes them.
 
-use super::Words;
+use super::vocabulary::Words;
 use crate::model::amount::Amount;
 
 /// An amount and its currency, which stay on one line: `1,199.99 EUR` in English, and `1.199,99 EUR` in German.

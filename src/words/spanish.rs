@@ -1,12 +1,12 @@
 //! Spanish.
 
 #[cfg(feature = "documents")]
-use super::Ticket;
+use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "http"))]
-use super::TicketPages;
+use super::vocabulary::TicketPages;
 #[cfg(feature = "http")]
-use super::{Checkout, Message, Payment, Problems};
-use super::{Dates, Words};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
+use super::vocabulary::{Dates, Words};
 
 pub(super) static SPANISH: Words = Words {
     language: "es",
@@ -49,17 +49,19 @@ pub(super) static SPANISH: Words = Words {
             _ => format!("durante {hours} horas desde el primer escaneo"),
         },
     },
+    #[cfg(feature = "http")]
     decimal_mark: ',',
+    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nombre",
         access_areas: "Acceso",
         valid: "Validez",
-        price: "Precio",
         order: "Pedido",
-        ticket: "Entrada",
-        ticket_of: |ticket, of| format!("Entrada {ticket} de {of}"),
+        noun: "Entrada",
+        #[cfg(feature = "http")]
+        position: |ticket, of| format!("Entrada {ticket} de {of}"),
         qr_code: "Código QR de la entrada",
         logo: "Logotipo",
         page: |page, of| format!("Página {page} de {of}"),
@@ -82,11 +84,8 @@ pub(super) static SPANISH: Words = Words {
     },
     #[cfg(feature = "http")]
     checkout: Checkout {
-        checkout: "Pago",
-        your_order: "Tu pedido",
+        title: "Pago",
         order: "Pedido",
-        tickets: "Entradas",
-        amount: "Importe",
         discount: "Descuento",
         total: "Total",
         reserved: |minutes| match minutes {

@@ -181,7 +181,9 @@ fn the_document_has_every_registered_path_outside_v1() {
     let document = Document::of(&Server::start());
     let paths = document.operations().into_iter().map(|operation| operation.path);
     let outside_v1: BTreeSet<_> = paths.filter(|path| !path.starts_with("/v1/")).collect();
-    assert_eq!(outside_v1, registered_paths());
+    // A path that ends with a slash leads to the one without.
+    let registered = registered_paths().into_iter().filter(|path| !path.ends_with('/')).collect();
+    assert_eq!(outside_v1, registered);
 }
 
 #[test]

@@ -55,12 +55,14 @@ fn error_line(command: &mut Command, status: i32) -> String {
 fn the_first_start_prints_organization_key_address_and_a_curl_command() {
     let folder = folder();
     let server = ExampleServer::start(folder.path(), &[]);
-    assert_eq!(server.lines.len(), 5, "{:?}", server.lines);
+    assert_eq!(server.lines.len(), 6, "{:?}", server.lines);
     assert!(server.lines[0].starts_with("Warning: payments go through the sandbox"));
     assert!(server.lines[1].starts_with("Organization: org_"));
     assert!(server.lines[2].starts_with("API key: tk_"));
     assert!(server.lines[3].starts_with("Listening on http://127.0.0.1:") && server.lines[3].ends_with("/v1"));
     assert!(!server.address().ends_with(":0"));
+    assert_eq!(server.lines[4], format!("Documentation: http://{}/docs", server.address()));
+    assert_eq!(server.get("/docs", "").0, 200);
     assert_eq!(server.get("/v1/events", server.key()).0, 200);
     assert!(folder.path().join("ticketing.db").exists());
 }
@@ -99,7 +101,7 @@ fn later_starts_print_no_key_and_accept_the_first_one() {
     let key = first.key().to_owned();
     first.stop("TERM");
     let second = ExampleServer::start(folder.path(), &[]);
-    assert_eq!(second.lines.len(), 3, "{:?}", second.lines);
+    assert_eq!(second.lines.len(), 4, "{:?}", second.lines);
     assert!(second.lines[1].starts_with("Listening on "));
     assert_eq!(second.get("/v1/events", &key).0, 200);
 }

@@ -76,7 +76,7 @@ fn a_customer_who_has_paid_gets_the_tickets_without_any_notice() {
     shop.fake.pay(&order.session).unwrap();
     for _ in 0..2 {
         let page = shop.come_back(&order.session).expect(200);
-        assert!(page.text().contains("Paid") && page.text().contains(&order.id), "{}", page.text());
+        assert!(page.text().contains("Paid") && page.text().contains(&order.id["order_".len()..]), "{}", page.text());
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
         assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
@@ -111,6 +111,8 @@ fn a_customer_who_has_not_paid_is_told_so_and_can_still_pay() {
     let order = shop.order();
     let page = shop.come_back(&order.session).expect(200);
     assert!(page.text().contains("Not paid yet"), "{}", page.text());
+    let session = shop.fake.get(&order.session)["url"].as_str().unwrap().to_owned();
+    assert!(page.text().contains(&format!("<a href=\"{session}\">Back to payment</a>")), "{}", page.text());
     assert_eq!(shop.status(&order), "PENDING");
     shop.fake.pay(&order.session).unwrap();
     shop.clock.advance(PAUSE);
@@ -126,8 +128,18 @@ fn a_page_that_is_loaded_again_and_again_asks_stripe_once_in_four_seconds() {
         assert!(shop.come_back(&order.session).expect(200).text().contains("Not paid yet"));
         for _ in 0..50 {
             let page = shop.come_back(&order.session).expect(200);
-            assert!(page.text().contains("not known yet"), "{}", page.text());
-            assert_eq!(page.header("refresh"), Some("5"), "it looks again by itself");
+            assert!(page.text().contains("do not know yet"), "{}", page.text());
+            assert_eq!(page.header("refresh"), Some("5;url=?times=1"), "it looks again by itself");
+        }
+        for (times, refresh) in [
+            ("1", "10;url=?times=2"),
+            ("2", "20;url=?times=3"),
+            ("3", "60;url=?times=4"),
+            ("4", "60;url=?times=4"),
+            ("-1", "5;url=?times=1"),
+        ] {
+            let again = shop.come_back(&format!("{}?times={times}", order.session)).expect(200);
+            assert_eq!(again.header("refresh"), Some(refresh), "less and less often");
         }
         assert_eq!(asked(&shop), round);
         shop.clock.advance(PAUSE);
@@ -239,7 +251,7 @@ fn a_customer_who_goes_back_before_the_session_is_recorded_is_not_lost() {
         .database()
         .run("UPDATE orders SET payment_reference = NULL, payment_link = NULL, payment_status = NULL");
     let page = shop.come_back(url.rsplit('/').next().unwrap()).expect(200);
-    assert!(page.text().contains("not known yet"), "{}", page.text());
+    assert!(page.text().contains("do not know yet"), "{}", page.text());
     shop.server.skip_final_check();
 }
 

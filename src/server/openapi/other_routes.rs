@@ -120,6 +120,7 @@ fn checkout() -> Value {
             "responses": {
                 "200": page("The page."),
                 "404": page("No checkout has this token."),
+                "410": page("The checkout was replaced by a newer one."),
                 "500": page("An internal error occurred."),
                 "503": page("The server is busy."),
             },
@@ -139,6 +140,7 @@ fn checkout() -> Value {
                 },
                 "400": page("The form field `outcome` is missing or invalid."),
                 "404": page("No checkout has this token."),
+                "410": page("The checkout was replaced by a newer one."),
                 "413": page("The form is too large."),
                 "500": page("An internal error occurred."),
                 "503": page("The server is busy."),

@@ -5,10 +5,10 @@
 
 use time::OffsetDateTime;
 
-use super::super::clean;
 use crate::model::linked::LinkedTicket;
 use crate::model::ticket::TicketStatus;
 use crate::model::timestamp::Timestamp;
+use crate::rules::printed_text;
 
 /// How many bytes a line may have, without its end.
 const LINE: usize = 75;
@@ -30,9 +30,9 @@ pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
     lines.push(format!("DTSTART:{}", utc(event.start_date)));
     let end = event.end_date.filter(|end| *end > event.start_date);
     lines.extend(end.map(|end| format!("DTEND:{}", utc(end))));
-    lines.push(format!("SUMMARY:{}", escaped(&clean::line(&event.title))));
+    lines.push(format!("SUMMARY:{}", escaped(&printed_text::line(&event.title))));
     if let Some(location) = &event.location {
-        lines.push(format!("LOCATION:{}", escaped(&clean::line(location))));
+        lines.push(format!("LOCATION:{}", escaped(&printed_text::line(location))));
     }
     lines.push(format!("STATUS:{}", if linked.is_cancelled() { "CANCELLED" } else { "CONFIRMED" }));
     lines.push("END:VEVENT".to_owned());

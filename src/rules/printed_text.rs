@@ -1,14 +1,15 @@
 //! Text as it may be drawn: without characters that would change what stands around it.
 
 /// Returns a text on one line: control characters and line breaks become spaces. See [`lines`].
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let kept = text.chars().filter(|c| !reorders(*c)).map(|c| if breaks_line(c) || c.is_control() { ' ' } else { c });
     kept.collect::<String>().trim().to_owned()
 }
 
 /// Returns the lines of a text. Characters that embed or override a direction are dropped: with them, a name could
 /// change the order of what a reader sees. The marks that only hint at a direction stay.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
+#[cfg(any(feature = "documents", test))]
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = String> {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<String> = text.split(breaks_line).map(line).collect();
     lines.into_iter()

@@ -1,0 +1,106 @@
+//! The card of a ticket, with its code.
+
+use std::fmt::Write;
+
+use super::notice::Notice;
+use crate::documents::{Content, code_in_groups, qr};
+use crate::error::Result;
+use crate::model::event::{Event, EventStatus};
+use crate::model::ticket::{IssuedTicket, TicketStatus};
+use crate::rules::calendar::Zone;
+use crate::words::{self, Words};
+
+/// The light modules that a QR code needs on all sides.
+const QUIET_ZONE: usize = 4;
+
+/// What a page shows of a ticket.
+pub(super) struct Card {
+    /// Its number on the page, from 1.
+    pub(super) number: usize,
+    /// "Ticket 3 of 30", if there are several.
+    pub(super) position: Option<String>,
+    pub(super) notice: Option<Notice>,
+    /// Whether the ticket can be used for the first time.
+    pub(super) is_fresh: bool,
+    pub(super) ticket_type: String,
+    /// Labels, each with its lines.
+    pub(super) fields: Vec<(&'static str, Vec<String>)>,
+    pub(super) text: Option<String>,
+    /// `None` if the ticket admits nobody any more.
+    pub(super) code: Option<Code>,
+}
+
+/// A QR code as SVG, and what stands around it.
+pub(super) struct Code {
+    /// How many modules it is wide and high, with its quiet zone.
+    pub(super) side: usize,
+    /// The path of the dark modules.
+    pub(super) dark: String,
+    pub(super) label: String,
+    pub(super) letters: String,
+}
+
+impl Card {
+    /// `position` is the number of the ticket, from 1, and how many there are.
+    pub(super) fn of(
+        content: &Content,
+        ticket: &IssuedTicket,
+        event: &Event,
+        (number, of): (usize, usize),
+    ) -> Result<Self> {
+        let words = content.words;
+        let is_live = !is_cancelled(ticket, event);
+        let position = (of > 1).then(|| (words.ticket.position)(number, of));
+        let code = is_live.then(|| Code::of(&content.code, words, position.as_deref())).transpose()?;
+        let has_text = is_live && content.text.iter().any(|line| !line.is_empty());
+        Ok(Self {
+            number,
+            notice: notice(ticket, event, words)?,
+            is_fresh: is_live && ticket.status != TicketStatus::CheckedIn && event.status != EventStatus::Expired,
+            ticket_type: content.ticket_type.clone(),
+            fields: if is_live { content.fields.clone() } else { Vec::new() },
+            text: has_text.then(|| content.text.join("\n")),
+            code,
+            position,
+        })
+    }
+}
+
+pub(super) fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
+    ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
+}
+
+/// What the holder of the ticket has to know. The page says by itself what concerns the event.
+fn notice(ticket: &IssuedTicket, event: &Event, words: &Words) -> Result<Option<Notice>> {
+    if event.status == EventStatus::Cancelled {
+        return Ok(None);
+    }
+    Ok(match (ticket.status, ticket.check_in_date) {
+        (TicketStatus::Cancelled, _) => {
+            Some(Notice::new("bad", words.tickets.ticket_cancelled, words.tickets.no_entry))
+        }
+        (TicketStatus::CheckedIn, Some(at)) => {
+            let at = words::moment(words, Zone::stored(&event.timezone)?, at);
+            Some(Notice::new("calm", words.tickets.checked_in, &at))
+        }
+        _ => None,
+    })
+}
+
+impl Code {
+    fn of(code: &str, words: &Words, position: Option<&str>) -> Result<Self> {
+        let mut dark = String::new();
+        for run in qr::dark_runs(code)? {
+            let (column, row, length) = (run.column + QUIET_ZONE, run.row + QUIET_ZONE, run.length);
+            // Writing to a string cannot fail.
+            let _ = write!(dark, "M{column} {row}h{length}v1h-{length}z");
+        }
+        let label = words.ticket.qr_code;
+        Ok(Self {
+            side: qr::SIDE + 2 * QUIET_ZONE,
+            dark,
+            label: position.map_or_else(|| label.to_owned(), |position| format!("{label}, {position}")),
+            letters: code_in_groups(code),
+        })
+    }
+}

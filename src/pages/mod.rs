@@ -1,0 +1,32 @@
+//! The pages for people: where customers pay, what became of their payment, their tickets and orders, and problems; and the
+//! calendar entry of a ticket.
+//!
+//! A page is one file of HTML with its style: it loads nothing and runs no script. All pages share one design, in
+//! `page.css` and `templates/base.html`. Their words are in [`words`](crate::words), in the language of the order, or else in
+//! one that the browser accepts.
+
+#[cfg(feature = "documents")]
+mod calendar_entry;
+#[cfg(feature = "documents")]
+mod card;
+mod checkout;
+mod document;
+mod heading;
+mod notice;
+#[cfg(feature = "documents")]
+mod order;
+mod payment;
+mod problem;
+#[cfg(feature = "documents")]
+mod ticket;
+
+#[cfg(feature = "documents")]
+pub(crate) use calendar_entry::calendar_entry;
+pub(crate) use checkout::checkout_page;
+pub(crate) use document::STYLE_HASH;
+#[cfg(feature = "documents")]
+pub(crate) use order::order_page;
+pub(crate) use payment::payment_page;
+pub(crate) use problem::{ProblemKind, problem_page};
+#[cfg(feature = "documents")]
+pub(crate) use ticket::ticket_page;

@@ -1,0 +1,90 @@
+//! The page for a request that failed.
+
+use askama::Template;
+
+use super::document::render;
+use crate::error::Result;
+use crate::words::{self, Message, Words};
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct ProblemPage<'a> {
+    words: &'static Words,
+    message: Message,
+    /// A link to the description of the API.
+    documentation: Option<&'a str>,
+}
+
+impl ProblemPage<'_> {
+    fn title(&self) -> &str {
+        self.message.title
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProblemKind {
+    #[cfg(feature = "documents")]
+    Ticket,
+    Checkout,
+    /// Something that is none of the pages.
+    Other,
+}
+
+/// The page for a request that failed with this status. `accepted` is the header `Accept-Language`.
+pub(crate) fn problem_page(
+    kind: ProblemKind,
+    status: u16,
+    documentation: Option<&str>,
+    accepted: &str,
+) -> Result<String> {
+    let words = words::of(words::accepted(accepted));
+    render(&ProblemPage { words, message: message(kind, status, words), documentation })
+}
+
+fn message(kind: ProblemKind, status: u16, words: &Words) -> Message {
+    let problems = &words.problems;
+    match (kind, status) {
+        #[cfg(feature = "documents")]
+        (ProblemKind::Ticket, 404) => problems.no_such_ticket,
+        #[cfg(feature = "documents")]
+        (ProblemKind::Ticket, 409) => problems.not_paid,
+        #[cfg(feature = "documents")]
+        (ProblemKind::Ticket, 410) => problems.nothing_to_download,
+        (ProblemKind::Checkout, 404) => problems.no_such_checkout,
+        (ProblemKind::Checkout, 410) => words.payment.replaced,
+        (_, 404) => problems.no_such_page,
+        (_, 429) => problems.too_many_requests,
+        (_, 503) => problems.busy,
+        (_, 400..=499) => problems.invalid_request,
+        _ => problems.internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_says_in_the_language_of_the_browser_what_cannot_be_found() {
+        for (accepted, title) in [
+            ("", "We cannot find this checkout"),
+            ("pl, de;q=0.5, en;q=0.7", "We cannot find this checkout"),
+            ("pl, de-CH;q=0.9, en;q=0.7", "Wir finden diese Kasse nicht"),
+            ("nl", "We kunnen deze betaling niet vinden"),
+        ] {
+            let page = problem_page(ProblemKind::Checkout, 404, None, accepted).expect("a page");
+            assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
+        }
+    }
+
+    #[test]
+    fn every_status_has_a_page() {
+        for status in [400, 404, 405, 409, 410, 413, 429, 500, 502, 503] {
+            for kind in [ProblemKind::Checkout, ProblemKind::Other] {
+                let page = problem_page(kind, status, Some("docs"), "").expect("a page");
+                assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<h1>"), "{page}");
+            }
+        }
+    }
+}
