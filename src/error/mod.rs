@@ -132,11 +132,11 @@ impl Error {
     /// Whether background work that fails with this error for one row would fail for every other row too: the database
     /// is busy, or cannot be written to.
     pub(crate) fn concerns_all_rows(&self) -> bool {
-        use StoreErrorKind::{FileReplaced, Full, Io, ReadOnly, SyncFailed};
+        use StoreErrorKind::{FileReplaced, Full, Io, ReadOnly, SchemaTooNew, SyncFailed};
         match self {
             Self::Unavailable(_) => true,
             Self::Store(error) => {
-                matches!(error.kind(), Full | ReadOnly(_) | Io(_) | SyncFailed | FileReplaced(_))
+                matches!(error.kind(), Full | ReadOnly(_) | Io(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. })
             }
             _ => false,
         }

@@ -115,7 +115,9 @@ pub enum StoreErrorKind {
     },
     /// The database was written by a newer version of this crate. If a newer program migrates it while it is open,
     /// nothing more is written.
-    #[error("the database has schema version {found}, but this program supports only versions up to {known}")]
+    #[error(
+        "the database has schema version {found}, but this program supports only versions up to {known}: start a newer version"
+    )]
     SchemaTooNew {
         /// The schema version of the file.
         found: i64,

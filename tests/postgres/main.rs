@@ -14,6 +14,7 @@ mod program;
 mod queued_statements;
 mod races;
 mod sale;
+mod schema_versions;
 mod standby;
 mod stopped_server;
 mod tls;

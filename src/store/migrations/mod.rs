@@ -1,7 +1,7 @@
 //! The schema, as a list of migrations.
 //!
 //! The header of a database has the number of migrations that were applied. When it is opened, the missing ones run in
-//! one transaction. A database with more migrations than [`SQLITE`] is refused: a newer version has migrated it.
+//! one transaction, during which nobody else writes. A database with more migrations than [`SQLITE`] is refused: a newer version has migrated it.
 //!
 //! To add a migration, write a file with the next number in `sqlite/` and one in `postgres/`, and append them to
 //! [`SQLITE`] and `POSTGRES`. Then:
@@ -23,6 +23,12 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0005_payments_in_ledger.sql"),
     include_str!("postgres/0006_payment_checks.sql"),
 ];
+
+/// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
+#[cfg(feature = "postgres")]
+pub(in crate::store) fn known_of_postgres() -> i64 {
+    i64::try_from(POSTGRES.len()).unwrap_or(i64::MAX)
+}
 
 pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),

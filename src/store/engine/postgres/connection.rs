@@ -369,7 +369,7 @@ impl Connection for PostgresConnection {
             Some(Failure::RunAgain | Failure::ConnectionLost) => true,
             // The job does not handle the violation: next time it finds the row of the other transaction.
             Some(Failure::Violation) => matches!(error, Error::Store(_)) && !self.write.has_run_often(),
-            Some(Failure::Other) | None => false,
+            Some(Failure::OtherSchema | Failure::Other) | None => false,
         }
     }
 

@@ -61,7 +61,7 @@ pub(in crate::store) fn copy(
 /// Begins the transaction, and creates the tables if there are none.
 fn prepare(client: &mut Client) -> Result<()> {
     client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).map_err(convert)?;
-    let known = i64::try_from(migrations::POSTGRES.len()).unwrap_or(i64::MAX);
+    let known = migrations::known_of_postgres();
     let has_tables: bool = one(client, "SELECT TO_REGCLASS('schema_version') IS NOT NULL")?;
     let found: i64 = if has_tables { one(client, "SELECT version FROM schema_version")? } else { 0 };
     match found {

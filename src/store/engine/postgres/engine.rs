@@ -31,6 +31,9 @@ use crate::store::engine::sqlite::ClosingResult;
 use crate::store::engine::transaction::Transaction;
 use crate::store::{migrations, newest_id, organizations};
 
+/// How a database is created whose encoding is UTF-8, also on a server whose own encoding is another one.
+const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLATE template0";
+
 /// An open PostgreSQL database.
 pub(in crate::store) struct PostgresEngine {
     readers: Readers<ReadPool>,
@@ -59,9 +62,10 @@ impl PostgresEngine {
         environment: Environment,
         after_commit: AfterCommit,
     ) -> Result<Self> {
-        let known = i64::try_from(migrations::POSTGRES.len()).unwrap_or(i64::MAX);
+        let known = migrations::known_of_postgres();
         let writing = Connector::new(options, Purpose::Write);
         let first_writing = writing.open()?;
+        require_utf8(&first_writing)?;
         let migrated_from = migrate(&first_writing, options, migrations::POSTGRES)?;
         let connector = Connector::new(options, Purpose::Read);
         let first_reading = PostgresSnapshots::new(connector.clone(), None, environment.clone()).open_reader()?;
@@ -162,18 +166,20 @@ impl PostgresEngine {
         self.writer.callers()
     }
 
-    /// Fails if the database cannot be read, or if the last attempt to write failed and another one fails too.
+    /// Fails if the store has stopped, if the database cannot be read, or if the last attempt to write failed and another one fails too.
     pub(in crate::store) fn ready(&self) -> Result<()> {
+        if let Some(reason) = self.stopped() {
+            return Err(reason.clone().into());
+        }
         if self.writer.last_write_failed() {
             self.writer.probe()?;
         }
         self.look_up(Isolation::Statement, organizations::any).map(drop)
     }
 
-    /// `None`: with a server, nothing keeps a store from writing for ever.
-    #[expect(clippy::unused_self, reason = "an engine may have a reason")]
+    /// Why the store has stopped to write: a newer program has migrated the database.
     pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
-        None
+        self.writer.stopped()
     }
 
     /// Whether the last attempt to write failed.
@@ -253,14 +259,32 @@ fn random_number() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Warns if a crash of the server may lose what was acknowledged.
+/// Fails if the database cannot store all texts, and count their characters.
+fn require_utf8(connection: &PostgresConnection) -> Result<()> {
+    let answer = connection.simple_query("SHOW server_encoding")?;
+    match answer.iter().find_map(first_column) {
+        Some("UTF8") => Ok(()),
+        encoding => {
+            let encoding = encoding.unwrap_or("unknown");
+            let problem = format!("its encoding is {encoding} and must be UTF8: create it with {CREATE_DATABASE}");
+            Err(StoreErrorKind::CannotOpen(problem).into())
+        }
+    }
+}
+
+/// Warns if a crash of the server, or a failover, may lose what was acknowledged.
 fn warn_if_asynchronous(connection: &PostgresConnection) -> Result<()> {
     let answer = connection.simple_query("SHOW synchronous_commit")?;
-    if answer.iter().find_map(first_column) == Some("off") {
-        tracing::warn!(
+    match answer.iter().find_map(first_column) {
+        Some("off") => tracing::warn!(
             target: "ticketing::store",
             "synchronous_commit is off: a crash of the database server loses orders that were acknowledged"
-        );
+        ),
+        Some("local") => tracing::warn!(
+            target: "ticketing::store",
+            "synchronous_commit is local: a failover to a standby loses orders that were acknowledged"
+        ),
+        _ => {}
     }
     Ok(())
 }

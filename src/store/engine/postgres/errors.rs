@@ -36,6 +36,8 @@ pub(super) enum Failure {
     /// Another row has the same value of a column that must be unique, or a row that this one refers to was deleted: a
     /// transaction has changed what the job has read.
     Violation,
+    /// The schema has another version than this program works with.
+    OtherSchema,
     /// Anything else.
     Other,
 }
@@ -52,6 +54,8 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
         SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED | SqlState::DIVISION_BY_ZERO => {
             Failure::RunAgain
         }
+        // Nothing else is NULL in this table, see `INSERT_TOKEN`.
+        SqlState::NOT_NULL_VIOLATION if table(error) == Some("transaction_tokens") => Failure::OtherSchema,
         // The third is that of a server that has become a standby.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
@@ -62,6 +66,11 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
         _ if code.code().starts_with("08") || ends_connection(error) => Failure::ConnectionLost,
         _ => Failure::Other,
     }
+}
+
+/// The table whose constraint was violated.
+fn table(error: &postgres::Error) -> Option<&str> {
+    error.as_db_error().and_then(postgres::error::DbError::table)
 }
 
 /// Whether the server closes the connection after the error.
@@ -112,7 +121,7 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
             return Error::Unavailable("the database does not answer");
         }
-        Failure::Violation | Failure::Other => {}
+        Failure::Violation | Failure::OtherSchema | Failure::Other => {}
     }
     let message = error.as_db_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
     let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());

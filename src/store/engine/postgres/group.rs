@@ -79,8 +79,10 @@ impl PostgresWriter {
         let start = self.instant();
         let (connection, began_at) = match self.begin(Some(lead.event)) {
             Ok(begun) => begun,
-            // The lock was not available in time.
-            Err(error) if !self.last_write_failed() => return GroupEnd::Failed(error),
+            // The lock was not available in time, or nothing is written any more.
+            Err(error) if matches!(error, Error::Store(_)) || !self.last_write_failed() => {
+                return GroupEnd::Failed(error);
+            }
             Err(_) => return GroupEnd::Undone,
         };
         let mut recorded = Recorded::default();

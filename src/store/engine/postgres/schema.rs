@@ -1,14 +1,31 @@
 //! The schema of a database: which migrations were applied, and applying the others.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use super::connection::PostgresConnection;
 use super::options::PostgresOptions;
-use crate::error::{Result, StoreErrorKind};
+use crate::error::{Error, Result, StoreErrorKind};
 use crate::store::engine::connection::Connection;
 
 /// Whichever process holds this lock of the database migrates it: "TCKT".
 pub(super) const MIGRATION_LOCK: i64 = 0x5443_4b54;
+
+/// How long a migration waits for the lock of a table. Meanwhile, all others wait behind it: behind a long transaction, it
+/// would stop the sale.
+const MAX_LOCK_WAIT: &str = "2s";
+
+/// How often a migration is tried while others use the tables, and the pause before the next attempt: five minutes together.
+const MAX_ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Keeps others from writing while a migration runs. A transaction of an older program is complete before that, or waits and
+/// then finds the new version, see [`tokens`](super::tokens).
+const LOCK_TABLES: &str = "DO $$ DECLARE tables TEXT; BEGIN
+    SELECT string_agg(format('%I', tablename), ', ' ORDER BY tablename) INTO tables FROM pg_tables
+        WHERE schemaname = current_schema() AND pg_has_role(tableowner, 'USAGE');
+    IF tables IS NOT NULL THEN EXECUTE 'LOCK TABLE ' || tables || ' IN SHARE ROW EXCLUSIVE MODE'; END IF;
+    END $$";
 
 /// Creates the table that says how many migrations were applied.
 pub(super) const CREATE_VERSION: &str =
@@ -30,23 +47,46 @@ pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions
     if (1..known).contains(&found) && !options.migrate {
         return Err(StoreErrorKind::SchemaTooOld { found, known }.into());
     }
-    // A migration may take as long as it needs, and the process that waits for it too.
-    connection.batch(&format!(
-        "BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"
-    ))?;
-    let migrated = run_missing(connection, migrations);
-    if migrated.is_err() && !connection.is_lost() {
-        drop(connection.batch("ROLLBACK"));
+    let mut attempts = 1;
+    loop {
+        let error = match run_missing(connection, migrations) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        let is_locked = matches!(error, Error::Unavailable(_)) && !connection.is_lost();
+        if !connection.is_lost() {
+            drop(connection.batch("ROLLBACK"));
+        }
+        if !is_locked {
+            return Err(error);
+        }
+        if attempts >= MAX_ATTEMPTS {
+            let problem = "its schema cannot be migrated, because others use its tables all the time: \
+                end long transactions, such as that of pg_dump";
+            return Err(StoreErrorKind::CannotOpen(problem.to_owned()).into());
+        }
+        tracing::warn!(target: "ticketing::store", attempts, "the schema is not migrated yet: others use its tables");
+        std::thread::sleep(PAUSE);
+        attempts += 1;
     }
-    migrated
 }
 
 fn run_missing(connection: &PostgresConnection, migrations: &[&str]) -> Result<i64> {
+    connection.forget_failure();
+    // A migration may take as long as it needs, and the process that waits for it too.
+    connection.batch(&format!(
+        "BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATION_LOCK});
+        SET LOCAL lock_timeout = '{MAX_LOCK_WAIT}'"
+    ))?;
     connection.batch(CREATE_VERSION)?;
     let found = version(connection)?;
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
-    for migration in missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })? {
+    let missing = missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })?;
+    if !missing.is_empty() {
+        connection.batch(LOCK_TABLES)?;
+    }
+    for migration in missing {
         connection.batch(migration)?;
     }
     connection.batch(&format!("UPDATE schema_version SET version = {known}; COMMIT"))?;

@@ -95,7 +95,7 @@ impl Standby {
 
 /// Fails if the tables of this version have not arrived yet.
 fn require_schema(connection: &PostgresConnection) -> Result<()> {
-    let known = i64::try_from(migrations::POSTGRES.len()).unwrap_or(i64::MAX);
+    let known = migrations::known_of_postgres();
     match schema::version(connection)? {
         version if version < known => Err(Error::Unavailable("the standby does not have the tables yet")),
         _ => Ok(()),

@@ -21,6 +21,12 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::transaction::Transaction;
+use crate::store::migrations;
+
+/// Inserts a token, if the schema has the version `$3`. Otherwise the token would have no mark, which fails: what this version
+/// has written is undone, because a newer one may have other rules. It costs no round trip.
+pub(super) const INSERT_TOKEN: &str = "INSERT INTO transaction_tokens (began_at, token, undone)
+    VALUES ($1, $2, (SELECT FALSE FROM schema_version WHERE version = $3))";
 
 /// How long after the beginning of a transaction its outcome is asked for at most.
 const MAX_AGE: Duration = Duration::from_mins(20);
@@ -59,7 +65,7 @@ impl Token {
     /// The statement by which the transaction inserts its token, which is sent as text with the commit.
     pub(super) fn insert(self) -> String {
         let Self { began_at, random } = self;
-        format!("EXECUTE insert_token({began_at}, {random})")
+        format!("EXECUTE insert_token({began_at}, {random}, {})", migrations::known_of_postgres())
     }
 
     /// Finds out how the transaction ended. If it did not end yet, waits for it, or keeps it from being committed.

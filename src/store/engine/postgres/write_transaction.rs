@@ -2,7 +2,7 @@
 
 use super::clock::{MILLIS_OF_SERVER, ServerClock, time_in};
 use super::connection::PostgresConnection;
-use super::tokens::Token;
+use super::tokens::{INSERT_TOKEN, Token};
 use crate::environment::Clock as _;
 use crate::error::Result;
 use crate::model::id::EventId;
@@ -12,8 +12,7 @@ use crate::model::timestamp::Timestamp;
 fn preparation() -> String {
     format!(
         "PREPARE lock_event (BIGINT) AS SELECT id FROM events WHERE id = $1 FOR NO KEY UPDATE;
-        PREPARE insert_token (BIGINT, BIGINT) AS
-            INSERT INTO transaction_tokens (began_at, token, undone) VALUES ($1, $2, FALSE);
+        PREPARE insert_token (BIGINT, BIGINT, BIGINT) AS {INSERT_TOKEN};
         PREPARE server_time AS SELECT {MILLIS_OF_SERVER}"
     )
 }

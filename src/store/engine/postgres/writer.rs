@@ -8,8 +8,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::clock::ServerClock;
@@ -17,10 +17,11 @@ use super::connection::PostgresConnection;
 use super::errors::Failure;
 use super::lanes::Lanes;
 use super::pool::{Borrowed, Pool};
+use super::schema;
 use super::tokens::{self, Outcome, Token};
 use super::write_permits::WritePermits;
 use crate::environment::{Clock, Environment, SystemClock};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::model::id::{EventId, OrganizationId};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::after_commit::AfterCommit;
@@ -31,6 +32,7 @@ use crate::store::engine::lock::EventKey;
 use crate::store::engine::memory::Memory;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
+use crate::store::migrations;
 
 /// How often a job is run at most, if the server answers.
 const MAX_ATTEMPTS: u32 = 12;
@@ -60,6 +62,8 @@ pub(super) struct PostgresWriter {
     callers: AtomicUsize,
     /// Whether the last attempt to reach the server, or to commit, failed.
     write_failed: AtomicBool,
+    /// Why nothing is written any more.
+    stopped: OnceLock<StoreError>,
 }
 
 /// How a job ran.
@@ -126,6 +130,7 @@ impl PostgresWriter {
             uses_server_clock,
             callers: AtomicUsize::new(0),
             write_failed: AtomicBool::new(false),
+            stopped: OnceLock::new(),
         }
     }
 
@@ -222,6 +227,7 @@ impl PostgresWriter {
         let start = self.instant();
         let (connection, began_at) = match self.begin(None) {
             Ok(begun) => begun,
+            Err(error @ Error::Store(_)) => return Attempt::Ended(Err(error)),
             Err(error) => return Attempt::RunAgain(error),
         };
         connection.write.set_attempts(attempts);
@@ -249,8 +255,17 @@ impl PostgresWriter {
         }
     }
 
-    /// Begins a transaction, which locks the event. Returns the time by the clock of the server.
+    /// Why nothing is written any more.
+    pub(super) fn stopped(&self) -> Option<&StoreError> {
+        self.stopped.get()
+    }
+
+    /// Begins a transaction, which locks the event. Returns the time by the clock of the server. Another attempt would fail
+    /// with the same [`Error::Store`].
     pub(super) fn begin(&self, event: Option<EventId>) -> Result<(Borrowed, Timestamp)> {
+        if let Some(reason) = self.stopped() {
+            return Err(reason.clone().into());
+        }
         let unreachable = |_: &Error| self.write_failed.store(true, Ordering::Relaxed);
         let open_on = |connection: &PostgresConnection| match event {
             Some(event) => connection.begin_group(event, &self.server_clock),
@@ -299,7 +314,7 @@ impl PostgresWriter {
             }
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
-            (Ok(_), Some(Failure::Violation | Failure::Other)) => {
+            (Ok(_), Some(Failure::Violation | Failure::OtherSchema | Failure::Other)) => {
                 Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()))
             }
         }
@@ -324,6 +339,12 @@ impl PostgresWriter {
                 let run_again = true;
                 if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
             }
+            Err(_) if failure == Some(Failure::OtherSchema) => {
+                connection.roll_back();
+                let error = self.other_schema(&connection);
+                self.pool.give_back(connection);
+                Commit::Undone { error, run_again: false }
+            }
             Err(error) => {
                 let job_failed = connection.queued_failed();
                 // No constraint of the schema is only checked by the commit, so a violation would come again.
@@ -335,6 +356,20 @@ impl PostgresWriter {
                     false => Commit::Undone { error, run_again },
                 }
             }
+        }
+    }
+
+    /// The error of a transaction that met another schema. If a newer program has migrated it, nothing is written any more.
+    fn other_schema(&self, connection: &PostgresConnection) -> Error {
+        let known = migrations::known_of_postgres();
+        match schema::version(connection) {
+            Ok(found) if found > known => {
+                let reason = StoreError::from(StoreErrorKind::SchemaTooNew { found, known });
+                tracing::error!(target: "ticketing::store", error = %reason, "nothing is written any more");
+                self.stopped.get_or_init(|| reason).clone().into()
+            }
+            Ok(found) => StoreErrorKind::SchemaTooOld { found, known }.into(),
+            Err(error) => error,
         }
     }
 
