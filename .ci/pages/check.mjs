@@ -1,8 +1,9 @@
-// Opens pages in Chromium, and fails if axe-core finds something serious or critical on one of them, or if a page loads or
-// logs anything, or is wider than its window. With the variable KEEP_SCREENSHOTS, pictures of the pages, and the pages as
-// they are printed, are written to that folder.
+// Opens pages in Chromium, and fails if axe-core finds anything on one of them, or if a page loads or logs anything, is wider
+// than its window, also with letters of twice the size and in a window that is zoomed four times, or needs more than the given
+// number of bytes. With the variable KEEP_SCREENSHOTS, pictures of the pages, and the pages as they are printed, are written
+// to that folder.
 //
-// node check.mjs NAME=URL…
+// node check.mjs BYTES NAME=URL…
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import puppeteer from "puppeteer-core";
@@ -11,12 +12,23 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 const folder = process.env.KEEP_SCREENSHOTS;
 const problems = [];
 
+// Width of the window in pixels, colors, and the size of letters in percent. A window of 1280 pixels that is zoomed four times
+// has 320.
+const views = [
+  [360, "light", 100],
+  [360, "dark", 100],
+  [360, "light", 200],
+  [320, "light", 100],
+  [1280, "light", 100],
+  [1280, "dark", 100],
+];
+
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
 });
 
-async function check(name, url) {
+async function check(name, url, most) {
   const page = await browser.newPage();
   const complain = (text) => problems.push(`${name}: ${text}`);
   page.on("request", (request) => {
@@ -26,31 +38,36 @@ async function check(name, url) {
   page.on("console", (message) => {
     if (!message.text().startsWith("Failed to load resource: the server responded")) complain(`logs ${message.text()}`);
   });
-  for (const width of [360, 1280]) {
-    for (const scheme of ["light", "dark"]) {
-      await page.setViewport({ width, height: 800, deviceScaleFactor: 1 });
-      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-      await page.goto(url);
-      const scrolled = await page.evaluate(() => document.documentElement.scrollWidth);
-      if (scrolled > width) complain(`is ${scrolled} pixels wide in a window of ${width}`);
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => window.axe.run());
-      for (const { id, impact, nodes } of violations) {
-        const places = nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary}`);
-        const text = `${impact}: ${id} (${width} pixels, ${scheme})\n  ${places.join("\n  ")}`;
-        if (impact === "serious" || impact === "critical") complain(text);
-        else console.log(`${name}: ${text}`);
-      }
-      if (folder) await page.screenshot({ path: `${folder}/${name}-${width}-${scheme}.png`, fullPage: true });
+  for (const [width, scheme, letters] of views) {
+    await page.setViewport({ width, height: 800, deviceScaleFactor: 1 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    const response = await page.goto(url);
+    const bytes = (await response.buffer()).length;
+    if (bytes > most) complain(`has ${bytes} bytes, more than ${most}`);
+    const view = `${width} pixels, ${scheme}, letters of ${letters} %`;
+    if (letters !== 100) {
+      // All lengths that depend on the letters are in `rem`, so this is what the setting of a browser does.
+      await page.evaluate((letters) => { document.documentElement.style.fontSize = `${letters}%`; }, letters);
+      const side = await page.evaluate(() => document.querySelector(".qr svg")?.getBoundingClientRect().width ?? null);
+      if (side !== null && side < 240) complain(`has a code of ${side} pixels (${view})`);
     }
+    const scrolled = await page.evaluate(() => document.documentElement.scrollWidth);
+    if (scrolled > width) complain(`is ${scrolled} pixels wide (${view})`);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    for (const { id, impact, nodes } of violations) {
+      const places = nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary}`);
+      complain(`${impact}: ${id} (${view})\n  ${places.join("\n  ")}`);
+    }
+    if (folder) await page.screenshot({ path: `${folder}/${name}-${width}-${scheme}-${letters}.png`, fullPage: true });
   }
   if (folder) await page.pdf({ path: `${folder}/${name}.pdf`, format: "A4", printBackground: false });
   await page.close();
 }
 
-const pages = process.argv.slice(2).map((argument) => argument.split(/=(.*)/s));
-for (const [name, url] of pages) await check(name, url);
+const [most, ...pages] = process.argv.slice(2);
+for (const [name, url] of pages.map((argument) => argument.split(/=(.*)/s))) await check(name, url, Number(most));
 await browser.close();
 problems.forEach((problem) => console.error(problem));
 if (pages.length === 0 || problems.length > 0) process.exit(1);
-console.log(`axe-core finds nothing serious on ${pages.length} pages`);
+console.log(`axe-core finds nothing on ${pages.length} pages`);

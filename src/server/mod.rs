@@ -191,9 +191,9 @@ mod content;
 mod docs;
 #[cfg(feature = "documents")]
 mod document_routes;
-#[cfg(any(feature = "docs-page", feature = "documents"))]
 mod entity_tag;
 mod fair_queue;
+mod files;
 mod framing;
 mod invalid_http;
 #[cfg(feature = "documents")]
@@ -220,8 +220,6 @@ mod run;
 mod serve;
 mod shared_stream;
 mod state;
-#[cfg(feature = "docs-page")]
-mod static_file;
 mod transport;
 
 pub use options::ServerOptions;

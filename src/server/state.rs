@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::base_path::path_of_url;
 use super::blocking::BlockingService;
 use super::body_budget::BodyBudget;
+use super::files::Files;
 #[cfg(feature = "documents")]
 use super::link_turns::LinkTurns;
 use super::metrics::Metrics;
@@ -24,6 +25,7 @@ pub(super) struct ServerState {
     /// The links of tickets and orders that are being read.
     #[cfg(feature = "documents")]
     pub(super) link_turns: LinkTurns,
+    pub(super) files: Files,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
     /// The path of the public URL.
@@ -36,6 +38,7 @@ impl ServerState {
             #[cfg(feature = "documents")]
             link_turns: LinkTurns::default(),
             limits: RateLimits::new(options),
+            files: Files::default(),
             unverified_bodies: BodyBudget::default(),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),

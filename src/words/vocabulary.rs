@@ -114,6 +114,8 @@ pub(crate) struct Checkout {
     pub(crate) cancel_order: &'static str,
     pub(crate) test_mode: &'static str,
     pub(crate) no_money_is_charged: &'static str,
+    /// The label of the buttons of the sandbox.
+    pub(crate) choose_outcome: &'static str,
     pub(crate) show_tickets: &'static str,
     pub(crate) back_to_payment: &'static str,
 }

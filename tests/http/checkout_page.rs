@@ -41,7 +41,8 @@ fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
         "Seat",
         "25.00\u{A0}EUR",
         "Pay 25.00\u{A0}EUR",
-        "No money is charged",
+        "No money is charged.",
+        "Choose how the payment ends:",
         r#"value="failure""#,
         r#"value="cancel""#,
     ] {

@@ -6,7 +6,7 @@ use flate2::read::GzDecoder;
 
 use crate::common::http::{Client, Response, Server};
 
-const FILES: [&str; 2] = ["/docs", "/docs/scalar.js"];
+const FILES: [&str; 3] = ["/docs", "/docs/scalar.js", "/openapi.json"];
 
 fn decompressed(body: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::response::Response;
 use axum::routing::get;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -43,11 +43,15 @@ pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/openapi.json", get(send))
 }
 
-async fn send(State(state): State<AppState>, request: Request) -> impl IntoResponse {
+async fn send(State(state): State<AppState>, request: Request) -> Response {
+    let server = server_url(&state, &request).to_owned();
     // As JSON, because the path may contain quotes.
-    let server = json!(server_url(&state, &request)).to_string();
-    let document = DOCUMENT.replacen(&json!(SERVER_URL).to_string(), &server, 1);
-    ([(CONTENT_TYPE, "application/json")], document)
+    let (placeholder, url) = (json!(SERVER_URL).to_string(), json!(server).to_string());
+    let make = move || DOCUMENT.replacen(&placeholder, &url, 1).into_bytes();
+    state
+        .files
+        .respond(format!("openapi.json {server}"), make, request.headers(), &[(CONTENT_TYPE, "application/json")])
+        .await
 }
 
 /// The public URL, if it is the place of these routes. Otherwise the path of the routes, to which clients add what
@@ -90,7 +94,7 @@ fn document() -> Value {
             "title": "Ticketing",
             "version": "1.0.0",
             "description": DESCRIPTION,
-            "contact": {"name": "The operator of this server"},
+            "contact": {"name": "The crate ticketing", "url": "https://docs.rs/ticketing"},
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": SERVER_URL, "description": "This server"}],
@@ -134,7 +138,7 @@ fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut 
     parameters.extend(headers::of_request(operation));
     let mut described = json!({
         "operationId": operation.name,
-        "tags": [tag(operation.scope)],
+        "tags": [tag(operation)],
         "summary": operation.summary,
         "description": format!("{}\n\nScope: `{}`", operation.description, scopes.join("`, `")).trim(),
         "security": [{"ApiKey": scopes}],
@@ -216,9 +220,15 @@ fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
     json!({"required": required, "content": {"application/json": content}})
 }
 
-/// The tag of operations that need this scope.
-const fn tag(scope: Scope) -> &'static str {
-    match scope {
+/// What the paths of operations about payments contain.
+const MONEY: [&str; 5] = ["/payments", "/refunds", "/disputes", "/ledger-entries", "/balance"];
+
+/// The tag of an operation: it follows from the scope that it needs.
+fn tag(operation: &Operation) -> &'static str {
+    if MONEY.iter().any(|money| operation.path.contains(money)) {
+        return "Payments";
+    }
+    match operation.scope {
         Scope::EventsRead | Scope::EventsWrite => "Events",
         Scope::TicketTypesRead | Scope::TicketTypesWrite => "Ticket Types",
         Scope::OrdersRead | Scope::OrdersWrite | Scope::PaymentsWrite => "Orders",
@@ -232,7 +242,8 @@ fn tags() -> Value {
     let mut tags = json!([
         {"name": "Events", "description": "Events that tickets are sold for."},
         {"name": "Ticket Types", "description": "The kinds of tickets that are sold for an event."},
-        {"name": "Orders", "description": "Orders of tickets for an event, and their payment."},
+        {"name": "Orders", "description": "Orders of tickets for an event."},
+        {"name": "Payments", "description": "Payments, refunds, disputes, and the ledger of all movements of money."},
         {"name": "Tickets", "description": "Issued tickets and their check-in."},
         {"name": "Discounts", "description": "Discount codes of an event."},
         {"name": "Webhooks", "description": "Endpoints that receive notifications about orders and tickets."},

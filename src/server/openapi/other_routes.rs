@@ -48,23 +48,22 @@ pub(super) fn paths() -> Value {
             }],
             "responses": {
                 "200": response("The document.", &json!({"application/json": {"schema": {"type": "object"}}})),
+                "304": not_modified(),
             },
         }},
     });
     #[cfg(feature = "docs-page")]
     {
-        let not_modified =
-            json!({"description": "The client has this version.", "headers": headers::references(&["X-Request-Id"])});
         paths["/docs"]["get"] = json!({
             "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",
             "description": "On the page, each operation can be tried with an API key.",
-            "responses": {"200": page("The page."), "304": not_modified},
+            "responses": {"200": page("The page."), "304": not_modified()},
         });
         let script = response("The script.", &json!({"text/javascript": {"schema": {"type": "string"}}}));
         paths["/docs/scalar.js"]["get"] = json!({
             "operationId": "get_docs_script", "tags": ["Server"], "summary": "Get the script of the page",
             "description": "Loaded by the page at `/docs`.",
-            "responses": {"200": script, "304": not_modified},
+            "responses": {"200": script, "304": not_modified()},
         });
     }
     #[cfg(feature = "documents")]
@@ -84,6 +83,11 @@ pub(super) fn paths() -> Value {
         }
     }
     paths
+}
+
+/// The response without a file.
+fn not_modified() -> Value {
+    json!({"description": "The client has this version.", "headers": headers::references(&["X-Request-Id"])})
 }
 
 /// The path item of the notices of the payment gateway.

@@ -1,8 +1,9 @@
-//! Files that are part of the program. They are sent compressed to clients that accept it, and not sent again to clients
-//! that have the same version.
+//! Files that are part of the program, or made by it once. They are sent compressed to clients that accept it, and not sent
+//! again to clients that have the same version.
 
+use std::collections::HashMap;
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, VARY};
@@ -16,65 +17,78 @@ use super::entity_tag;
 use super::problem::Problem;
 use crate::error::Error;
 
-/// A file and the headers with which it is sent.
-pub(super) struct StaticFile {
-    headers: &'static [(HeaderName, &'static str)],
-    content: fn() -> Vec<u8>,
-    plain: OnceLock<Representation>,
-    gzip: OnceLock<Representation>,
-}
-
 /// The file in one encoding.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Representation {
     body: Bytes,
     /// A hash of the body, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
     etag: HeaderValue,
+    gzip: bool,
 }
 
-impl StaticFile {
-    /// The headers must not contain those that a [`StaticFile`] sets: `Content-Encoding`, `ETag` and `Vary`.
-    pub(super) const fn new(headers: &'static [(HeaderName, &'static str)], content: fn() -> Vec<u8>) -> Self {
-        Self { headers, content, plain: OnceLock::new(), gzip: OnceLock::new() }
-    }
+/// The files that were sent, by their names and whether they are compressed.
+#[derive(Debug, Default)]
+pub(super) struct Files(Mutex<HashMap<(String, bool), Representation>>);
 
-    /// Responds to a GET request with these headers.
-    pub(super) async fn respond(&'static self, request: &HeaderMap) -> Response {
-        let gzip = prefers_gzip(request);
-        // The first time, the file may have to be compressed.
-        let Ok(Representation { body, etag }) = tokio::task::spawn_blocking(move || self.representation(gzip)).await
-        else {
-            return Problem::from(Error::Internal("a file could not be compressed".to_owned())).into_response();
-        };
-        let not_modified = entity_tag::matches(request, &etag);
-        let mut response =
-            if not_modified { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(body.into()) };
-        let headers = response.headers_mut();
-        headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))));
-        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-        headers.insert(ETAG, etag);
-        if gzip && !not_modified {
-            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+/// There are few files, and a program mounts the server in few places. More than that are not kept.
+const MAX_FILES: usize = 16;
+
+impl Files {
+    /// Responds to a GET request with the file of this name, which is made the first time. The headers must not contain
+    /// `Content-Encoding`, `ETag` and `Vary`.
+    pub(super) async fn respond(
+        &self,
+        name: String,
+        make: impl FnOnce() -> Vec<u8> + Send + 'static,
+        request: &HeaderMap,
+        headers: &[(HeaderName, &'static str)],
+    ) -> Response {
+        let key = (name, prefers_gzip(request));
+        let known = self.files().get(&key).cloned();
+        if known.is_some() {
+            return send(known, request, headers);
         }
-        response
+        let gzip = key.1;
+        let file = tokio::task::spawn_blocking(move || Representation::new(make(), gzip)).await.ok();
+        if let Some(file) = &file {
+            let mut files = self.files();
+            if files.len() >= MAX_FILES {
+                files.clear();
+            }
+            files.insert(key, file.clone());
+        }
+        send(file, request, headers)
     }
 
-    fn representation(&self, gzip: bool) -> Representation {
-        let representation = if gzip {
-            self.gzip.get_or_init(|| Representation::new(compress(&(self.content)())))
-        } else {
-            self.plain.get_or_init(|| Representation::new((self.content)()))
-        };
-        representation.clone()
+    fn files(&self) -> MutexGuard<'_, HashMap<(String, bool), Representation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Representation {
-    fn new(body: Vec<u8>) -> Self {
+    fn new(content: Vec<u8>, gzip: bool) -> Self {
+        let body = if gzip { compress(&content) } else { content };
         let hash = hex::encode(&Sha256::digest(&body)[..16]);
         let etag = HeaderValue::try_from(format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
-        Self { body: body.into(), etag }
+        Self { body: body.into(), etag, gzip }
     }
+}
+
+/// The response with a file, or without one if the client has it. `None` if it could not be compressed.
+fn send(file: Option<Representation>, request: &HeaderMap, headers: &[(HeaderName, &'static str)]) -> Response {
+    let Some(Representation { body, etag, gzip }) = file else {
+        return Problem::from(Error::Internal("a file could not be compressed".to_owned())).into_response();
+    };
+    let not_modified = entity_tag::matches(request, &etag);
+    let mut response = if not_modified { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(body.into()) };
+    let own = response.headers_mut();
+    own.extend(headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))));
+    own.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    own.insert(ETAG, etag);
+    if gzip && !not_modified {
+        own.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
 }
 
 #[expect(clippy::expect_used, reason = "writing to memory does not fail")]
