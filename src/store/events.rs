@@ -108,7 +108,8 @@ static UPDATE_SETTINGS: LazyLock<String> = LazyLock::new(|| {
 /// All events.
 pub(super) const ALL: &str = select!("WHERE organization_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
 /// The events of a page.
-pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(select!("WHERE id"), "ORDER BY id DESC"));
+pub(super) static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(select!("WHERE id"), "ORDER BY id DESC").of_long_rows());
 const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
 pub(super) const BY_SLUG: &str = select!("WHERE organization_id = ?1 AND slug = ?2");
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Bind, Row, Transaction};
+use super::{Bind, Row, RowLength, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::page::{PageRequest, UNKNOWN_CURSOR};
@@ -76,6 +76,7 @@ pub(crate) struct ListQuery {
     before_list: &'static str,
     after_list: &'static str,
     by_length: [String; LIST_LENGTHS.len()],
+    rows: RowLength,
 }
 
 impl ListQuery {
@@ -87,7 +88,12 @@ impl ListQuery {
     /// The same for a statement that has other parameters, whose numbers are lower.
     pub(super) fn with_parameters(parameters: usize, before_list: &'static str, after_list: &'static str) -> Self {
         let by_length = LIST_LENGTHS.map(|length| list_sql(parameters, before_list, length, after_list));
-        Self { parameters, before_list, after_list, by_length }
+        Self { parameters, before_list, after_list, by_length, rows: RowLength::Short }
+    }
+
+    /// The same query, whose rows can be long.
+    pub(super) fn of_long_rows(self) -> Self {
+        Self { rows: RowLength::Long, ..self }
     }
 
     /// Passes the rows to `visit`, until it breaks.
@@ -104,11 +110,11 @@ impl ListQuery {
         match LIST_LENGTHS.iter().position(|length| *length >= ids.len()) {
             Some(index) => {
                 binds.resize_with(self.parameters + LIST_LENGTHS[index], || (*last).into());
-                tx.query_while(&self.by_length[index], &binds, visit)
+                tx.query_page(self.rows, &self.by_length[index], &binds, visit)
             }
             None => {
                 let sql = list_sql(self.parameters, self.before_list, ids.len(), self.after_list);
-                tx.query_while(&sql, &binds, visit)
+                tx.query_page(self.rows, &sql, &binds, visit)
             }
         }
     }

@@ -101,7 +101,7 @@ pub(crate) use commit_notifier::CommitListener;
 use commit_notifier::CommitNotifier;
 pub(crate) use counters::CommitEvent;
 use counters::Counters;
-use engine::{AfterCommit, ClosingResult, Constraint, Engine, Isolation, RowLock, on_violation};
+use engine::{AfterCommit, ClosingResult, Constraint, Engine, Isolation, RowLength, RowLock, on_violation};
 pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, MigrationOptions, ReaderOptions, Row, Savepoint, Transaction,
 };

@@ -8,7 +8,7 @@ use super::order_items::{self, StoredItem};
 use super::orders::{ALL, PAGE, decode};
 use super::page_ids::{PageIds, select_ids};
 use super::pages::PageItems;
-use super::{Transaction, customers, events, ticket_types};
+use super::{RowLength, Transaction, customers, events, ticket_types};
 use crate::error::Result;
 use crate::model::currency::Decimals;
 use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId};
@@ -121,7 +121,15 @@ pub(crate) fn list(
         PageItems::read_ids(tx, &PAGE, &[], ids, |row| decode(row, tx.now()), |(order, _)| order)?
     } else {
         let binds = [organization.into(), cursor, limit_plus_one(&request.page)];
-        PageItems::read(tx, ALL, &binds, &request.page, |row| decode(row, tx.now()), |(order, _)| order)?
+        PageItems::read(
+            tx,
+            RowLength::Short,
+            ALL,
+            &binds,
+            &request.page,
+            |row| decode(row, tx.now()),
+            |(order, _)| order,
+        )?
     };
     Ok(with_items(tx, found)?.into_page(|order| order.id))
 }

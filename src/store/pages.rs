@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::lists::ListQuery;
 use super::page_ids::PageIds;
-use super::{Bind, Row, Transaction};
+use super::{Bind, Row, RowLength, Transaction};
 use crate::error::{Error, Result};
 use crate::model::id::{Id, Kind};
 use crate::model::page::{Page, PageRequest};
@@ -31,7 +31,20 @@ pub(super) fn read_page<T: Serialize, C>(
     decode: impl FnMut(&Row<'_>) -> Result<T>,
     cursor: impl Fn(&T) -> C,
 ) -> Result<Page<T, C>> {
-    let items = PageItems::read(tx, sql, binds, request, decode, |item| item)?;
+    let items = PageItems::read(tx, RowLength::Short, sql, binds, request, decode, |item| item)?;
+    Ok(items.into_page(cursor))
+}
+
+/// Like [`read_page`], for a list whose rows can be long.
+pub(super) fn read_page_of_long_rows<T: Serialize, C>(
+    tx: &Transaction<'_>,
+    sql: &str,
+    binds: &[Bind<'_>],
+    request: &PageRequest<C>,
+    decode: impl FnMut(&Row<'_>) -> Result<T>,
+    cursor: impl Fn(&T) -> C,
+) -> Result<Page<T, C>> {
+    let items = PageItems::read(tx, RowLength::Long, sql, binds, request, decode, |item| item)?;
     Ok(items.into_page(cursor))
 }
 
@@ -67,6 +80,7 @@ impl<T> PageItems<T> {
     /// Reads items until the page is full. `response` is the part of an item that is returned to the client.
     pub(super) fn read<C, J: Serialize>(
         tx: &Transaction<'_>,
+        rows: RowLength,
         sql: &str,
         binds: &[Bind<'_>],
         request: &PageRequest<C>,
@@ -75,7 +89,7 @@ impl<T> PageItems<T> {
     ) -> Result<Self> {
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
         let mut page = Self::new(false);
-        tx.query_while(sql, binds, |row| {
+        tx.query_page(rows, sql, binds, |row| {
             if page.items.len() >= limit {
                 page.has_more = true;
                 return Ok(ControlFlow::Break(()));

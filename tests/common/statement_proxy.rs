@@ -4,6 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What to write instead of a part of a statement. It must not be longer.
 pub type Edit = (&'static str, &'static str);
@@ -25,28 +26,39 @@ pub const WITHOUT_KEY_LOCKS: [Edit; 1] = [("pg_advisory_xact_lock(", "ABS(")];
 
 /// Returns the URL of the same database behind a new proxy, which lives as long as the process.
 pub fn behind_proxy(url: &str, edits: &'static [Edit]) -> String {
+    start(url, edits, &Arc::default())
+}
+
+/// Returns the URL of the same database behind a new proxy, and how many bytes the server has sent through it.
+pub fn behind_counting_proxy(url: &str) -> (String, Arc<AtomicU64>) {
+    let sent = Arc::default();
+    (start(url, &[], &sent), sent)
+}
+
+fn start(url: &str, edits: &'static [Edit], sent: &Arc<AtomicU64>) -> String {
     let (start, database) = url.rsplit_once('/').expect("a database");
     let (scheme_and_user, server) = start.rsplit_once('@').expect("a user");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let server: Arc<str> = server.into();
+    let sent = Arc::clone(sent);
     std::thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
-            let server = Arc::clone(&server);
+            let (server, sent) = (Arc::clone(&server), Arc::clone(&sent));
             // A connection ends with an error.
-            std::thread::spawn(move || drop(forward(client, &server, edits)));
+            std::thread::spawn(move || drop(forward(client, &server, edits, sent)));
         }
     });
     format!("{scheme_and_user}@{address}/{database}")
 }
 
-fn forward(mut client: TcpStream, server: &str, edits: &[Edit]) -> io::Result<()> {
+fn forward(mut client: TcpStream, server: &str, edits: &[Edit], sent: Arc<AtomicU64>) -> io::Result<()> {
     let mut to_server = TcpStream::connect(server)?;
     to_server.set_nodelay(true)?;
     client.set_nodelay(true)?;
-    let (mut from_server, mut to_client) = (to_server.try_clone()?, client.try_clone()?);
+    let (from_server, mut to_client) = (to_server.try_clone()?, client.try_clone()?);
     std::thread::spawn(move || {
-        let _ = io::copy(&mut from_server, &mut to_client);
+        let _ = io::copy(&mut Counted { stream: from_server, bytes: &sent }, &mut to_client);
         to_client.shutdown(std::net::Shutdown::Both)
     });
     // The first messages have no type: a request for TLS, if there is one, and the start of the session.
@@ -55,6 +67,20 @@ fn forward(mut client: TcpStream, server: &str, edits: &[Edit]) -> io::Result<()
         let mut kind = [0];
         client.read_exact(&mut kind)?;
         read_message(&mut client, &mut to_server, &kind, edits)?;
+    }
+}
+
+/// A stream whose bytes are counted.
+struct Counted<'s> {
+    stream: TcpStream,
+    bytes: &'s AtomicU64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
     }
 }
 

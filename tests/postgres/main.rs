@@ -8,6 +8,7 @@ mod clusters;
 mod common;
 mod copy;
 mod failover;
+mod large_results;
 mod lost_connections;
 mod options;
 mod program;

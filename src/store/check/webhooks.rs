@@ -140,7 +140,7 @@ pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()
 
 fn check_outbox(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     let finding = |rule: &Rule, row| rule.finding("webhook_outbox", row);
-    let looked = tx.query_each(NOTIFICATIONS, &[], |row| {
+    let looked = tx.query_table(NOTIFICATIONS, |row| {
         let mut broken = None;
         report_damage(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
         if let Some(rule) = broken {
@@ -153,7 +153,7 @@ fn check_outbox(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
 
 fn check_waiting(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     let finding = |row| SUBSCRIPTION.finding("webhook_outbox", row);
-    let looked = tx.query_each(WAITING, &[], |row| {
+    let looked = tx.query_table(WAITING, |row| {
         let mut broken = false;
         report_damage(is_unsubscribed(row).map(|unsubscribed| broken = unsubscribed), |_| broken = true)?;
         if broken {

@@ -19,6 +19,18 @@ pub(super) trait Connection {
     /// Runs a query and passes its rows to `visit`, until that breaks or fails.
     fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
 
+    /// Like [`query`](Self::query), for a page of a list whose rows can be long. The page ends when it has 4 MiB. An engine
+    /// that receives all rows before the first is visited asks for few that the page has no room for.
+    fn query_page(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
+        self.query(sql, binds, visit)
+    }
+
+    /// Like [`query`](Self::query), for a query without parameters that returns rows of a whole table. An engine keeps only
+    /// some of them in memory. Runs in a transaction, and `visit` runs no other such query.
+    fn query_table(&self, sql: &str, visit: &mut Visit<'_>) -> Result<()> {
+        self.query(sql, &[], visit)
+    }
+
     /// Like [`query`](Self::query), and locks the rows for the rest of the transaction. Locks nothing if the engine has
     /// only one write transaction at a time.
     fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;

@@ -36,6 +36,7 @@ pub(crate) use postgres::{PostgresOptions, ServerClock};
 pub(crate) use row::Row;
 pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
+pub(super) use transaction::RowLength;
 pub(crate) use transaction::{Savepoint, Transaction};
 pub(crate) use values::Bind;
 pub(super) use violation::{Constraint, on_violation};

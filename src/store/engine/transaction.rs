@@ -30,6 +30,15 @@ pub(crate) enum Savepoint<T> {
     RolledBack(Error),
 }
 
+/// How long the rows of a list can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum RowLength {
+    /// The rows of a page are not much longer than the page may be.
+    Short,
+    /// They can be many times longer, because of texts without a low limit.
+    Long,
+}
+
 /// A transaction. All its statements see the same current time.
 pub(crate) struct Transaction<'c> {
     connection: &'c dyn Connection,
@@ -418,14 +427,27 @@ impl<'c> Transaction<'c> {
         })
     }
 
-    /// Passes rows to `visit`, one after another, until it breaks.
-    pub(crate) fn query_while(
+    /// Passes the rows of a page of a list to `visit`, one after another, until it breaks.
+    pub(in crate::store) fn query_page(
         &self,
+        length: RowLength,
         sql: &str,
         binds: &[Bind<'_>],
         mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        self.connection.query(sql, binds, &mut visit)
+        match length {
+            RowLength::Short => self.connection.query(sql, binds, &mut visit),
+            RowLength::Long => self.connection.query_page(sql, binds, &mut visit),
+        }
+    }
+
+    /// Passes every row of a query without parameters to `visit`, one after another. An engine keeps only some of them in
+    /// memory. `visit` runs no other such query.
+    pub(in crate::store) fn query_table(&self, sql: &str, mut visit: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+        self.connection.query_table(sql, &mut |row| {
+            visit(row)?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// Whether a query finds any row.

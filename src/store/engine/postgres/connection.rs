@@ -153,7 +153,7 @@ impl PostgresConnection {
     }
 
     /// Sends what is queued together with this request, and waits for its answer.
-    fn request<T: Send, F>(&self, request: impl FnOnce(Arc<Client>) -> F) -> Result<T, StatementError>
+    pub(super) fn request<T: Send, F>(&self, request: impl FnOnce(Arc<Client>) -> F) -> Result<T, StatementError>
     where
         F: Future<Output = Result<T, postgres::Error>> + Send,
     {
@@ -239,7 +239,7 @@ impl PostgresConnection {
         self.request(|client| async move { client.check_connection().await }).map_err(Error::from)
     }
 
-    fn prepare(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Prepared, StatementError> {
+    pub(super) fn prepare(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Prepared, StatementError> {
         let known = self.statements.borrow().get(sql, binds);
         if let Some(known) = known {
             return Ok(known);
@@ -358,6 +358,14 @@ impl Connection for PostgresConnection {
             }
         }
         Ok(())
+    }
+
+    fn query_page(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
+        self.visit_page(sql, binds, visit)
+    }
+
+    fn query_table(&self, sql: &str, visit: &mut Visit<'_>) -> Result<()> {
+        self.visit_in_steps(sql, visit)
     }
 
     fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {

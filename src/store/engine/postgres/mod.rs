@@ -10,6 +10,7 @@ mod engine;
 mod errors;
 mod group;
 mod lanes;
+mod large_results;
 mod listener;
 mod locks;
 mod options;

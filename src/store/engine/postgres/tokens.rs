@@ -12,7 +12,6 @@
 //! tokens are deleted only much later: a process that was suspended for hours cannot take a deleted token for one that
 //! was never stored.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::clock::MILLIS_OF_SERVER;
@@ -89,12 +88,7 @@ impl Token {
 /// Whether there are tokens that are too old.
 pub(super) fn any_old(tx: &Transaction<'_>) -> Result<bool> {
     let sql = format!("SELECT 1 AS found FROM transaction_tokens WHERE began_at < {} LIMIT 1", deleted_before());
-    let mut found = false;
-    tx.query_while(&sql, &[], |_| {
-        found = true;
-        Ok(ControlFlow::Break(()))
-    })?;
-    Ok(found)
+    tx.exists(&sql, &[])
 }
 
 /// Deletes tokens that are too old, a limited number of them. Passes over those that another process deletes.
