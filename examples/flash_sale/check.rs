@@ -13,12 +13,18 @@ pub(crate) struct Report {
     pub(crate) sold: usize,
     /// The number of orders, by status.
     pub(crate) orders: HashMap<String, usize>,
+    /// What was checked, each once, and whether it holds.
+    pub(crate) checks: Vec<(&'static str, bool)>,
     /// A sentence for each check that failed.
     pub(crate) failures: Vec<String>,
 }
 
 impl Report {
-    fn check(&mut self, passed: bool, failure: impl FnOnce() -> String) {
+    fn check(&mut self, rule: &'static str, passed: bool, failure: impl FnOnce() -> String) {
+        match self.checks.iter_mut().find(|(known, _)| *known == rule) {
+            Some((_, holds)) => *holds &= passed,
+            None => self.checks.push((rule, passed)),
+        }
         if !passed {
             self.failures.push(failure());
         }
@@ -35,14 +41,14 @@ pub(crate) fn check(server: &SaleServer, event: &Event, seats: usize, record: &R
     let summary = client.get(&format!("/v1/events/{}/summary", event.id))?.success()?;
 
     let sold = number(&ticket_type["sold"]);
-    let mut report = Report { sold, orders: HashMap::new(), failures: Vec::new() };
+    let mut report = Report { sold, orders: HashMap::new(), checks: Vec::new(), failures: Vec::new() };
     for order in &orders {
         *report.orders.entry(text(&order["status"]).to_owned()).or_default() += 1;
     }
-    report.check(sold == seats, || format!("{sold} of {seats} seats are sold"));
+    report.check("every seat is sold, and none twice", sold == seats, || format!("{sold} of {seats} seats are sold"));
 
     let codes: HashSet<_> = tickets.iter().map(|ticket| text(&ticket["code"])).collect();
-    report.check(codes.len() == tickets.len(), || {
+    report.check("every ticket has a code of its own", codes.len() == tickets.len(), || {
         format!("{} tickets have {} different codes", tickets.len(), codes.len())
     });
 
@@ -54,7 +60,9 @@ pub(crate) fn check(server: &SaleServer, event: &Event, seats: usize, record: &R
             *tickets_by_item.entry(text(&ticket["orderItemId"])).or_default() += 1;
         }
     }
-    report.check(valid == seats, || format!("{valid} tickets are valid, for {seats} seats"));
+    report.check("every seat has one valid ticket", valid == seats, || {
+        format!("{valid} tickets are valid, for {seats} seats")
+    });
 
     let mut completed = HashSet::new();
     for order in orders.iter().filter(|order| order["status"] == "COMPLETED") {
@@ -62,16 +70,24 @@ pub(crate) fn check(server: &SaleServer, event: &Event, seats: usize, record: &R
         for item in order["items"].as_array().into_iter().flatten() {
             let ordered = number(&item["quantity"]);
             let issued = tickets_by_item.remove(text(&item["id"])).unwrap_or(0);
-            report.check(ordered == issued, || format!("{} has {issued} tickets instead of {ordered}", order["id"]));
+            report.check(
+                "every completed order has its tickets, and no other order has any",
+                ordered == issued,
+                || format!("{} has {issued} tickets instead of {ordered}", order["id"]),
+            );
         }
     }
-    report.check(tickets_by_item.is_empty(), || {
-        format!("{} order items have valid tickets without a completed order", tickets_by_item.len())
-    });
+    report.check(
+        "every completed order has its tickets, and no other order has any",
+        tickets_by_item.is_empty(),
+        || format!("{} order items have valid tickets without a completed order", tickets_by_item.len()),
+    );
 
     let paid: HashSet<_> = record.paid.iter().map(String::as_str).collect();
     let different = paid.symmetric_difference(&completed).count();
-    report.check(different == 0, || format!("{different} orders do not have the status that their buyers saw"));
+    report.check("every buyer saw what became of the order", different == 0, || {
+        format!("{different} orders do not have the status that their buyers saw")
+    });
 
     let counts = [
         ("completed orders", number(&summary["ordersByStatus"]["COMPLETED"]), completed.len()),
@@ -79,10 +95,20 @@ pub(crate) fn check(server: &SaleServer, event: &Event, seats: usize, record: &R
         ("issued tickets", number(&summary["ticketsIssued"]), tickets.len()),
     ];
     for (name, in_summary, listed) in counts {
-        report.check(in_summary == listed, || format!("the summary has {in_summary} {name}, the lists have {listed}"));
+        report.check("the summary equals the lists", in_summary == listed, || {
+            format!("the summary has {in_summary} {name}, the lists have {listed}")
+        });
     }
+    let cents = |value: &Value| (value.as_f64().unwrap_or(f64::NAN) * 100.0).round();
+    let paid = orders.iter().filter(|order| !order["completedAt"].is_null());
+    let of_orders: f64 = paid.map(|order| cents(&order["total"])).sum();
+    let received = cents(&summary["grossRevenue"]);
+    report.check("the revenue is the sum of the orders that were paid", received == of_orders, || {
+        format!("the revenue is {received} cents, and the orders that were paid cost {of_orders}")
+    });
     // Each unexpected response once.
     let unexpected: HashSet<_> = record.unexpected.iter().collect();
+    report.checks.push(("no buyer got an unexpected answer", unexpected.is_empty()));
     report.failures.extend(unexpected.into_iter().cloned());
     Ok(report)
 }

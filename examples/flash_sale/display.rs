@@ -88,7 +88,7 @@ pub(crate) fn print_result(record: &Record, report: &Report) {
 
 /// Prints a table with the latencies of all sales.
 pub(crate) fn print_table(rows: &[Row]) {
-    println!("\n{:30} {:>8} {:>8}   {:>9} {:>9} {:>9}", "", "number", "per s", "p50", "p99", "max");
+    println!("\n{:30} {:>8} {:>8}   {:>9} {:>9} {:>9}", "", "number", "per s *", "p50", "p99", "max");
     for Row { title, record } in rows {
         println!("{title}");
         let seconds = record.duration.as_secs_f64();
@@ -102,6 +102,7 @@ pub(crate) fn print_table(rows: &[Row]) {
         print_line("clicks on the checkout page", &record.clicks, record.clicks.len() as f64 / seconds);
         println!("  {:28} {:8} {:8.0}", "requests", record.requests(), record.requests() as f64 / seconds);
     }
+    println!("* Orders created: until the first one was refused. Everything else: over the whole sale.");
 }
 
 /// Formats a latency in milliseconds.

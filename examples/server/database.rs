@@ -54,7 +54,9 @@ pub(crate) fn check(database: &Database) -> Result<(), Failure> {
         }
     };
     let report = report.map_err(|error| not_checked(&error))?;
-    let json = json!({ "clean": report.is_clean(), "counts": report.counts, "findings": report.findings });
+    let json = json!({
+        "clean": report.is_clean(), "counts": report.counts, "findings": report.findings, "checked": report.checked,
+    });
     print_line(&json.to_string())?;
     match report.counts.len() {
         0 => Ok(()),

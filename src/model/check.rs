@@ -39,6 +39,10 @@ pub struct CheckReport {
     pub counts: BTreeMap<String, u64>,
     /// The first 100 violations of each invariant.
     pub findings: Vec<Finding>,
+    /// How many rows were looked at, by table: of events, ticket types, customers, orders, tickets, payments, refunds,
+    /// webhook endpoints and notifications.
+    #[serde(default)]
+    pub checked: BTreeMap<String, u64>,
 }
 
 impl CheckReport {
@@ -57,6 +61,7 @@ impl CheckReport {
         for (invariant, count) in part.counts {
             *self.counts.entry(invariant).or_default() += count;
         }
+        self.checked.extend(part.checked);
         let mut listed = counts_before;
         for finding in part.findings {
             let listed = listed.entry(finding.invariant.clone()).or_default();

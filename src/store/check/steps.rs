@@ -32,7 +32,22 @@ pub(super) enum Step {
     Rule(&'static RowRule),
     /// The bodies of notifications.
     Notifications,
+    /// How many rows the tables have, which says what the other steps have looked at.
+    Count,
 }
+
+/// The tables whose rows are counted, and what they are called.
+const COUNTED: [(&str, &str); 9] = [
+    ("events", "events"),
+    ("ticket_types", "ticketTypes"),
+    ("customers", "customers"),
+    ("orders", "orders"),
+    ("tickets", "tickets"),
+    ("payments", "payments"),
+    ("refunds", "refunds"),
+    ("webhook_endpoints", "webhookEndpoints"),
+    ("webhook_outbox", "notifications"),
+];
 
 /// The steps that check the file itself, those of the largest tables first. There are none if the database is no file.
 pub(super) fn file_steps(database: &dyn Snapshots) -> Result<Vec<Step>> {
@@ -56,14 +71,17 @@ pub(super) fn file_steps(database: &dyn Snapshots) -> Result<Vec<Step>> {
 pub(super) fn data_steps() -> Vec<Step> {
     let rows = ROWS.iter().map(Step::Rows);
     let invariants = INVARIANTS.iter().copied().flatten().map(Step::Invariant);
-    rows.chain(invariants).chain(values::RULES.iter().map(Step::Rule)).chain([Step::Notifications]).collect()
+    rows.chain(invariants)
+        .chain(values::RULES.iter().map(Step::Rule))
+        .chain([Step::Notifications, Step::Count])
+        .collect()
 }
 
 impl Step {
     /// Whether the step mostly looks up rows, instead of reading tables and indexes in their order.
     pub(super) fn looks_up_rows(&self) -> bool {
         match self {
-            Self::Pages | Self::Indexes(_) | Self::Rule(_) => false,
+            Self::Pages | Self::Indexes(_) | Self::Rule(_) | Self::Count => false,
             Self::References(_) | Self::Rows(_) | Self::Invariant(_) | Self::Notifications => true,
         }
     }
@@ -85,6 +103,7 @@ impl Step {
             Self::Invariant(invariant) => check_invariant(tx, invariant, &mut report)?,
             Self::Rule(rule) => values::check_rule(tx, rule, &mut report)?,
             Self::Notifications => webhooks::check(tx, &mut report)?,
+            Self::Count => count_rows(tx, &mut report)?,
         }
         Ok(report)
     }
@@ -102,6 +121,19 @@ fn check_references(tx: &Transaction<'_>, table: &str, report: &mut CheckReport)
         report.add(Finding { invariant: FOREIGN_KEYS.into(), table: reference.table, row, sentence });
     });
     report_damage(checked, |problem| report.add(damaged(problem)))
+}
+
+/// Counts the rows of the tables. One that cannot be read is left out: other steps report that.
+fn count_rows(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    for (table, name) in COUNTED {
+        let counted = tx.savepoint(|tx| {
+            tx.query_opt(&format!("SELECT COUNT(*) AS number FROM {table}"), &[], |row| row.get::<i64>("number"))
+        });
+        if let Savepoint::Released(Some(number)) = counted? {
+            report.checked.insert(name.to_owned(), u64::try_from(number).unwrap_or_default());
+        }
+    }
+    Ok(())
 }
 
 /// Checks rules about the rows of one table.
