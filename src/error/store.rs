@@ -49,7 +49,7 @@ pub enum StoreErrorKind {
     /// program is restarted: it would be lost.
     #[error("the database file was removed or replaced: {0}; writes are refused until the program is restarted")]
     FileReplaced(String),
-    /// The file, or its folder, cannot be written to.
+    /// The file, or its folder, cannot be written to, or a PostgreSQL server accepts no writes.
     #[error("the database cannot be written to: {0}")]
     ReadOnly(String),
     /// The file cannot be opened.
@@ -187,10 +187,11 @@ impl StoreError {
         Self::new(StoreErrorKind::NoThread(error.to_string()), error)
     }
 
-    /// Whether the request may succeed when the disk has room again, or the program was restarted.
+    /// Whether the request may succeed when the disk has room again, the database accepts writes again, or the program was
+    /// restarted.
     pub(crate) fn is_temporary(&self) -> bool {
-        use StoreErrorKind::{FileReplaced, Full, SchemaTooNew, SyncFailed};
-        matches!(self.kind(), Full | SyncFailed | FileReplaced(_) | SchemaTooNew { .. })
+        use StoreErrorKind::{FileReplaced, Full, ReadOnly, SchemaTooNew, SyncFailed};
+        matches!(self.kind(), Full | ReadOnly(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. })
     }
 
     /// The kind of error.

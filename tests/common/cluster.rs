@@ -146,6 +146,25 @@ impl Cluster {
         );
     }
 
+    /// Stops all processes of the server. They keep their connections and their locks, and answer nothing.
+    pub fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets the processes of a server go on that was frozen.
+    pub fn unfreeze(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid_file = std::fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+        let Some(server) = pid_file.lines().next() else { return };
+        // The first process starts the others: it is stopped before they are listed.
+        drop(Command::new("kill").args([signal, server]).output());
+        let children = Command::new("pgrep").args(["--parent", server]).output().expect("pgrep");
+        drop(Command::new("kill").arg(signal).args(text(&children.stdout).lines()).output());
+    }
+
     /// Makes a standby a server that accepts writes.
     pub fn promote(&self) {
         succeed(
@@ -186,6 +205,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        self.unfreeze();
         let mut stop = program("pg_ctl");
         stop.args(["stop", "--silent", "--mode", "immediate", "--pgdata"]).arg(self.data()).current_dir("/");
         drop(stop.output());

@@ -16,6 +16,7 @@ mod queued_statements;
 mod races;
 mod sale;
 mod schema_versions;
+mod silent_servers;
 mod standby;
 mod stopped_server;
 mod tls;

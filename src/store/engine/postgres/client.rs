@@ -16,7 +16,7 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, Socket};
 
 use super::budget::Budget;
-use super::errors::cannot_open;
+use super::hosts::{FirstHost, Host};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 
 /// How long a client waits for the answers to its last requests when it is dropped.
@@ -27,6 +27,9 @@ const BUDGET_CHECK: Duration = Duration::from_millis(20);
 
 /// How long the server may take to accept that a statement is cancelled.
 const MAX_CANCELLING_TIME: Duration = Duration::from_secs(1);
+
+/// The error of a server that does not answer.
+const SILENT: &str = "the database does not answer";
 
 /// A request. It is sent when the future is first polled. The result is how many rows a statement changed.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>;
@@ -46,12 +49,16 @@ pub(super) struct PipeliningClient {
     cancel: Cancel,
     /// `None` when the connection has ended.
     exchange: Option<Exchange>,
+    host: Host,
+    /// Whether the connection was given up, because the server did not answer.
+    is_silent: bool,
     /// `None` only when it is dropped.
     runtime: Option<Runtime>,
 }
 
 impl PipeliningClient {
-    pub(super) fn connect<T>(config: &Config, tls: T) -> Result<Self>
+    /// Connects to one of the hosts, within `max_time`.
+    pub(super) fn connect<T>(config: &Config, first_host: &FirstHost, max_time: Duration, tls: T) -> Result<Self>
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
         T::TlsConnect: Send,
@@ -60,7 +67,7 @@ impl PipeliningClient {
     {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::new(StoreErrorKind::CannotOpen(error.to_string()), error))?;
-        let (client, connection) = block_on(&runtime, config.connect(tls.clone()))?.map_err(cannot_open)?;
+        let (client, connection, host) = block_on(&runtime, first_host.connect(config, max_time, tls.clone()))??;
         let statement = client.cancel_token();
         let cancel: Cancel = Box::new(move || {
             let (statement, tls) = (statement.clone(), tls.clone());
@@ -74,6 +81,8 @@ impl PipeliningClient {
             client: Some(Arc::new(client)),
             cancel,
             exchange: Some(Box::pin(connection)),
+            host,
+            is_silent: false,
             runtime: Some(runtime),
         })
     }
@@ -88,13 +97,33 @@ impl PipeliningClient {
         self.exchange.is_none() || self.client.as_ref().is_none_or(|client| client.is_closed())
     }
 
+    /// Whether the connection was given up, because the server did not answer.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
+    /// Whether the URL names other hosts.
+    pub(super) fn has_other_hosts(&self) -> bool {
+        self.host.has_others()
+    }
+
+    /// Asks the server to end what it does for this connection, also if the connection has ended.
+    pub(super) fn cancel(&self) {
+        if let Some(runtime) = &self.runtime
+            && let Err(error) = block_on(runtime, (self.cancel)())
+        {
+            tracing::debug!(target: "ticketing::store", %error, "a statement could not be cancelled");
+        }
+    }
+
     /// Sends the requests together, in this order, and waits for all answers. When the budget is over, cancels what runs. The
-    /// inner result is an error if the connection is lost.
+    /// inner result is an error if the connection is lost. After `max_time` without all answers, gives the connection up.
     pub(super) fn run<T: Send>(
         &mut self,
         mut first: Vec<Request>,
         last: impl Future<Output = Result<T, tokio_postgres::Error>> + Send,
         budget: Option<&Budget>,
+        max_time: Duration,
     ) -> Result<Result<Answers<T>, tokio_postgres::Error>> {
         let mut last = pin!(last);
         let mut first_answers: Vec<Option<Result<u64, tokio_postgres::Error>>> = first.iter().map(|_| None).collect();
@@ -114,11 +143,22 @@ impl PipeliningClient {
                 None => Poll::Pending,
             }
         });
-        match (&self.runtime, budget) {
-            (Some(runtime), None) => block_on(runtime, answers),
-            (Some(runtime), Some(budget)) => block_on(runtime, within(budget, &self.cancel, answers)),
-            (None, _) => Err(Error::Internal("a closed connection is used".to_owned())),
-        }
+        let Some(runtime) = &self.runtime else {
+            return Err(Error::Internal("a closed connection is used".to_owned()));
+        };
+        let cancel = &self.cancel;
+        let limited = async {
+            match budget {
+                None => tokio::time::timeout(max_time, answers).await,
+                Some(budget) => tokio::time::timeout(max_time, within(budget, cancel, answers)).await,
+            }
+        };
+        block_on(runtime, limited)?.map_err(|_| {
+            self.exchange = None;
+            self.is_silent = true;
+            self.host.leave();
+            Error::Unavailable(SILENT)
+        })
     }
 
     /// Sends the requests, and does not wait for the answers.

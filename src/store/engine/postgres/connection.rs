@@ -34,6 +34,8 @@ use crate::store::engine::violation::StatementError;
 /// fails, the next one fails with its error.
 pub(super) struct PostgresConnection {
     client: RefCell<PipeliningClient>,
+    /// Whether the URL names other hosts.
+    has_other_hosts: bool,
     queue: RefCell<Vec<Queued>>,
     purpose: Purpose,
     /// The time that is left to the scan which runs.
@@ -46,6 +48,8 @@ pub(super) struct PostgresConnection {
     queued_failed: Cell<bool>,
     /// The state of the transaction that writes.
     pub(super) write: WriteState,
+    /// How long an answer is waited for; `None` for as long as the purpose says.
+    max_time: Cell<Option<Duration>>,
     /// When the server last answered, by the monotonic clock of the system.
     answered_at: Cell<Duration>,
 }
@@ -78,6 +82,7 @@ const MAX_QUEUED: usize = 100;
 impl PostgresConnection {
     pub(super) fn new(client: PipeliningClient, purpose: Purpose) -> Self {
         Self {
+            has_other_hosts: client.has_other_hosts(),
             client: RefCell::new(client),
             queue: RefCell::default(),
             purpose,
@@ -87,6 +92,7 @@ impl PostgresConnection {
             failure: Cell::new(None),
             queued_failed: Cell::new(false),
             write: WriteState::default(),
+            max_time: Cell::new(None),
             answered_at: Cell::new(SystemClock.monotonic()),
         }
     }
@@ -167,7 +173,14 @@ impl PostgresConnection {
         let Some(last) = client.requests().map(request) else {
             return Err(StatementError::Other(Error::Internal("a closed connection is used".to_owned())));
         };
-        let answered = client.run(requests, last, budget.as_ref()).map_err(StatementError::Other)?;
+        let purpose = self.max_time.get().unwrap_or_else(|| self.purpose.max_time());
+        let max_time = budget.as_ref().map_or(purpose, Budget::max_time);
+        let answered = client.run(requests, last, budget.as_ref(), max_time).map_err(|error| {
+            if client.is_silent() {
+                self.note(Failure::ConnectionLost);
+            }
+            StatementError::Other(error)
+        })?;
         let (answers, last) = answered.map_err(|error| self.failed(error))?;
         for (position, answer) in answers.into_iter().enumerate() {
             let error = match answer {
@@ -195,9 +208,19 @@ impl PostgresConnection {
         *self.budget.borrow_mut() = budget;
     }
 
+    /// Sets how long each answer is waited for; `None` for as long as the purpose says.
+    pub(super) fn set_max_time(&self, max_time: Option<Duration>) {
+        self.max_time.set(max_time);
+    }
+
     /// Notes what the error of a statement means.
     fn failed(&self, error: postgres::Error) -> StatementError {
-        self.note(failure(&error));
+        let failure = match failure(&error) {
+            // Another one may accept writes.
+            Failure::ReadOnly if self.has_other_hosts => Failure::ConnectionLost,
+            failure => failure,
+        };
+        self.note(failure);
         statement_error(error, self.purpose)
     }
 
@@ -227,6 +250,16 @@ impl PostgresConnection {
     /// Whether the connection cannot be used any more.
     pub(super) fn is_lost(&self) -> bool {
         self.failure.get() == Some(Failure::ConnectionLost) || self.client.borrow().is_closed()
+    }
+
+    /// Whether the connection was given up, because the server did not answer.
+    pub(super) fn is_silent(&self) -> bool {
+        self.client.borrow().is_silent()
+    }
+
+    /// Asks the server to end what it does for this connection, also if the connection is lost.
+    pub(super) fn cancel(&self) {
+        self.client.borrow().cancel();
     }
 
     /// Whether the server answered a moment ago.
@@ -377,7 +410,7 @@ impl Connection for PostgresConnection {
             Some(Failure::RunAgain | Failure::ConnectionLost) => true,
             // The job does not handle the violation: next time it finds the row of the other transaction.
             Some(Failure::Violation) => matches!(error, Error::Store(_)) && !self.write.has_run_often(),
-            Some(Failure::OtherSchema | Failure::Other) | None => false,
+            Some(Failure::ReadOnly | Failure::OtherSchema | Failure::Other) | None => false,
         }
     }
 

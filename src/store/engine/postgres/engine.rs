@@ -29,7 +29,7 @@ use crate::store::engine::options::ReaderOptions;
 use crate::store::engine::readers::Readers;
 use crate::store::engine::sqlite::ClosingResult;
 use crate::store::engine::transaction::Transaction;
-use crate::store::{migrations, newest_id, organizations};
+use crate::store::{migrations, newest_id};
 
 /// How a database is created whose encoding is UTF-8, also on a server whose own encoding is another one.
 const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLATE template0";
@@ -166,15 +166,10 @@ impl PostgresEngine {
         self.writer.callers()
     }
 
-    /// Fails if the store has stopped, if the database cannot be read, or if the last attempt to write failed and another one fails too.
+    /// Fails if the store has stopped, if the server does not answer within seconds, or if there is a reason to doubt that it
+    /// accepts writes and it does not accept one.
     pub(in crate::store) fn ready(&self) -> Result<()> {
-        if let Some(reason) = self.stopped() {
-            return Err(reason.clone().into());
-        }
-        if self.writer.last_write_failed() {
-            self.writer.probe()?;
-        }
-        self.look_up(Isolation::Statement, organizations::any).map(drop)
+        self.writer.check()
     }
 
     /// Why the store has stopped to write: a newer program has migrated the database.

@@ -36,6 +36,8 @@ pub(super) enum Failure {
     /// Another row has the same value of a column that must be unique, or a row that this one refers to was deleted: a
     /// transaction has changed what the job has read.
     Violation,
+    /// The server accepts no writes: it has become a standby, or was told so, for example because its disk is nearly full.
+    ReadOnly,
     /// The schema has another version than this program works with.
     OtherSchema,
     /// Anything else.
@@ -56,10 +58,9 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
         }
         // Nothing else is NULL in this table, see `INSERT_TOKEN`.
         SqlState::NOT_NULL_VIOLATION if table(error) == Some("transaction_tokens") => Failure::OtherSchema,
-        // The third is that of a server that has become a standby.
+        SqlState::READ_ONLY_SQL_TRANSACTION => Failure::ReadOnly,
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
-        | SqlState::READ_ONLY_SQL_TRANSACTION
         | SqlState::CANNOT_CONNECT_NOW
         | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
         | SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN => Failure::ConnectionLost,
@@ -121,7 +122,7 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
             return Error::Unavailable("the database does not answer");
         }
-        Failure::Violation | Failure::OtherSchema | Failure::Other => {}
+        Failure::Violation | Failure::ReadOnly | Failure::OtherSchema | Failure::Other => {}
     }
     let message = error.as_db_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
     let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());
@@ -134,6 +135,7 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
             return Error::Unavailable(TOO_LONG);
         }
         Some(&SqlState::TOO_MANY_CONNECTIONS) => return Error::Unavailable("the database has no free connection"),
+        Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => StoreErrorKind::ReadOnly(message),
         Some(&SqlState::DISK_FULL) => StoreErrorKind::Full,
         Some(&(SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED)) => StoreErrorKind::Damaged(message),
         Some(&SqlState::IO_ERROR) => StoreErrorKind::Io(message),

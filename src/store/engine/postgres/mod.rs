@@ -9,6 +9,8 @@ mod copy;
 mod engine;
 mod errors;
 mod group;
+mod health;
+mod hosts;
 mod lanes;
 mod large_results;
 mod listener;

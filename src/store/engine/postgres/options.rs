@@ -15,6 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::client::PipeliningClient;
 use super::clock::ServerClock;
+use super::hosts::{FirstHost, MAX_CONNECT_TIME};
 use super::tls::{self, Encryption};
 use crate::error::{FieldErrors, Result};
 
@@ -22,6 +23,8 @@ use crate::error::{FieldErrors, Result};
 #[derive(Clone)]
 pub(crate) struct PostgresOptions {
     pub(crate) config: Config,
+    /// Which host is tried first.
+    first_host: FirstHost,
     encryption: Encryption,
     /// The file with the certificates that are trusted; `None` for those of the web PKI.
     root_certificates: Option<PathBuf>,
@@ -85,7 +88,7 @@ impl PostgresOptions {
         errors.into_result()?;
         let mut config = parsed.unwrap_or_default();
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(Duration::from_secs(5));
+            config.connect_timeout(MAX_CONNECT_TIME);
         }
         if config.get_application_name().is_none() {
             config.application_name("ticketing");
@@ -96,6 +99,7 @@ impl PostgresOptions {
         }
         Ok(Self {
             config,
+            first_host: FirstHost::default(),
             encryption,
             root_certificates,
             tls: None,
@@ -145,11 +149,11 @@ impl PostgresOptions {
         Ok(self)
     }
 
-    /// Opens a connection for the statements of transactions.
-    pub(super) fn connect_pipelining(&self) -> Result<PipeliningClient> {
+    /// Opens a connection for the statements of transactions, within `max_time`.
+    pub(super) fn connect_pipelining(&self, max_time: Duration) -> Result<PipeliningClient> {
         match &self.tls {
-            Some(tls) => PipeliningClient::connect(&self.config, tls.clone()),
-            None => PipeliningClient::connect(&self.config, NoTls),
+            Some(tls) => PipeliningClient::connect(&self.config, &self.first_host, max_time, tls.clone()),
+            None => PipeliningClient::connect(&self.config, &self.first_host, max_time, NoTls),
         }
     }
 

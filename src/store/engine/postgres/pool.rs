@@ -1,14 +1,14 @@
 //! Connections that threads borrow, and that are opened again when they are lost.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use scheduled_thread_pool::ScheduledThreadPool;
 use tokio_postgres::Config;
 
 use super::connection::PostgresConnection;
+use super::hosts::MAX_CONNECT_TIME;
 use super::options::PostgresOptions;
 use super::purpose::Purpose;
 use crate::error::{Error, Result};
@@ -16,6 +16,9 @@ use crate::store::engine::readers::ReaderPool;
 
 /// How long a thread waits for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How long the server may take to answer on a connection that was idle.
+const MAX_CHECK_TIME: Duration = Duration::from_secs(2);
 
 /// After how long a server that does not answer counts as lost, unless the URL says otherwise: neither what is sent to it
 /// is acknowledged, nor, if nothing is, a probe.
@@ -33,12 +36,6 @@ const NOTICE_LOST_CLIENT: &str =
     "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
     SELECT set_config(name, '2s', FALSE) FROM pg_settings WHERE name = 'client_connection_check_interval'";
 
-/// The threads that add places to pools, and close connections that were idle for long. Otherwise each pool would have three
-/// of its own.
-static THREADS: LazyLock<Arc<ScheduledThreadPool>> = LazyLock::new(|| {
-    Arc::new(ScheduledThreadPool::builder().num_threads(3).thread_name_pattern("ticketing-pool-{}").build())
-});
-
 /// Opens connections.
 #[derive(Debug, Clone)]
 pub(super) struct Connector {
@@ -46,35 +43,42 @@ pub(super) struct Connector {
     purpose: Purpose,
 }
 
-/// A pool of connections.
-///
-/// The pool of the crate `r2d2` holds places for connections. A thread that borrows an empty place opens the connection
-/// itself: it gets an error of connecting at once, and connects as soon as the server is back.
-#[derive(Clone)]
+/// A pool of connections, with a limited number of places for them. A thread that borrows an empty place opens the connection itself: it gets an error of
+/// connecting at once, and connects as soon as the server is back.
 pub(super) struct Pool {
-    places: r2d2::Pool<Places>,
     connector: Connector,
+    places: Arc<Places>,
     /// Whether the last attempt to open a connection succeeded.
-    reachable: Arc<AtomicBool>,
-    /// How many connections were lost.
-    lost: Arc<AtomicUsize>,
+    reachable: AtomicBool,
 }
 
-#[derive(Debug)]
-struct Places;
+struct Places {
+    state: Mutex<State>,
+    freed: Condvar,
+}
 
-/// A place for a connection.
-#[derive(Default)]
-struct Place {
-    connection: Option<PostgresConnection>,
+struct State {
+    free: usize,
+    /// The connections of free places. The last one was used last.
+    idle: Vec<Idle>,
+    /// How many connections were lost.
+    lost: usize,
+}
+
+struct Idle {
+    connection: PostgresConnection,
     /// How many connections were lost before it was used last.
     lost: usize,
 }
 
+/// A place that is taken until it is dropped.
+struct Place(Arc<Places>);
+
 /// A borrowed connection. If it is dropped instead of being given back, it is closed.
 pub(super) struct Borrowed {
     connection: PostgresConnection,
-    place: r2d2::PooledConnection<Places>,
+    /// After the connection: it is closed before another one is opened in its place.
+    place: Place,
 }
 
 impl Deref for Borrowed {
@@ -94,19 +98,26 @@ impl Connector {
 
     /// Opens a connection.
     pub(super) fn open(&self) -> Result<PostgresConnection> {
-        let connection = PostgresConnection::new(self.options.connect_pipelining()?, self.purpose);
+        self.open_within(Duration::MAX)
+    }
+
+    /// Opens a connection. It takes this long at most, and not longer than the server may take.
+    fn open_within(&self, max_time: Duration) -> Result<PostgresConnection> {
+        let connection = PostgresConnection::new(self.options.connect_pipelining(max_time)?, self.purpose);
         connection.queue_batch(NOTICE_LOST_CLIENT);
         connection.queue_batch(match self.purpose {
             Purpose::Write => {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
-                SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '5s'"
+                SET lock_timeout = '10s'; SET statement_timeout = '11s'; SET idle_in_transaction_session_timeout = '5s'"
             }
             Purpose::Read => {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
                 SET default_transaction_read_only = on; SET lock_timeout = '5s'"
             }
         });
+        connection.set_max_time(Some(max_time.min(MAX_CONNECT_TIME)));
         self.options.server_clock.ask(&connection)?;
+        connection.set_max_time(None);
         Ok(connection)
     }
 
@@ -118,11 +129,9 @@ impl Connector {
 
     /// A pool of up to `size` connections, which are opened when they are needed.
     pub(super) fn pool(self, size: usize) -> Pool {
-        let size = u32::try_from(size).unwrap_or(u32::MAX).max(1);
-        let builder = r2d2::Pool::builder().max_size(size).min_idle(Some(0)).connection_timeout(MAX_WAIT);
-        let builder = builder.thread_pool(Arc::clone(&THREADS)).test_on_check_out(false);
-        let places = builder.build_unchecked(Places);
-        Pool { places, connector: self, reachable: Arc::new(AtomicBool::new(true)), lost: Arc::default() }
+        let state = State { free: size.max(1), idle: Vec::new(), lost: 0 };
+        let places = Arc::new(Places { state: Mutex::new(state), freed: Condvar::new() });
+        Pool { connector: self, places, reachable: AtomicBool::new(true) }
     }
 }
 
@@ -142,34 +151,30 @@ fn complete(config: &mut Config) {
     }
 }
 
-impl r2d2::ManageConnection for Places {
-    type Connection = Place;
-    type Error = std::convert::Infallible;
-
-    fn connect(&self) -> Result<Place, Self::Error> {
-        Ok(Place::default())
+impl Places {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn is_valid(&self, _: &mut Place) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn has_broken(&self, _: &mut Place) -> bool {
-        false
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.state().free += 1;
+        self.0.freed.notify_one();
     }
 }
 
 impl Pool {
     /// Keeps an open connection for the first who borrows one.
     pub(super) fn keep(&self, connection: PostgresConnection) {
-        if let Ok(mut place) = self.places.get() {
-            place.connection = Some(connection);
-        }
+        let mut state = self.places.state();
+        let lost = state.lost;
+        state.idle.push(Idle { connection, lost });
     }
 
     /// Opens a connection that does not belong to the pool, in a place that was borrowed from it.
-    fn open(&self) -> Result<PostgresConnection> {
-        let opened = self.connector.open();
+    fn open(&self, max_time: Duration) -> Result<PostgresConnection> {
+        let opened = self.connector.open_within(max_time);
         match &opened {
             Ok(_) if !self.reachable.swap(true, Ordering::Relaxed) => {
                 tracing::info!(target: "ticketing::store", "the database can be reached again");
@@ -182,17 +187,51 @@ impl Pool {
         opened.map_err(|_| Error::Unavailable("the database cannot be reached"))
     }
 
-    /// Notes that a connection was lost.
-    pub(super) fn note_lost(&self) {
-        self.lost.fetch_add(1, Ordering::Relaxed);
+    /// Closes a connection that was lost. If its server does not answer, the idle ones are closed too: to find out whether
+    /// each of them is lost would take long.
+    fn lose(&self, connection: PostgresConnection) {
+        let is_silent = connection.is_silent();
+        drop(connection);
+        let mut state = self.places.state();
+        state.lost += 1;
+        let closed = if is_silent { std::mem::take(&mut state.idle) } else { Vec::new() };
+        drop(state);
+        drop(closed);
     }
 
-    /// Replaces a connection that was lost by a new one.
-    pub(super) fn reopen(&self, borrowed: Borrowed) -> Result<Borrowed> {
-        self.note_lost();
+    /// Replaces a connection that was lost by a new one. Takes up to `max_time`, and not longer than the server may take.
+    pub(super) fn reopen(&self, borrowed: Borrowed, max_time: Duration) -> Result<Borrowed> {
         let Borrowed { connection, place } = borrowed;
-        drop(connection);
-        Ok(Borrowed { connection: self.open()?, place })
+        self.lose(connection);
+        Ok(Borrowed { connection: self.open(max_time)?, place })
+    }
+
+    /// Takes a connection out of the pool. Waits for a place, and then for the server, up to `max_time` each.
+    pub(super) fn take_within(&self, max_time: Duration) -> Result<Borrowed> {
+        let state = self.places.state();
+        let waited = self.places.freed.wait_timeout_while(state, max_time.min(MAX_WAIT), |state| state.free == 0);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.free == 0 {
+            return Err(Error::Unavailable("the database has no free connection"));
+        }
+        state.free -= 1;
+        let (known, lost) = (state.idle.pop(), state.lost);
+        drop(state);
+        let place = Place(Arc::clone(&self.places));
+        if let Some(Idle { connection, lost: lost_before }) = known {
+            connection.forget_failure();
+            // If another connection was lost in the meantime, so may this one be.
+            let is_doubtful = !connection.is_fresh() || lost != lost_before;
+            connection.set_max_time(Some(max_time.min(MAX_CHECK_TIME)));
+            let checked = if is_doubtful { connection.check() } else { Ok(()) };
+            let checked = checked.and_then(|()| self.connector.keep_time(&connection));
+            connection.set_max_time(None);
+            if checked.is_ok() {
+                return Ok(Borrowed { connection, place });
+            }
+            self.lose(connection);
+        }
+        Ok(Borrowed { connection: self.open(max_time)?, place })
     }
 }
 
@@ -200,26 +239,16 @@ impl ReaderPool for Pool {
     type Connection = Borrowed;
 
     fn take(&self) -> Result<Borrowed> {
-        let place = self.places.get().map_err(|_| Error::Unavailable("the database has no free connection"));
-        let mut place = place?;
-        let lost = self.lost.load(Ordering::Relaxed);
-        // If another connection was lost in the meantime, so may this one be.
-        let is_doubtful = std::mem::replace(&mut place.lost, lost) != lost;
-        let known = place.connection.take().filter(|connection| {
-            connection.forget_failure();
-            let answers = (connection.is_fresh() && !is_doubtful) || connection.check().is_ok();
-            answers && self.connector.keep_time(connection).is_ok()
-        });
-        let connection = known.map_or_else(|| self.open(), Ok)?;
-        Ok(Borrowed { connection, place })
+        self.take_within(Duration::MAX)
     }
 
     fn give_back(&self, borrowed: Borrowed) {
-        let Borrowed { connection, mut place } = borrowed;
+        let Borrowed { connection, place } = borrowed;
         if connection.is_lost() {
-            self.note_lost();
+            self.lose(connection);
         } else if !connection.write.is_open() {
-            place.connection = Some(connection);
+            self.keep(connection);
         }
+        drop(place);
     }
 }

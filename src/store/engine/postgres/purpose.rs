@@ -1,5 +1,7 @@
 //! What a connection is for.
 
+use std::time::Duration;
+
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -8,4 +10,15 @@ pub(super) enum Purpose {
     Write,
     /// Reads, and snapshots that a program may hold for long.
     Read,
+}
+
+impl Purpose {
+    /// How long an answer of the server is waited for. The server gives up waiting for locks, and ends statements of writes,
+    /// a little earlier, if it works.
+    pub(super) fn max_time(self) -> Duration {
+        match self {
+            Self::Write => Duration::from_secs(12),
+            Self::Read => Duration::from_secs(10),
+        }
+    }
 }

@@ -47,6 +47,14 @@ pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions
     if (1..known).contains(&found) && !options.migrate {
         return Err(StoreErrorKind::SchemaTooOld { found, known }.into());
     }
+    connection.set_max_time(Some(Duration::MAX));
+    let migrated = run_when_unlocked(connection, migrations);
+    connection.set_max_time(None);
+    migrated
+}
+
+/// Tries again while others use the tables.
+fn run_when_unlocked(connection: &PostgresConnection, migrations: &[&str]) -> Result<i64> {
     let mut attempts = 1;
     loop {
         let error = match run_missing(connection, migrations) {

@@ -1,6 +1,7 @@
 //! Connections to PostgreSQL that read one snapshot after another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::connection::PostgresConnection;
 use super::pool::Connector;
@@ -11,6 +12,9 @@ use crate::store::engine::ids::IdSource;
 use crate::store::engine::readers::ReadConnection;
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 use crate::store::engine::transaction::Transaction;
+
+/// How long a statement may take that reads a large part of the database.
+const MAX_STEP_TIME: Duration = Duration::from_mins(30);
 
 /// Opens connections that only read.
 pub(in crate::store) struct PostgresSnapshots {
@@ -38,6 +42,7 @@ impl PostgresSnapshots {
             Some(connection) => connection,
             None => self.connector.open()?,
         };
+        connection.set_max_time(Some(MAX_STEP_TIME));
         Ok(PostgresSnapshotReader { connection, environment, ids })
     }
 }
@@ -58,6 +63,7 @@ impl PostgresSnapshotReader {
     }
 
     pub(super) fn into_connection(self) -> PostgresConnection {
+        self.connection.set_max_time(None);
         self.connection
     }
 

@@ -1,5 +1,7 @@
 //! Transactions that write: how they begin, what they have done, and how they end.
 
+use std::time::Duration;
+
 use super::clock::{MILLIS_OF_SERVER, ServerClock, time_in};
 use super::connection::PostgresConnection;
 use super::tokens::{INSERT_TOKEN, Token};
@@ -7,6 +9,9 @@ use crate::environment::Clock as _;
 use crate::error::Result;
 use crate::model::id::EventId;
 use crate::model::timestamp::Timestamp;
+
+/// How long a commit is waited for. A server with a synchronous standby waits for the standby without a limit of its own.
+const MAX_COMMIT_TIME: Duration = Duration::from_secs(8);
 
 /// Prepares the statements that are sent together with others as text, so that they are planned once for each connection.
 fn preparation() -> String {
@@ -74,7 +79,10 @@ impl PostgresConnection {
         // Otherwise the transaction would be committed without them.
         self.check_changes()?;
         let sql = if self.write.has_changed() { format!("{}; COMMIT", token.insert()) } else { "COMMIT".to_owned() };
-        self.batch(&sql)?;
+        self.set_max_time(Some(MAX_COMMIT_TIME));
+        let committed = self.batch(&sql);
+        self.set_max_time(None);
+        committed?;
         self.write.end();
         Ok(())
     }

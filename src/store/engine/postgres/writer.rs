@@ -8,17 +8,18 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::clock::ServerClock;
 use super::connection::PostgresConnection;
 use super::errors::Failure;
+use super::health::{Health, Prospect};
 use super::lanes::Lanes;
 use super::pool::{Borrowed, Pool};
 use super::schema;
-use super::tokens::{self, Outcome, Token};
+use super::tokens::{Outcome, Token};
 use super::write_permits::WritePermits;
 use crate::environment::{Clock, Environment, SystemClock};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
@@ -44,7 +45,13 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
 /// How long the outcome of a commit is asked for.
-const MAX_QUESTION_TIME: Duration = Duration::from_mins(1);
+const MAX_QUESTION_TIME: Duration = Duration::from_secs(8);
+
+/// How long the server may take to answer when it is checked, and before that until it can be used.
+const MAX_PROBE_TIME: Duration = Duration::from_millis(1500);
+
+/// Reads something.
+const ANY_ROW: &str = "SELECT 1 FROM organizations LIMIT 1";
 
 /// Runs jobs in write transactions.
 pub(super) struct PostgresWriter {
@@ -60,8 +67,7 @@ pub(super) struct PostgresWriter {
     uses_server_clock: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
-    /// Whether the last attempt to reach the server, or to commit, failed.
-    write_failed: AtomicBool,
+    health: Health,
     /// Why nothing is written any more.
     stopped: OnceLock<StoreError>,
 }
@@ -129,7 +135,7 @@ impl PostgresWriter {
             server_clock,
             uses_server_clock,
             callers: AtomicUsize::new(0),
-            write_failed: AtomicBool::new(false),
+            health: Health::new(),
             stopped: OnceLock::new(),
         }
     }
@@ -141,6 +147,7 @@ impl PostgresWriter {
         organization: Option<OrganizationId>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.require_writable()?;
         let _counted = self.counted();
         let (mut job, answer) = jobs::job(work);
         let ran = self.permits.acquire(organization).and_then(|_permit| self.run_singly(job.as_mut()));
@@ -157,6 +164,7 @@ impl PostgresWriter {
         key: EventKey,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.require_writable()?;
         let _counted = self.counted();
         let (job, answer) = jobs::job(work);
         let wait = self.lanes.add(organization, event, key, job);
@@ -189,19 +197,35 @@ impl PostgresWriter {
 
     /// Whether the last attempt to reach the server, or to commit, failed.
     pub(super) fn last_write_failed(&self) -> bool {
-        self.write_failed.load(Ordering::Relaxed)
+        self.health.is_failing()
     }
 
-    /// Commits a transaction, to find out whether the database accepts writes.
-    pub(super) fn probe(&self) -> Result<()> {
-        let _permit = self.permits.acquire(None)?;
-        let (mut job, answer) = jobs::job(tokens::delete_old);
-        let result = match self.attempt(job.as_mut(), MAX_ATTEMPTS) {
-            Attempt::Ended(result) => result,
-            Attempt::RunAgain(error) => Err(error),
-        };
-        job.answer(result);
-        answer.wait()
+    /// Fails at once if writes have failed for some time, unless the database accepts writes again.
+    fn require_writable(&self) -> Result<()> {
+        match self.health.prospect() {
+            Prospect::MaySucceed => Ok(()),
+            Prospect::Finds(_probe) => self.probe(),
+            Prospect::Fails => Err(Error::Unavailable("the database accepts no writes at the moment")),
+        }
+    }
+
+    /// Fails if the server does not answer within seconds, or if there is a reason to doubt that it accepts writes and it does
+    /// not accept one.
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(reason) = self.stopped() {
+            return Err(reason.clone().into());
+        }
+        if self.health.is_doubtful(self.callers() > 0) {
+            return self.probe();
+        }
+        self.on_connection(MAX_PROBE_TIME, |connection| connection.simple_query(ANY_ROW).map(drop))
+    }
+
+    /// Commits something, to find out whether the database accepts writes: asks for a transaction that there never was.
+    fn probe(&self) -> Result<()> {
+        self.ask(Token::new(self.server_clock.now(), &self.environment), MAX_PROBE_TIME)?;
+        self.health.committed();
+        Ok(())
     }
 
     /// Runs a job in a transaction of its own, until it is neither lost nor undone. An error replaces that of the job.
@@ -266,7 +290,7 @@ impl PostgresWriter {
         if let Some(reason) = self.stopped() {
             return Err(reason.clone().into());
         }
-        let unreachable = |_: &Error| self.write_failed.store(true, Ordering::Relaxed);
+        let unreachable = |_: &Error| self.health.failed();
         let open_on = |connection: &PostgresConnection| match event {
             Some(event) => connection.begin_group(event, &self.server_clock),
             None => connection.begin_write(&self.server_clock),
@@ -275,13 +299,13 @@ impl PostgresWriter {
         let mut begun = open_on(&connection);
         if connection.is_lost() {
             // The server has ended this connection a moment ago.
-            connection = self.pool.reopen(connection).inspect_err(unreachable)?;
+            connection = self.pool.reopen(connection, Duration::MAX).inspect_err(unreachable)?;
             begun = open_on(&connection);
         }
         match begun {
             Ok(time) => Ok((connection, time)),
             Err(error) => {
-                if connection.is_lost() {
+                if connection.is_lost() || connection.failure() == Some(Failure::ReadOnly) {
                     unreachable(&error);
                 }
                 connection.roll_back();
@@ -309,12 +333,16 @@ impl PostgresWriter {
             // Also if the job has handled the failure.
             (_, Some(Failure::RunAgain)) => Ran::TransactionLost(Error::Unavailable("the store is busy")),
             (_, Some(Failure::ConnectionLost)) => {
-                self.write_failed.store(true, Ordering::Relaxed);
+                self.health.failed();
                 Ran::TransactionLost(Error::Unavailable("the database does not answer"))
+            }
+            (Err(error), Some(Failure::ReadOnly)) => {
+                self.health.failed();
+                Ran::Failed(error)
             }
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
-            (Ok(_), Some(Failure::Violation | Failure::OtherSchema | Failure::Other)) => {
+            (Ok(_), Some(Failure::Violation | Failure::ReadOnly | Failure::OtherSchema | Failure::Other)) => {
                 Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()))
             }
         }
@@ -328,14 +356,13 @@ impl PostgresWriter {
             Ok(()) => {
                 self.pool.give_back(connection);
                 if has_changed {
-                    self.write_failed.store(false, Ordering::Relaxed);
+                    self.health.committed();
                 }
                 Commit::Done
             }
             Err(error) if failure == Some(Failure::ConnectionLost) => {
                 // Its place in the pool is free for the connection on which the outcome is asked for.
-                drop(connection);
-                self.pool.note_lost();
+                self.pool.give_back(connection);
                 let run_again = true;
                 if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
             }
@@ -346,6 +373,9 @@ impl PostgresWriter {
                 Commit::Undone { error, run_again: false }
             }
             Err(error) => {
+                if failure == Some(Failure::ReadOnly) {
+                    self.health.failed();
+                }
                 let job_failed = connection.queued_failed();
                 // No constraint of the schema is only checked by the commit, so a violation would come again.
                 let run_again = failure == Some(Failure::RunAgain) || (job_failed && connection.must_run_again(&error));
@@ -376,14 +406,15 @@ impl PostgresWriter {
     /// Finds out how a commit ended whose connection was lost.
     fn outcome(&self, token: Token, error: Error) -> Commit {
         let start = SystemClock.monotonic();
+        let left = || MAX_QUESTION_TIME.saturating_sub(SystemClock.monotonic().saturating_sub(start));
         let mut questions = 0;
-        while SystemClock.monotonic().saturating_sub(start) < MAX_QUESTION_TIME {
-            match self.ask(token) {
+        while !left().is_zero() {
+            match self.ask(token, left()) {
                 Ok(Outcome::Committed) => return Commit::Done,
                 Ok(Outcome::Undone) => return Commit::Undone { error, run_again: true },
                 Ok(Outcome::Unknown) => break,
                 Err(_) => {
-                    self.write_failed.store(true, Ordering::Relaxed);
+                    self.health.failed();
                     questions += 1;
                     self.pause(questions);
                 }
@@ -393,17 +424,37 @@ impl PostgresWriter {
         Commit::Unknown(Error::Unavailable("the database does not answer: it is not known whether this was done"))
     }
 
-    fn ask(&self, token: Token) -> Result<Outcome> {
-        let connection = self.pool.take()?;
-        let outcome = token.ask(&connection);
+    fn ask(&self, token: Token, max_time: Duration) -> Result<Outcome> {
+        self.on_connection(max_time, |connection| token.ask(connection))
+    }
+
+    /// Runs statements that may be cancelled at any time. Waits for a connection, and for the answers, up to `max_time` each.
+    fn on_connection<T>(&self, max_time: Duration, run: impl Fn(&PostgresConnection) -> Result<T>) -> Result<T> {
+        let run_within = |connection: &PostgresConnection| {
+            connection.set_max_time(Some(max_time));
+            let result = run(connection);
+            connection.set_max_time(None);
+            result
+        };
+        let mut connection = self.pool.take_within(max_time)?;
+        let mut result = run_within(&connection);
+        if connection.is_lost() && !connection.is_silent() {
+            // The server has ended this connection a moment ago.
+            connection = self.pool.reopen(connection, max_time)?;
+            result = run_within(&connection);
+        }
+        if connection.is_silent() {
+            // It may wait for a standby, which has no limit.
+            connection.cancel();
+        }
         self.pool.give_back(connection);
-        outcome
+        result
     }
 
     /// Reports a commit that failed, and whose jobs are not run again.
     pub(super) fn commit_failed(&self) {
         self.after_commit.commit_failed();
-        self.write_failed.store(true, Ordering::Relaxed);
+        self.health.failed();
     }
 
     /// Reports a commit of `jobs` jobs that began at `start`.
