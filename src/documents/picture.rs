@@ -9,6 +9,9 @@ use krilla::geom::Size;
 use krilla::image::Image;
 use krilla::page::PageSettings;
 use sha2::{Digest, Sha256};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// The largest file of a logo.
 pub(super) const MAX_LOGO_BYTES: usize = 512 * 1024;
@@ -48,28 +51,25 @@ pub(super) struct Picture {
     pub(super) bytes: usize,
 }
 
-/// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or damaged. The
-/// pixels of a PNG are decoded at once, so its size is read before. Those of a JPEG are not decoded at all.
+/// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or damaged. Its
+/// pixels are decoded at once, so its size is read before.
 pub(super) fn picture(file: &[u8]) -> Option<Picture> {
-    let image = if let Some((width, height)) = png_size(file) {
-        if !(is_fair(width) && is_fair(height)) {
-            return None;
-        }
+    let (width, height) = size(file)?;
+    if !(is_fair(width) && is_fair(height)) {
+        return None;
+    }
+    let image = if png_size(file).is_some() {
         Image::from_png(only_pixels(file)?.into(), true)
-    } else if file.starts_with(b"\xFF\xD8\xFF") {
+    } else if is_whole_jpeg(file) {
         Image::from_jpeg(file.to_vec().into(), true)
     } else {
         return None;
     };
     let image = image.ok()?;
-    let (width, height) = image.size();
-    if !(is_fair(width) && is_fair(height)) {
-        return None;
-    }
     Some(Picture { bytes: bytes_in_document(&image)?, image })
 }
 
-/// `None` if the pixels are damaged: this is only told when a document is finished.
+/// `None` if the pixels of a PNG are damaged: this is only told when a document is finished.
 fn bytes_in_document(image: &Image) -> Option<usize> {
     let mut document = Document::new();
     let mut page = document.start_page_with(PageSettings::from_wh(1.0, 1.0)?);
@@ -80,9 +80,14 @@ fn bytes_in_document(image: &Image) -> Option<usize> {
     document.finish().ok().map(|file| file.len())
 }
 
-/// How many pixels are decoded for a picture. A JPEG is only decoded by the program that shows the document.
+/// How many pixels are decoded for a picture.
 pub(super) fn pixels_to_decode(file: &[u8]) -> u64 {
-    png_size(file).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
+    size(file).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
+}
+
+/// The width and height that a PNG or JPEG file says it has.
+fn size(file: &[u8]) -> Option<(u32, u32)> {
+    png_size(file).or_else(|| jpeg_size(file))
 }
 
 fn is_fair(side: u32) -> bool {
@@ -116,6 +121,25 @@ fn png_size(file: &[u8]) -> Option<(u32, u32)> {
     let (width, rest) = header.split_first_chunk()?;
     let (height, _) = rest.split_first_chunk()?;
     Some((u32::from_be_bytes(*width), u32::from_be_bytes(*height)))
+}
+
+/// The width and height that a JPEG file says it has.
+fn jpeg_size(file: &[u8]) -> Option<(u32, u32)> {
+    let mut decoder = jpeg_decoder(file);
+    decoder.decode_headers().ok()?;
+    let (width, height) = decoder.dimensions()?;
+    Some((width.try_into().ok()?, height.try_into().ok()?))
+}
+
+/// Whether a JPEG file has all its pixels. It becomes part of a document as it is. The decoder does not miss the last few
+/// bytes, so the marker of the end has to follow that of the last scan: neither can stand in what is compressed.
+fn is_whole_jpeg(file: &[u8]) -> bool {
+    let last = |marker: [u8; 2]| file.windows(2).rposition(|bytes| bytes == marker);
+    last([0xFF, 0xD9]) > last([0xFF, 0xDA]) && jpeg_decoder(file).decode().is_ok()
+}
+
+fn jpeg_decoder(file: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
+    JpegDecoder::new_with_options(ZCursor::new(file), DecoderOptions::default().set_strict_mode(true))
 }
 
 #[cfg(test)]

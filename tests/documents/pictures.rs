@@ -46,13 +46,15 @@ fn png_of(width: u32, height: u32, [depth, color]: [u8; 2], padding: usize, pixe
     [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"teSt", &vec![7; padding]), ends].concat()
 }
 
-/// The header of a gray JPEG file of this size, with as many bytes of no meaning.
+/// A gray JPEG file of this size, with as many bytes of no meaning.
 fn jpeg(width: u16, height: u16, padding: usize) -> Vec<u8> {
     let segment = |marker: u8, data: &[u8]| {
         let length = u16::try_from(data.len() + 2).expect("a short segment").to_be_bytes();
         [&[0xFF, marker], &length[..], data].concat()
     };
     let frame = [&[8][..], &height.to_be_bytes(), &width.to_be_bytes(), &[1, 1, 0x11, 0]].concat();
+    // A table with one code: the bit 0, which stands for 0.
+    let table = |kind: u8| [&[kind, 1][..], &[0; 15], &[0]].concat();
     let mut file = vec![0xFF, 0xD8];
     // Comments.
     for part in vec![7; padding].chunks(60_000) {
@@ -60,7 +62,11 @@ fn jpeg(width: u16, height: u16, padding: usize) -> Vec<u8> {
     }
     file.extend(segment(0xDB, &[&[0][..], &[1; 64]].concat()));
     file.extend(segment(0xC0, &frame));
+    file.extend(segment(0xC4, &[table(0x00), table(0x10)].concat()));
     file.extend(segment(0xDA, &[1, 1, 0, 0, 63, 0]));
+    // Two bits for each block of 8 by 8 pixels: as gray as the last one, and all of it.
+    let blocks = usize::from(width).div_ceil(8) * usize::from(height).div_ceil(8);
+    file.extend(vec![0; blocks.div_ceil(4)]);
     file.extend([0xFF, 0xD9]);
     file
 }
@@ -94,7 +100,7 @@ fn a_ticket_comes_without_a_logo_whose_header_says_that_it_is_huge() {
         ("510 million gray pixels", png_of(30_000, 17_000, GRAY, 0, b""), false),
         ("a JPEG", jpeg(2000, 2000, 0), true),
         ("a wider JPEG", jpeg(2001, 1, 0), false),
-        ("the largest JPEG", jpeg(u16::MAX, u16::MAX, 0), false),
+        ("the largest JPEG", jpeg(u16::MAX, u16::MAX, 0)[..400_000].to_vec(), false),
     ] {
         assert!(file.len() <= 512 * 1024, "{what}: {} bytes", file.len());
         assert_eq!(has_picture(&with_logo(&file)), is_drawn, "{what}");
@@ -118,10 +124,56 @@ fn the_logos_of_a_document_have_at_most_4_mebibytes_in_all() {
 }
 
 #[test]
+fn a_jpeg_that_ends_early_is_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, options) in [
+        ("baseline.jpg", &["-sampling-factor", "4:2:0"][..]),
+        ("progressive.jpg", &["-interlace", "JPEG"]),
+        ("gray.jpg", &["-colorspace", "gray"]),
+        ("cmyk.jpg", &["-colorspace", "CMYK"]),
+    ] {
+        let path = folder.path().join(name);
+        let arguments = [&["-size", "80x60", "-seed", "1", "plasma:"], options, &[utf8(&path)]].concat();
+        if run("/usr/bin/convert", &arguments).is_none() {
+            return;
+        }
+        let file = std::fs::read(path).expect("a picture");
+        let end = file.len();
+        let lengths = [end / 10, end / 2, end * 9 / 10, end - 100].into_iter().chain(end - 12..end);
+        let logos = lengths.map(|length| file[..length].to_vec());
+        assert_eq!(pictures(&of_order(logos)), 0, "{name}");
+        let with = File::new(of_order([file.clone(), [&file[..], b"\0\n"].concat()].into_iter()));
+        assert_eq!(pictures(&with.document), 2, "{name}");
+        run("qpdf", &["--check", utf8(&with.path())]);
+    }
+}
+
+#[test]
+fn a_jpeg_with_wrong_bytes_is_left_out_or_harmless() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("logo.jpg");
+    if run("/usr/bin/convert", &["-size", "80x60", "-seed", "1", "plasma:", utf8(&path)]).is_none() {
+        return;
+    }
+    let file = std::fs::read(path).expect("a picture");
+    let damaged = |at: usize| {
+        let mut damaged = file.clone();
+        damaged[at] ^= 0x5A;
+        damaged
+    };
+    // The header has some 600 bytes.
+    let document = File::new(of_order((2..file.len()).step_by(file.len() / 90).take(90).map(damaged)));
+    assert!((1..90).contains(&pictures(&document.document)), "{}", pictures(&document.document));
+    run("qpdf", &["--check", utf8(&document.path())]);
+}
+
+#[test]
 fn the_pixels_that_are_decoded_for_a_document_are_at_most_16_million() {
     // Each has four million, in a color of its own.
-    let logo = |gray: u8| png_of(2000, 2000, GRAY, 0, &compressed(&[&[0][..], &[gray; 2000]].concat(), 2000));
-    let document = of_order((0..6).map(logo));
+    let png = |gray: u8| png_of(2000, 2000, GRAY, 0, &compressed(&[&[0][..], &[gray; 2000]].concat(), 2000));
+    let document = of_order((0..6).map(png));
+    assert_eq!(pictures(&document), 4);
+    let document = of_order((0..6).map(|number| jpeg(2000, 2000, number)));
     assert_eq!(pictures(&document), 4);
 }
 
