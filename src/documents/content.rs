@@ -25,6 +25,8 @@ pub(crate) struct TicketToPrint<'a> {
 #[derive(Debug, Hash)]
 pub(crate) struct Content {
     pub(crate) words: &'static Words,
+    /// The language tag of the buyer, such as `de-AT`.
+    pub(super) language: Option<String>,
     pub(crate) title: String,
     /// When the event takes place.
     pub(crate) period: String,
@@ -44,7 +46,7 @@ pub(crate) struct Content {
 impl Content {
     /// Returns what a ticket says in these words, without its logo.
     pub(crate) fn of(ticket: TicketToPrint<'_>, words: &'static Words) -> Result<Self> {
-        let TicketToPrint { event, ticket_type, ticket, order, .. } = ticket;
+        let TicketToPrint { event, ticket_type, ticket, order, language } = ticket;
         let zone = Zone::stored(&event.timezone)?;
         let mut fields = Vec::new();
         if let Some(customer) = &ticket.customer {
@@ -56,6 +58,7 @@ impl Content {
         fields.retain(|(_, lines)| lines.iter().any(|line| !line.is_empty()));
         Ok(Self {
             words,
+            language: language.map(str::to_owned),
             title: printed_text::line(&event.title),
             period: words::period(words, zone, event.start_date, event.end_date),
             zone: words::zone_at(zone, &event.timezone, event.start_date),
@@ -67,6 +70,13 @@ impl Content {
             order: order.map(OrderId::number),
             logo: None,
         })
+    }
+
+    /// What the organizer and the customer have written.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let fields = self.fields.iter().flat_map(|(_, lines)| lines);
+        let texts = [&self.title, &self.ticket_type].into_iter().chain(&self.location).chain(fields).chain(&self.text);
+        texts.map(String::as_str)
     }
 }
 

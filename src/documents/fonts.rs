@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use krilla::text::{Font, Tag};
 use parley::FontContext;
-use parley::fontique::{Attributes, Blob, Collection, CollectionOptions, QueryFamily, QueryStatus, SourceCache};
+use parley::fontique::{
+    Attributes, Blob, Collection, CollectionOptions, FontInfo, Language, QueryFamily, QueryStatus, SourceCache,
+};
 use parley::layout::Run;
 
+use super::language::{is_of_region, is_regional, region_of_fonts};
 use crate::error::{Error, Result};
 
 /// Noto Sans, with the letters of the Latin, Greek and Cyrillic scripts.
@@ -16,11 +19,11 @@ const BUILT_IN: [&[u8]; 2] = [include_bytes!("fonts/NotoSans-Regular.ttf"), incl
 /// A font: the id of its data, its index in them, and the bits of its variation.
 type FontKey = (u64, u32, Vec<(Tag, u32)>);
 
-/// The fonts, in the order in which each part of a text looks for one that has its letters.
+/// The fonts, in the order in which they were added.
 #[derive(Clone)]
 pub(super) struct Fonts {
     pub(super) context: FontContext,
-    pub(super) families: Vec<String>,
+    families: Vec<String>,
     /// The same fonts as the PDF library has them.
     embedded: HashMap<FontKey, Font>,
 }
@@ -44,7 +47,9 @@ impl Fonts {
 
     /// Adds the fonts of a file. Returns whether there are any.
     fn add(&mut self, file: Blob<u8>) -> bool {
-        let added = self.context.collection.register_fonts(file, None);
+        let mut added = self.context.collection.register_fonts(file, None);
+        // They come in no order.
+        added.sort_by_key(|(_, fonts)| fonts.iter().map(FontInfo::index).min());
         for (family, _) in &added {
             let Some(name) = self.context.collection.family_name(*family) else { continue };
             if !self.families.iter().any(|known| known == name) {
@@ -52,6 +57,18 @@ impl Fonts {
             }
         }
         !added.is_empty()
+    }
+
+    /// The families in the order in which a text of this language looks for its letters. Of those that differ in the
+    /// language that they are for, those of this one are first.
+    pub(super) fn families_for(&self, language: Option<&Language>) -> Vec<String> {
+        let Some(region) = language.and_then(region_of_fonts) else { return self.families.clone() };
+        let mut regional: Vec<_> = self.families.iter().filter(|family| is_regional(family)).collect();
+        regional.sort_by_key(|family| !is_of_region(family, region));
+        let mut regional = regional.into_iter();
+        let families =
+            self.families.iter().map(|family| if is_regional(family) { regional.next() } else { Some(family) });
+        families.flatten().cloned().collect()
     }
 
     /// Whether a font has a glyph for a character.

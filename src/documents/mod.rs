@@ -54,6 +54,7 @@ mod content;
 mod design;
 mod drawing;
 mod fonts;
+mod language;
 mod last_used;
 mod limits;
 mod logo_cache;

@@ -12,7 +12,7 @@ use super::limits::{Kept, Reported, Turns};
 use super::logos::{Fetch, Logos};
 use super::pictures::Pictures;
 use super::typesetter::Typesetter;
-use super::{Paper, TicketDocument, TicketDocuments, design, drawing};
+use super::{Paper, TicketDocument, TicketDocuments, design, drawing, language};
 use crate::environment::Clock;
 use crate::error::{Error, Result};
 use crate::model::statistics::LogoOutcome;
@@ -114,6 +114,7 @@ fn render_with(
     let Some(first) = contents.first() else {
         return Err(Error::Internal("a document was rendered without a ticket".to_owned()));
     };
+    typesetter.begin_document(language::of(first.language.as_deref(), contents.iter().flat_map(Content::texts)));
     let picture_of = |content: &Content| pictures.get(&content.logo.as_ref()?.digest);
     let compose = |content| design::compose(typesetter, content, paper, picture_of(content));
     let sheets = contents.iter().map(compose).collect::<Result<Vec<_>>>()?;

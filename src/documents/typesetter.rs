@@ -6,6 +6,7 @@ use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
 use std::sync::Arc;
 
+use parley::fontique::Language;
 use parley::style::{FontFamily, FontFamilyName, FontWeight, LineHeight, OverflowWrap, StyleProperty};
 use parley::{Alignment, AlignmentOptions, Layout, LayoutContext};
 
@@ -41,6 +42,10 @@ pub(super) struct Paragraph {
 pub(super) struct Typesetter {
     pub(super) fonts: Fonts,
     layouts: LayoutContext<()>,
+    /// The language of the document.
+    language: Option<Language>,
+    /// The fonts of the document, in the order in which each part of a text looks for one that has its letters.
+    families: Vec<FontFamilyName<'static>>,
     missing: BTreeSet<char>,
     /// How texts were made to fit in this document: tickets of an order have the same title.
     fitted: HashMap<FitKey, Fitted>,
@@ -66,10 +71,19 @@ impl Typesetter {
         Self {
             fonts,
             layouts: LayoutContext::new(),
+            language: None,
+            families: Vec::new(),
             missing: BTreeSet::new(),
             fitted: HashMap::new(),
             paragraphs: HashMap::new(),
         }
+    }
+
+    /// Begins a document in this language.
+    pub(super) fn begin_document(&mut self, language: Option<Language>) {
+        let families = self.fonts.families_for(language.as_ref()).into_iter();
+        self.families = families.map(|name| FontFamilyName::Named(Cow::Owned(name))).collect();
+        self.language = language;
     }
 
     /// Ends a document. Returns the characters that no font has, in the order of their numbers.
@@ -157,10 +171,9 @@ impl Typesetter {
     }
 
     fn shape(&mut self, text: &str, style: Style, width: f32) -> Layout<()> {
-        let families = self.fonts.families.iter().map(|name| FontFamilyName::Named(Cow::Borrowed(name.as_str())));
-        let families: Vec<_> = families.collect();
         let mut builder = self.layouts.ranged_builder(&mut self.fonts.context, text, 1.0, false);
-        builder.push_default(StyleProperty::FontFamily(FontFamily::List(families.into())));
+        builder.push_default(StyleProperty::FontFamily(FontFamily::List(Cow::Borrowed(&self.families))));
+        builder.push_default(StyleProperty::Locale(self.language));
         builder.push_default(StyleProperty::FontSize(style.size));
         builder.push_default(StyleProperty::LineHeight(LineHeight::FontSizeRelative(style.leading)));
         builder.push_default(StyleProperty::OverflowWrap(OverflowWrap::Anywhere));

@@ -5,6 +5,7 @@
 mod common;
 mod extent;
 mod extremes;
+mod font_files;
 mod link_costs;
 mod link_states;
 mod links;
