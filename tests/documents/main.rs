@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod contact_sheet;
 mod extent;
 mod extremes;
 mod font_files;

@@ -68,10 +68,14 @@ pub struct File {
 
 impl File {
     pub fn new(document: TicketDocument) -> Self {
+        let thread = std::thread::current();
+        Self::named(document, &thread.name().unwrap_or("test").replace("::", "-"))
+    }
+
+    pub fn named(document: TicketDocument, name: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("ticket.pdf"), &document.bytes).expect("written");
         if let Some(keep) = std::env::var_os("KEEP_DOCUMENTS") {
-            let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
             fs::write(Path::new(&keep).join(format!("{name}.pdf")), &document.bytes).expect("written");
         }
         Self { document, folder }
