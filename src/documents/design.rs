@@ -1,14 +1,20 @@
 //! The design V1 of a ticket: where everything stands on its pages.
 
+use std::num::NonZeroU16;
+use std::sync::Arc;
+
 use krilla::image::Image;
 use parley::Alignment;
 
 use super::Paper;
 use super::content::{Content, code_in_groups};
-use super::qr::{self, DarkRun};
+use super::qr;
 use super::sheets::{Element, Shape, Sheets};
-use super::typesetter::{Color, Style, Typesetter};
+use super::typesetter::{Color, Paragraph, Style, Typesetter};
 use crate::error::Result;
+
+/// The level of the heading of a ticket, below its event.
+const SECOND: NonZeroU16 = NonZeroU16::MIN.saturating_add(1);
 
 const MILLIMETER: f32 = 72.0 / 25.4;
 
@@ -50,6 +56,7 @@ const TICKET_TYPE: Style = Style { leading: 1.2, ..style(17.0, true, INK) };
 const LABEL: Style = style(9.0, false, MUTED);
 const VALUE: Style = style(12.0, false, INK);
 const CODE: Style = Style { alignment: Alignment::Center, ..style(10.5, true, INK) };
+/// Each line of it begins at the side at which its language does.
 const TEXT: Style = Style { leading: 1.45, ..style(10.0, false, INK) };
 const FOOTER: Style = style(8.5, false, MUTED);
 
@@ -60,157 +67,190 @@ pub(super) fn compose(
     paper: Paper,
     logo: Option<&Image>,
 ) -> Result<Sheets> {
-    let mut sheets = Sheets::new(paper, TOP_MARGIN, BOTTOM_MARGIN);
-    let dark = qr::dark_runs(&content.code)?;
+    let mut sheets = Sheets::new(content.title.clone(), paper, TOP_MARGIN, BOTTOM_MARGIN);
+    let width = sheets.width() - 2.0 * SIDE_MARGIN;
+    let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
+    let is_rtl = title.layout.is_rtl();
+    let mut ticket = Ticket { sheets: &mut sheets, typesetter, content, width, is_rtl };
     if let Some(image) = logo {
-        draw_logo(&mut sheets, content, image.clone());
+        ticket.draw_logo(image.clone());
     }
-    draw_heading(&mut sheets, typesetter, content);
-    draw_rule(&mut sheets);
-    let below = sheets.y;
-    let frame_bottom = draw_code(&mut sheets, typesetter, content, &dark);
-    sheets.y = below;
-    draw_fields(&mut sheets, typesetter, content);
-    if sheets.pages.len() == 1 {
-        sheets.y = sheets.y.max(frame_bottom);
+    ticket.draw_heading();
+    ticket.draw_rule();
+    let below = ticket.sheets.y;
+    let frame_bottom = ticket.draw_code()?;
+    ticket.sheets.y = below;
+    ticket.draw_fields();
+    if ticket.sheets.pages.len() == 1 {
+        ticket.sheets.y = ticket.sheets.y.max(frame_bottom);
     }
-    draw_text(&mut sheets, typesetter, content);
-    draw_footers(&mut sheets, typesetter, content, paper);
+    ticket.draw_text();
+    ticket.draw_footers(paper);
     Ok(sheets)
 }
 
-fn content_width(sheets: &Sheets) -> f32 {
-    sheets.width() - 2.0 * SIDE_MARGIN
+/// A ticket while its pages are set. If its title is read from right to left, all but its text stands at the right side, and
+/// the code at the left. Otherwise it is the other way round, whatever the direction of a name.
+struct Ticket<'a> {
+    sheets: &'a mut Sheets,
+    typesetter: &'a mut Typesetter,
+    content: &'a Content,
+    /// The width between the margins.
+    width: f32,
+    is_rtl: bool,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a picture has at most 2,000 pixels in each direction")]
-fn draw_logo(sheets: &mut Sheets, content: &Content, image: Image) {
-    let (width, height) = image.size();
-    let (width, height) = (width as f32, height as f32);
-    let scale = (LOGO_WIDTH / width).min(LOGO_HEIGHT / height);
-    let (width, height) = (width * scale, height * scale);
-    let element = sheets.begin(Element::Figure(content.words.ticket.logo.to_owned()));
-    let y = sheets.y;
-    sheets.draw(SIDE_MARGIN, y, Shape::Picture { image, width, height }, Some(element));
-    sheets.y += height + 9.0 * MILLIMETER;
-}
-
-fn draw_heading(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content) {
-    let width = content_width(sheets);
-    let paragraph = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
-    let left = if paragraph.layout.is_rtl() { width - BAR_WIDTH } else { 0.0 };
-    let bar = vec![[left, 0.0, BAR_WIDTH, 1.2 * MILLIMETER]];
-    let y = sheets.y;
-    sheets.draw(SIDE_MARGIN, y, Shape::Rectangles { rectangles: bar, color: ACCENT }, None);
-    sheets.y += 6.0 * MILLIMETER;
-
-    let title = sheets.begin(Element::Title(content.title.clone()));
-    sheets.flow(SIDE_MARGIN, &paragraph, Some(title));
-    sheets.y += 3.0 * MILLIMETER;
-    paragraph_of(sheets, typesetter, &content.period, PERIOD, width);
-    paragraph_of(sheets, typesetter, &content.zone, ZONE, width);
-    if let Some(location) = &content.location {
-        sheets.y += 2.5 * MILLIMETER;
-        paragraph_of(sheets, typesetter, location, LOCATION, width);
+impl Ticket<'_> {
+    /// A style whose lines begin at the side of the title.
+    fn beside_title(&self, style: Style) -> Style {
+        Style { alignment: if self.is_rtl { Alignment::Right } else { Alignment::Left }, ..style }
     }
-    sheets.y += 7.0 * MILLIMETER;
-}
 
-/// A hairline over the width of the page, and space below it.
-fn draw_rule(sheets: &mut Sheets) {
-    let line = vec![[0.0, 0.0, content_width(sheets), 0.6]];
-    let y = sheets.y;
-    sheets.draw(SIDE_MARGIN, y, Shape::Rectangles { rectangles: line, color: HAIRLINE }, None);
-    sheets.y += 8.0 * MILLIMETER;
-}
+    /// The left edge of what has this width and stands at the side of the title.
+    fn left_of(&self, width: f32) -> f32 {
+        if self.is_rtl { SIDE_MARGIN + self.width - width } else { SIDE_MARGIN }
+    }
 
-/// Draws the QR code and the code in letters on the right side. Returns where their frame ends.
-#[expect(clippy::cast_precision_loss, reason = "a QR code of version 2 has 25 modules in a row")]
-fn draw_code(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content, dark: &[DarkRun]) -> f32 {
-    let left = sheets.width() - SIDE_MARGIN - FRAME_WIDTH;
-    let top = sheets.y;
-    let rectangles = dark
-        .iter()
-        .map(|run| [run.column as f32 * MODULE, run.row as f32 * MODULE, run.length as f32 * MODULE, MODULE])
-        .collect();
-    let figure = sheets.begin(Element::Figure(content.words.ticket.qr_code.to_owned()));
-    let inset = (FRAME_WIDTH - QR_SIDE) / 2.0;
-    let qr = Shape::Rectangles { rectangles, color: Color(0, 0, 0) };
-    sheets.draw(left + inset, top + inset, qr, Some(figure));
+    #[expect(clippy::cast_precision_loss, reason = "a picture has at most 2,000 pixels in each direction")]
+    fn draw_logo(&mut self, image: Image) {
+        let (width, height) = image.size();
+        let (width, height) = (width as f32, height as f32);
+        let scale = (LOGO_WIDTH / width).min(LOGO_HEIGHT / height);
+        let (width, height) = (width * scale, height * scale);
+        let element = self.sheets.begin(Element::Figure(self.content.words.ticket.logo.to_owned()));
+        let (x, y) = (self.left_of(width), self.sheets.y);
+        self.sheets.draw(x, y, Shape::Picture { image, width, height }, Some(element));
+        self.sheets.y += height + 9.0 * MILLIMETER;
+    }
 
-    let code = sheets.begin(Element::Text);
-    let letters = typesetter.set(&code_in_groups(&content.code), CODE, FRAME_WIDTH);
-    let height = inset + QR_SIDE + QUIET_ZONE + letters.layout.height() + 4.0 * MILLIMETER;
-    let page = sheets.pages.len() - 1;
-    sheets.place(page, left, top + inset + QR_SIDE + QUIET_ZONE, &letters, Some(code));
-    let frame = Shape::Frame { width: FRAME_WIDTH, height, radius: 3.0 * MILLIMETER, color: HAIRLINE };
-    sheets.draw(left, top, frame, None);
-    top + height
-}
+    fn draw_heading(&mut self) {
+        let (content, width) = (self.content, self.width);
+        let bar = vec![[0.0, 0.0, BAR_WIDTH, 1.2 * MILLIMETER]];
+        let (x, y) = (self.left_of(BAR_WIDTH), self.sheets.y);
+        self.sheets.draw(x, y, Shape::Rectangles { rectangles: bar, color: ACCENT }, None);
+        self.sheets.y += 6.0 * MILLIMETER;
 
-fn draw_fields(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content) {
-    let width = content_width(sheets) - FRAME_WIDTH - COLUMN_GAP;
-    paragraph_of(sheets, typesetter, content.words.ticket.noun, LABEL, width);
-    sheets.y += 0.5 * MILLIMETER;
-    paragraph_of(sheets, typesetter, &content.ticket_type, TICKET_TYPE, width);
-    for (label, lines) in &content.fields {
-        sheets.y += 5.0 * MILLIMETER;
-        // A label does not stand alone at the end of a page.
-        sheets.make_room(LABEL.size * LABEL.leading + 2.0 * VALUE.size * VALUE.leading);
-        paragraph_of(sheets, typesetter, label, LABEL, width);
-        sheets.y += 0.5 * MILLIMETER;
-        for line in lines {
-            paragraph_of(sheets, typesetter, line, VALUE, width);
+        let style = self.beside_title(TITLE);
+        let title = self.typesetter.set_within(&content.title, &TITLE_SIZES, style, width, 2);
+        self.flow(Element::Heading(NonZeroU16::MIN, content.title.clone()), &title);
+        self.sheets.y += 3.0 * MILLIMETER;
+        self.paragraph(&content.period, self.beside_title(PERIOD), width);
+        self.paragraph(&content.zone, self.beside_title(ZONE), width);
+        if let Some(location) = &content.location {
+            self.sheets.y += 2.5 * MILLIMETER;
+            self.paragraph(location, self.beside_title(LOCATION), width);
+        }
+        self.sheets.y += 7.0 * MILLIMETER;
+    }
+
+    /// A hairline over the width of the page, and space below it.
+    fn draw_rule(&mut self) {
+        let line = vec![[0.0, 0.0, self.width, 0.6]];
+        let y = self.sheets.y;
+        self.sheets.draw(SIDE_MARGIN, y, Shape::Rectangles { rectangles: line, color: HAIRLINE }, None);
+        self.sheets.y += 8.0 * MILLIMETER;
+    }
+
+    /// Draws the QR code and the code in letters opposite to the title. Returns where their frame ends.
+    #[expect(clippy::cast_precision_loss, reason = "a QR code of version 2 has 25 modules in a row")]
+    fn draw_code(&mut self) -> Result<f32> {
+        let content = self.content;
+        let left = if self.is_rtl { SIDE_MARGIN } else { SIDE_MARGIN + self.width - FRAME_WIDTH };
+        let top = self.sheets.y;
+        let rectangles = qr::dark_runs(&content.code)?
+            .iter()
+            .map(|run| [run.column as f32 * MODULE, run.row as f32 * MODULE, run.length as f32 * MODULE, MODULE])
+            .collect();
+        let figure = self.sheets.begin(Element::Figure(content.words.ticket.qr_code.to_owned()));
+        let inset = (FRAME_WIDTH - QR_SIDE) / 2.0;
+        let qr = Shape::Rectangles { rectangles, color: Color(0, 0, 0) };
+        self.sheets.draw(left + inset, top + inset, qr, Some(figure));
+
+        let code = self.sheets.begin(Element::Text);
+        let letters = self.typesetter.set(&code_in_groups(&content.code), CODE, FRAME_WIDTH);
+        let height = inset + QR_SIDE + QUIET_ZONE + letters.layout.height() + 4.0 * MILLIMETER;
+        let page = self.sheets.pages.len() - 1;
+        self.sheets.place(page, left, top + inset + QR_SIDE + QUIET_ZONE, &letters, Some(code));
+        let frame = Shape::Frame { width: FRAME_WIDTH, height, radius: 3.0 * MILLIMETER, color: HAIRLINE };
+        self.sheets.draw(left, top, frame, None);
+        Ok(top + height)
+    }
+
+    fn draw_fields(&mut self) {
+        let content = self.content;
+        let width = self.width - FRAME_WIDTH - COLUMN_GAP;
+        let label_style = self.beside_title(LABEL);
+        self.paragraph(content.words.ticket.noun, label_style, width);
+        self.sheets.y += 0.5 * MILLIMETER;
+        let ticket_type = self.typesetter.set(&content.ticket_type, self.beside_title(TICKET_TYPE), width);
+        self.flow(Element::Heading(SECOND, content.ticket_type.clone()), &ticket_type);
+        for (label, lines) in &content.fields {
+            self.sheets.y += 5.0 * MILLIMETER;
+            // A label does not stand alone at the end of a page.
+            self.sheets.make_room(LABEL.size * LABEL.leading + 2.0 * VALUE.size * VALUE.leading);
+            self.paragraph(label, label_style, width);
+            self.sheets.y += 0.5 * MILLIMETER;
+            for line in lines {
+                self.paragraph(line, self.beside_title(VALUE), width);
+            }
         }
     }
-}
 
-fn draw_text(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content) {
-    if content.text.iter().all(String::is_empty) {
-        return;
-    }
-    sheets.y += 8.0 * MILLIMETER;
-    sheets.make_room(8.0 * MILLIMETER + 3.0 * TEXT.size * TEXT.leading);
-    draw_rule(sheets);
-    let width = content_width(sheets);
-    for line in &content.text {
-        if line.is_empty() {
-            sheets.y += 0.7 * TEXT.size * TEXT.leading;
-        } else {
-            paragraph_of(sheets, typesetter, line, TEXT, width);
+    fn draw_text(&mut self) {
+        let content = self.content;
+        if content.text.iter().all(String::is_empty) {
+            return;
         }
-    }
-}
-
-/// The order at the foot of each page, and the number of the page if there are several. The title stands at the head of
-/// further pages.
-fn draw_footers(sheets: &mut Sheets, typesetter: &mut Typesetter, content: &Content, paper: Paper) {
-    let (_, height) = paper.size();
-    let y = height - 16.0 * MILLIMETER;
-    let width = content_width(sheets);
-    let pages = sheets.pages.len();
-    for page in 0..pages {
-        // A screen reader says it once.
-        let first = page == 0;
-        if let Some(order) = &content.order {
-            let element = first.then(|| sheets.begin(Element::Text));
-            let paragraph = typesetter.set(&format!("{} {order}", content.words.ticket.order), FOOTER, width);
-            sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
-        }
-        if !first {
-            let title = typesetter.set_within(&content.title, &[FOOTER.size], FOOTER, width, 1);
-            sheets.place(page, SIDE_MARGIN, 10.0 * MILLIMETER, &title, None);
-        }
-        if pages > 1 {
-            let right = Style { alignment: Alignment::Right, ..FOOTER };
-            let paragraph = typesetter.set(&(content.words.ticket.page)(page + 1, pages), right, width);
-            sheets.place(page, SIDE_MARGIN, y, &paragraph, None);
+        self.sheets.y += 8.0 * MILLIMETER;
+        self.sheets.make_room(8.0 * MILLIMETER + 3.0 * TEXT.size * TEXT.leading);
+        self.draw_rule();
+        for line in &content.text {
+            if line.is_empty() {
+                self.sheets.y += 0.7 * TEXT.size * TEXT.leading;
+            } else {
+                self.paragraph(line, TEXT, self.width);
+            }
         }
     }
-}
 
-fn paragraph_of(sheets: &mut Sheets, typesetter: &mut Typesetter, text: &str, style: Style, width: f32) {
-    let element = sheets.begin(Element::Text);
-    let paragraph = typesetter.set(text, style, width);
-    sheets.flow(SIDE_MARGIN, &paragraph, Some(element));
+    /// The order at the foot of each page, and the number of the page if there are several. The title stands at the head of
+    /// further pages.
+    fn draw_footers(&mut self, paper: Paper) {
+        let (content, width) = (self.content, self.width);
+        let (_, height) = paper.size();
+        let y = height - 16.0 * MILLIMETER;
+        let style = self.beside_title(FOOTER);
+        let opposite = if self.is_rtl { Alignment::Left } else { Alignment::Right };
+        let pages = self.sheets.pages.len();
+        for page in 0..pages {
+            // A screen reader says it once.
+            let first = page == 0;
+            if let Some(order) = &content.order {
+                let element = first.then(|| self.sheets.begin(Element::Text));
+                let paragraph = self.typesetter.set(&format!("{} {order}", content.words.ticket.order), style, width);
+                self.sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
+            }
+            if !first {
+                let title = self.typesetter.set_within(&content.title, &[FOOTER.size], style, width, 1);
+                self.sheets.place(page, SIDE_MARGIN, 10.0 * MILLIMETER, &title, None);
+            }
+            if pages > 1 {
+                let style = Style { alignment: opposite, ..FOOTER };
+                let paragraph = self.typesetter.set(&(content.words.ticket.page)(page + 1, pages), style, width);
+                self.sheets.place(page, SIDE_MARGIN, y, &paragraph, None);
+            }
+        }
+    }
+
+    fn paragraph(&mut self, text: &str, style: Style, width: f32) {
+        let paragraph = self.typesetter.set(text, style, width);
+        self.flow(Element::Text, &paragraph);
+    }
+
+    /// Draws a paragraph at the side of the title, below what was drawn before.
+    fn flow(&mut self, element: Element, paragraph: &Arc<Paragraph>) {
+        let element = self.sheets.begin(element);
+        let x = self.left_of(paragraph.width);
+        self.sheets.flow(x, paragraph, Some(element));
+    }
 }

@@ -1,16 +1,17 @@
-//! Writes the pages of tickets as a tagged PDF.
+//! Writes the pages of tickets as a tagged PDF, for people and their programs (PDF/UA-1).
 
-use std::num::NonZeroU16;
-
+use krilla::configure::{Accessibility, Configuration, ConfigurationBuilder};
+use krilla::destination::XyzDestination;
 use krilla::error::KrillaError;
 use krilla::geom::{PathBuilder, Point, Rect, Size, Transform};
 use krilla::metadata::Metadata;
+use krilla::outline::{Outline, OutlineNode};
 use krilla::page::PageSettings;
 use krilla::paint::{Fill, Stroke};
 use krilla::surface::Surface;
 use krilla::tagging::{Artifact, ArtifactType, ContentTag, Identifier, SpanTag, Tag, TagGroup, TagTree};
 use krilla::text::{GlyphId, KrillaGlyph};
-use krilla::{Document, color};
+use krilla::{Document, SerializeSettings, color};
 use parley::layout::Run;
 
 use super::Paper;
@@ -19,7 +20,8 @@ use super::sheets::{Element, Mark, Shape, Sheets};
 use super::typesetter::{Color, Paragraph};
 use crate::error::{Error, Result};
 
-/// Writes tickets, each on pages of its own.
+/// Writes tickets, each on pages of its own. A document that cannot be accessible in every respect, such as one with a font
+/// whose license forbids to embed it, is not marked as such.
 pub(super) fn write(
     tickets: &[Sheets],
     fonts: &mut Fonts,
@@ -27,9 +29,36 @@ pub(super) fn write(
     title: &str,
     language: &str,
 ) -> Result<Vec<u8>> {
-    let mut document = Document::new();
+    let accessible = ConfigurationBuilder::new().with_accessibility_validator(Accessibility::UA1).finish();
+    let written = match draw_all(accessible.unwrap_or_default(), tickets, fonts, paper, title, language)?.finish() {
+        Err(KrillaError::Validation(_)) => {
+            draw_all(Configuration::default(), tickets, fonts, paper, title, language)?.finish()
+        }
+        written => written,
+    };
+    written.map_err(|error| match error {
+        // The details may contain what is printed on the ticket.
+        KrillaError::Font(_, detail) => internal(&detail),
+        KrillaError::Image(..) => internal("a picture"),
+        _ => internal("the document"),
+    })
+}
+
+fn draw_all(
+    configuration: Configuration,
+    tickets: &[Sheets],
+    fonts: &mut Fonts,
+    paper: Paper,
+    title: &str,
+    language: &str,
+) -> Result<Document> {
+    let mut document = Document::new_with(SerializeSettings { configuration, ..SerializeSettings::default() });
     let mut tree = TagTree::new().with_lang(Some(language.to_owned()));
+    let mut outline = Outline::new();
+    let mut first_page = 0;
     for ticket in tickets {
+        outline.push_child(OutlineNode::new(ticket.name.clone(), XyzDestination::new(first_page, Point::default())));
+        first_page += ticket.pages.len();
         let mut tagged: Vec<Vec<Identifier>> = ticket.elements.iter().map(|_| Vec::new()).collect();
         for marks in &ticket.pages {
             let (width, height) = paper.size();
@@ -61,12 +90,8 @@ pub(super) fn write(
     }
     document.set_metadata(Metadata::new().title(title.to_owned()).language(language.to_owned()));
     document.set_tag_tree(tree);
-    document.finish().map_err(|error| match error {
-        // The details may contain what is printed on the ticket.
-        KrillaError::Font(_, detail) => internal(&detail),
-        KrillaError::Image(..) => internal("a picture"),
-        _ => internal("the document"),
-    })
+    document.set_outline(outline);
+    Ok(document)
 }
 
 fn internal(what: &str) -> Error {
@@ -76,7 +101,7 @@ fn internal(what: &str) -> Error {
 fn group(element: &Element, identifiers: Vec<Identifier>) -> TagGroup {
     let children = identifiers.into_iter().map(Into::into).collect();
     match element {
-        Element::Title(title) => TagGroup::with_children(Tag::Hn(NonZeroU16::MIN, Some(title.clone())), children),
+        Element::Heading(level, title) => TagGroup::with_children(Tag::Hn(*level, Some(title.clone())), children),
         Element::Text => TagGroup::with_children(Tag::P, children),
         Element::Figure(shows) => TagGroup::with_children(Tag::Figure(Some(shows.clone())), children),
     }
@@ -153,12 +178,29 @@ fn draw_line(
     let Some(line) = paragraph.layout.get(index) else { return Ok(()) };
     let baseline = y + line.metrics().baseline;
     let mut left = x + line.metrics().offset;
+    let mut runs = Vec::new();
     for run in line.runs() {
+        let advance = run.advance();
+        runs.push((left, run));
+        left += advance;
+    }
+    // In the order in which they are read, which is the other way round in Arabic and Hebrew. Screen readers and programs that
+    // copy text take the order of the file.
+    runs.sort_by_key(|(_, run)| run.text_range().start);
+    surface.set_fill(Some(fill(paragraph.color)));
+    for (left, run) in runs {
         let glyphs = glyphs_of(&run);
         let font = fonts.embedded(&run)?;
-        surface.set_fill(Some(fill(paragraph.color)));
-        surface.draw_glyphs(Point::from_xy(left, baseline), &glyphs, font, &paragraph.text, run.font_size(), false);
-        left += run.advance();
+        let size = run.font_size();
+        if !run.is_rtl() {
+            surface.draw_glyphs(Point::from_xy(left, baseline), &glyphs, font, &paragraph.text, size, false);
+            continue;
+        }
+        let mut right = left + run.advance();
+        for cluster in glyphs.chunk_by(|one, next| one.text_range == next.text_range).rev() {
+            right -= cluster.iter().map(|glyph| glyph.x_advance * size).sum::<f32>();
+            surface.draw_glyphs(Point::from_xy(right, baseline), cluster, font.clone(), &paragraph.text, size, false);
+        }
     }
     Ok(())
 }

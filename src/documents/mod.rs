@@ -33,8 +33,8 @@
 //! # Fonts
 //!
 //! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in other
-//! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. What no font has is
-//! drawn as a replacement character (�), and listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
+//! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. Letters that no
+//! font has are drawn as a replacement character (�), and emoji are left out; both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
 //! [counted](crate::monitoring::DocumentStatistics) once until something that it says is changed.
 //!
 //! # Logos

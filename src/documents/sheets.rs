@@ -1,5 +1,6 @@
 //! What is drawn where: the pages of a document before they are written.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use krilla::image::Image;
@@ -10,7 +11,8 @@ use super::typesetter::{Color, Paragraph};
 /// A part of a document, as a screen reader sees it.
 #[derive(Debug)]
 pub(super) enum Element {
-    Title(String),
+    /// A heading of a level from 1, and its whole text.
+    Heading(NonZeroU16, String),
     Text,
     /// A picture, and what it shows.
     Figure(String),
@@ -53,6 +55,8 @@ pub(super) struct Mark {
 
 /// The pages of one ticket.
 pub(super) struct Sheets {
+    /// What the table of contents says.
+    pub(super) name: String,
     width: f32,
     /// The lowest place for text.
     pub(super) bottom: f32,
@@ -65,9 +69,9 @@ pub(super) struct Sheets {
 
 impl Sheets {
     /// One empty page, with margins above and below.
-    pub(super) fn new(paper: Paper, top: f32, bottom: f32) -> Self {
+    pub(super) fn new(name: String, paper: Paper, top: f32, bottom: f32) -> Self {
         let (width, height) = paper.size();
-        Self { width, bottom: height - bottom, top, pages: vec![Vec::new()], elements: Vec::new(), y: top }
+        Self { name, width, bottom: height - bottom, top, pages: vec![Vec::new()], elements: Vec::new(), y: top }
     }
 
     pub(super) fn width(&self) -> f32 {

@@ -12,7 +12,7 @@ use parley::{Alignment, AlignmentOptions, Layout, LayoutContext};
 
 use super::fonts::Fonts;
 
-/// Drawn instead of what no font has. The built-in font has it.
+/// Drawn instead of letters that no font has. The built-in font has it.
 const REPLACEMENT: &str = "\u{FFFD}";
 
 /// How a text is set. Lengths are in points.
@@ -35,6 +35,8 @@ pub(super) struct Paragraph {
     /// The text as it is drawn.
     pub(super) text: String,
     pub(super) layout: Layout<()>,
+    /// The width of its lines.
+    pub(super) width: f32,
     pub(super) color: Color,
 }
 
@@ -109,22 +111,32 @@ impl Typesetter {
     fn lay_out(&mut self, text: &str, style: Style, width: f32) -> Paragraph {
         let mut text = Cow::Borrowed(text);
         let mut layout = self.shape(&text, style, width);
-        let missing: Vec<_> = clusters(&layout).into_iter().filter(|(_, has_glyphs)| !has_glyphs).collect();
-        if !missing.is_empty() {
-            let mut replaced = String::new();
-            let mut copied = 0;
-            for (cluster, _) in missing {
-                self.report(&text[cluster.clone()]);
-                replaced.push_str(&text[copied..cluster.start]);
-                replaced.push_str(REPLACEMENT);
-                copied = cluster.end;
-            }
-            replaced.push_str(&text[copied..]);
+        // A mark that no font has may follow what was replaced, and is then part of its cluster.
+        while let Some(replaced) = self.replace_missing(&text, &layout) {
             layout = self.shape(&replaced, style, width);
             text = Cow::Owned(replaced);
         }
         layout.align(style.alignment, AlignmentOptions::default());
-        Paragraph { text: text.into_owned(), layout, color: style.color }
+        Paragraph { text: text.into_owned(), layout, width, color: style.color }
+    }
+
+    /// Returns a text with replacement characters for the clusters that no font has, and without emoji that no font has,
+    /// unless nothing else would be seen. `None` if the fonts have all.
+    fn replace_missing(&mut self, text: &str, layout: &Layout<()>) -> Option<String> {
+        let mut missing = clusters(layout);
+        missing.retain(|cluster| cluster.is_missing && &text[cluster.range.clone()] != REPLACEMENT);
+        if missing.is_empty() {
+            return None;
+        }
+        for cluster in &missing {
+            self.report(&text[cluster.range.clone()]);
+        }
+        let without_emoji = replaced(text, &missing);
+        if !without_emoji.is_empty() {
+            return Some(without_emoji);
+        }
+        missing.iter_mut().for_each(|cluster| cluster.is_emoji = false);
+        Some(replaced(text, &missing))
     }
 
     /// Sets a text in at most `lines` lines, in the first of these sizes that allows it. If none does, the text is cut in
@@ -156,7 +168,7 @@ impl Typesetter {
             }
         }
         let whole = self.lay_out(text, style, width);
-        let ends: Vec<usize> = clusters(&whole.layout).into_iter().map(|(cluster, _)| cluster.start).collect();
+        let ends: Vec<usize> = clusters(&whole.layout).into_iter().map(|cluster| cluster.range.start).collect();
         // The longest part that fits: `fits` is known to, `fails` is known not to.
         let (mut fits, mut fails) = (0, ends.len());
         while fails - fits > 1 {
@@ -208,18 +220,52 @@ fn cut(text: &str, end: usize) -> String {
     format!("{whole}…")
 }
 
-/// The clusters of a text, in its order: where each begins and ends, and whether a font has it.
-fn clusters(layout: &Layout<()>) -> Vec<(Range<usize>, bool)> {
+/// A text with replacement characters for clusters. Emoji are left out, with one space.
+fn replaced(text: &str, missing: &[Cluster]) -> String {
+    let mut replaced = String::new();
+    let mut copied = 0;
+    let mut is_after_emoji = false;
+    for cluster in missing {
+        push(&mut replaced, &text[copied..cluster.range.start], is_after_emoji);
+        if !cluster.is_emoji {
+            replaced.push_str(REPLACEMENT);
+        }
+        is_after_emoji = cluster.is_emoji;
+        copied = cluster.range.end;
+    }
+    push(&mut replaced, &text[copied..], is_after_emoji);
+    replaced.truncate(replaced.trim_end().len());
+    replaced
+}
+
+/// Adds a part of a text. After an emoji that was left out, there are no two spaces.
+fn push(replaced: &mut String, part: &str, is_after_emoji: bool) {
+    let has_space = replaced.is_empty() || replaced.ends_with(char::is_whitespace);
+    let part = if is_after_emoji && has_space { part.trim_start() } else { part };
+    replaced.push_str(part);
+}
+
+/// A part of a text that is drawn as one: a letter with its marks, or an emoji.
+struct Cluster {
+    range: Range<usize>,
+    /// Whether no font has it.
+    is_missing: bool,
+    is_emoji: bool,
+}
+
+/// The clusters of a text, in its order.
+fn clusters(layout: &Layout<()>) -> Vec<Cluster> {
     let mut found = Vec::new();
     for line in layout.lines() {
         for run in line.runs() {
-            found.extend(run.clusters().map(|cluster| {
-                let is_missing = cluster.glyphs().any(|glyph| glyph.id == 0);
-                (cluster.text_range(), !is_missing)
+            found.extend(run.clusters().map(|cluster| Cluster {
+                range: cluster.text_range(),
+                is_missing: cluster.glyphs().any(|glyph| glyph.id == 0),
+                is_emoji: cluster.is_emoji(),
             }));
         }
     }
-    found.sort_by_key(|(range, _)| range.start);
+    found.sort_by_key(|cluster| cluster.range.start);
     found
 }
 

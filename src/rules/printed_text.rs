@@ -1,8 +1,14 @@
 //! Text as it may be drawn: without characters that would change what stands around it.
 
+/// Within a text it is not seen, and accessible documents must not have it.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
 /// Returns a text on one line: control characters and line breaks become spaces. See [`lines`].
 pub(crate) fn line(text: &str) -> String {
-    let kept = text.chars().filter(|c| !reorders(*c)).map(|c| if breaks_line(c) || c.is_control() { ' ' } else { c });
+    let kept = text
+        .chars()
+        .filter(|c| !reorders(*c) && *c != BYTE_ORDER_MARK)
+        .map(|c| if breaks_line(c) || c.is_control() { ' ' } else { c });
     kept.collect::<String>().trim().to_owned()
 }
 
@@ -37,6 +43,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_line_and_a_text_keeps_its_lines() {
+        assert_eq!(line("\u{FEFF}Ada\u{FEFF}"), "Ada");
         assert_eq!(line(" Ada\tKing\r\nLovelace\u{0}"), "Ada King  Lovelace");
         assert_eq!(lines("a\r\nb\n\nc\u{2028}d").collect::<Vec<_>>(), ["a", "b", "", "c", "d"]);
     }

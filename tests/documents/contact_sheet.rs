@@ -249,8 +249,9 @@ fn a_ticket_in_each_language_and_script_has_every_letter_and_scans() {
         service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
         let file = File::named(service.order_document(caller, order.id).expect("a document"), sample.name);
         assert!(file.document.missing_glyphs.is_empty(), "{}: {:?}", sample.name, file.document.missing_glyphs);
+        assert!(file.is_accessible(), "{}", sample.name);
         run("qpdf", &["--check", utf8(&file.path())]);
-        let Some(pages) = file.corners() else { return };
+        let Some(pages) = file.pages() else { return };
         let codes: Vec<_> = pages.iter().flat_map(|page| Gray::read(page).qr_codes()).collect();
         assert_eq!(codes.len(), 2, "{}", sample.name);
     }

@@ -1,9 +1,10 @@
 //! Names in the scripts of the world, with fonts that the program adds.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use ticketing::documents::TicketDocuments;
+use ticketing::event::CreateEvent;
+use ticketing::ticket_type::CreateTicketType;
 
 use crate::common::random::Random;
 use crate::tools::*;
@@ -78,24 +79,47 @@ fn a_name_of_two_scripts_takes_two_fonts() {
     assert!(file.document.missing_glyphs.is_empty());
 }
 
+/// Where the lowest line with letters of a text begins and ends. Codes have no I, L, O and U.
+fn extent_of(words: &[Word], text: &str) -> (f64, f64) {
+    let of_text = |word: &&Word| letters(&word.text).chars().all(|letter| text.contains(letter));
+    let lowest = words.iter().filter(of_text).map(|word| word.top).fold(0.0, f64::max);
+    let line = words.iter().filter(of_text).filter(|word| (word.top - lowest).abs() < 1.0);
+    line.fold((f64::INFINITY, 0.0), |(left, right), word| (word.left.min(left), word.right.max(right)))
+}
+
 #[test]
-fn names_from_right_to_left_end_at_the_right_of_their_column() {
+fn a_ticket_stands_at_the_side_at_which_its_title_begins() {
     let Some(documents) = with_font(NOTO, "NotoSansHebrew-Regular.ttf") else { return };
-    // The column of the names: between the margin of 20 mm and 10 mm before the frame of the code, which has 60 mm.
-    let (left, right) = (millimeters(20.0), millimeters(210.0 - 20.0 - 60.0 - 10.0));
-    for (name, is_right) in [("דוד כהן", true), ("כהן Cohen", true), ("Ada Lovelace", false), ("Cohen כהן", false)]
-    {
-        let Printed { file, .. } = printed(documents.clone(), name, |_| {}, |_| {});
+    let (left, right) = (millimeters(20.0), millimeters(210.0 - 20.0));
+    for (title, name, is_right) in [
+        ("Summer Night", "Ada Lovelace", false),
+        // A name does not stand apart from its label.
+        ("Summer Night", "דוד כהן", false),
+        ("Summer Night כהן", "כהן Cohen", false),
+        ("ערב קיץ", "דוד כהן", true),
+        ("ערב קיץ", "Ada Lovelace", true),
+    ] {
+        let edit = |event: &mut CreateEvent| {
+            event.title = title.to_owned();
+            event.location = Some("LLLL".to_owned());
+        };
+        let text = |ticket_type: &mut CreateTicketType| ticket_type.ticket_text = Some("OOOO\nגגגג".to_owned());
+        let Printed { file, ticket, .. } = printed(documents.clone(), name, edit, text);
         let Some(words) = file.words() else { return };
-        // The letters of a word are in the order in which they stand on the page.
-        let sorted = |word: &str| letters(word).chars().collect::<BTreeSet<_>>();
-        let is_of_name = |word: &&Word| name.split(' ').any(|part| sorted(part) == sorted(&word.text));
-        let of_name: Vec<_> = words.iter().filter(is_of_name).collect();
-        assert_eq!(of_name.len(), 2, "{words:?}");
-        let start = of_name.iter().map(|word| word.left).fold(f64::INFINITY, f64::min);
-        let end = of_name.iter().map(|word| word.right).fold(0.0, f64::max);
-        let is_at = |edge: f64, expected: f64| (edge - expected).abs() < 1.0;
-        assert_eq!((is_at(start, left), is_at(end, right)), (!is_right, is_right), "{name}: {start} to {end}");
+        for part in [name, "Name", "LLLL", "UTC"] {
+            let (start, end) = extent_of(&words, part);
+            let is_at = |edge: f64, expected: f64| (edge - expected).abs() < 1.5;
+            assert_eq!((is_at(start, left), is_at(end, right)), (!is_right, is_right), "{title}: {part}: {words:?}");
+        }
+        // The text of the ticket has its own direction.
+        assert!((extent_of(&words, "O").0 - left).abs() < 1.5, "{words:?}");
+        assert!((extent_of(&words, "ג").1 - right).abs() < 1.5, "{words:?}");
+        // The code stands opposite.
+        let (start, end) = extent_of(&words, &ticket.code);
+        assert_eq!(start > millimeters(105.0), !is_right, "{words:?}");
+        assert_eq!(end < millimeters(105.0), is_right, "{words:?}");
+        let pages = file.pages().expect("pages");
+        assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
     }
 }
 
@@ -113,7 +137,29 @@ fn what_no_font_has_is_listed_and_replaced() {
     let Printed { file, .. } = printed(TicketDocuments::default(), name, |_| {}, |_| {});
     assert_eq!(file.document.missing_glyphs, ['明', '王', '🎉']);
     let Some(text) = file.text() else { return };
-    assert!(text.contains("Ada \u{FFFD}\u{FFFD} \u{FFFD}"), "{text}");
+    assert!(text.contains("Ada \u{FFFD}\u{FFFD}\n"), "{text}");
+}
+
+#[test]
+fn emoji_without_a_font_are_left_out_with_a_space_and_listed() {
+    for (title, expected) in [
+        ("🎉 Emoji Party 🎈🎈 — bring your 👩🏽\u{200D}🚀!", "Emoji Party — bring your !"),
+        ("Party 🎉", "Party"),
+        ("Rock 🎸 & Roll", "Rock & Roll"),
+        ("Rock🎸Roll 王", "RockRoll \u{FFFD}"),
+        // Nothing else would be seen.
+        ("🎉🎉🎉", "\u{FFFD}\u{FFFD}\u{FFFD}"),
+    ] {
+        let edit = |event: &mut CreateEvent| event.title = title.to_owned();
+        let Printed { file, .. } = printed(TicketDocuments::default(), "Ada", edit, |_| {});
+        assert!(!file.document.missing_glyphs.is_empty(), "{title}");
+        assert!(file.is_accessible(), "{title}");
+        let Some(text) = file.text() else { return };
+        assert_eq!(text.lines().next(), Some(expected), "{title}");
+    }
+    let edit = |event: &mut CreateEvent| event.title = "🎉🎈 #1 ☎ ©".to_owned();
+    let Printed { file, .. } = printed(TicketDocuments::default(), "Ada", edit, |_| {});
+    assert_eq!(file.document.missing_glyphs, ['☎', '🎈', '🎉']);
 }
 
 #[test]
@@ -152,6 +198,28 @@ fn combining_marks_stay_with_their_letters() {
 fn a_name_of_two_hundred_letters_takes_several_lines() {
     let name = "Wolfeschlegelsteinhausenbergerdorff".repeat(6);
     check_name(TicketDocuments::default(), &name[..200]);
+}
+
+#[test]
+fn texts_from_right_to_left_are_read_in_their_order() {
+    for (font, title, name) in [
+        ("NotoSansArabic-Regular.ttf", "ليلة صيفية في حديقة الأزهر 2027 (Cairo)", "عبد الله محمد"),
+        ("NotoSansHebrew-Regular.ttf", "ערב קיץ 2027, היכל התרבות (Tel Aviv)", "דוד Cohen כהן"),
+    ] {
+        let Some(documents) = with_font(NOTO, font) else { return };
+        let edit = |event: &mut CreateEvent| event.title = title.to_owned();
+        let Printed { file, .. } = printed(documents, name, edit, |_| {});
+        let Some(structure) = file.structure() else { return };
+        let lines: Vec<&str> = structure.lines().map(str::trim).collect();
+        // The title has two lines at most.
+        assert!(letters(&lines.concat()).replace('"', "").contains(&letters(title)), "{structure}");
+        assert!(lines.contains(&format!("\"{name}\"").as_str()), "{structure}");
+        // Words of one script are also found by position.
+        let text = file.text().expect("text");
+        assert!(name.split(' ').all(|word| text.contains(word)), "{name}: {text}");
+        assert!(file.is_accessible());
+        run("qpdf", &["--check", utf8(&file.path())]);
+    }
 }
 
 /// Characters of all kinds: of scripts with and without a font, that combine, that are not seen, that are none.
@@ -204,8 +272,9 @@ fn whatever_a_ticket_says_there_is_a_document_that_scans() {
         let name = format!("a{}", random_text(&mut random, 1 + round * 4));
         let ticket = issue_to(&fixture, &ticket_type, &name);
         let document = fixture.service.ticket_document(&fixture.caller, ticket.id).expect(&name);
+        let file = File::new(document);
+        assert!(file.is_accessible(), "{name:?}");
         if round % 10 == 9 {
-            let file = File::new(document);
             run("qpdf", &["--check", utf8(&file.path())]);
             let Some(pages) = file.pages() else { return };
             assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)], "{name:?}");

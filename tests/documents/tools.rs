@@ -115,6 +115,17 @@ impl File {
         Some(words)
     }
 
+    /// Whether the document says that it is accessible (PDF/UA-1).
+    pub fn is_accessible(&self) -> bool {
+        let mark = b"<pdfuaid:part>1</pdfuaid:part>";
+        self.document.bytes.windows(mark.len()).any(|part| part == mark)
+    }
+
+    /// The text of the document as screen readers have it. `None` if `pdfinfo` is not installed.
+    pub fn structure(&self) -> Option<String> {
+        self.info(&["-struct-text"])
+    }
+
     /// What `pdfinfo` says of the document.
     pub fn info(&self, options: &[&str]) -> Option<String> {
         let path = self.path();
