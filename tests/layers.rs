@@ -108,7 +108,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     ),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["webhook/https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/form.rs"]),
-    (&["data_url", "fast_qr", "hashlink", "krilla", "parley"], &["documents/"]),
+    (&["data_url", "fast_qr", "hashlink", "krilla", "parley", "zune_jpeg"], &["documents/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
     (&["tokio"], &["server/", "store/engine/postgres/client.rs", "store/engine/postgres/hosts.rs"]),
 ];

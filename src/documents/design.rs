@@ -134,7 +134,9 @@ impl Ticket<'_> {
         let title = self.typesetter.set_within(&content.title, &TITLE_SIZES, style, width, 2);
         self.flow(Element::Heading(NonZeroU16::MIN, content.title.clone()), &title);
         self.sheets.y += 3.0 * MILLIMETER;
-        self.paragraph(&content.period, self.beside_title(PERIOD), width);
+        // In two lines, the second begins after the dash.
+        let period = content.period.replace(' ', "\u{A0}").replace("–\u{A0}", "– ");
+        self.paragraph(&period, self.beside_title(PERIOD), width);
         self.paragraph(&content.zone, self.beside_title(ZONE), width);
         if let Some(location) = &content.location {
             self.sheets.y += 2.5 * MILLIMETER;

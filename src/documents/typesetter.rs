@@ -135,7 +135,9 @@ impl Typesetter {
         if !without_emoji.is_empty() {
             return Some(without_emoji);
         }
-        missing.iter_mut().for_each(|cluster| cluster.is_emoji = false);
+        for cluster in &mut missing {
+            cluster.is_emoji = false;
+        }
         Some(replaced(text, &missing))
     }
 

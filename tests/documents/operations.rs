@@ -84,7 +84,11 @@ fn an_order_has_a_page_for_each_ticket() {
     let read: Vec<_> = pages.iter().map(|page| Gray::read(page).qr_codes()).collect();
     let codes = order.items[0].issued_tickets.iter().map(|ticket| vec![(ticket.code.clone(), 2, 2)]);
     assert_eq!(read, codes.collect::<Vec<_>>());
-    assert!(file.text().expect("pdftotext").contains(&format!("Order {}", order.id)));
+    assert!(
+        file.text()
+            .expect("pdftotext")
+            .contains(&format!("Order {}", order.id.to_string().trim_start_matches("order_")))
+    );
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn the_text_says_what_the_ticket_says() {
     for expected in [
         "Summer Night Concert of the\nPhilharmonic Orchestra",
         "Saturday, 12 June 2027, 19:30 – 23:00",
-        "Europe/Berlin, UTC+2",
+        "Berlin, UTC+2",
         "Königin-Luise-Straße 6, Berlin",
         "Parterre, row 1 to 10",
         "María Müller-Østergård",
@@ -179,10 +179,11 @@ fn a_long_text_continues_on_further_pages_and_none_of_it_is_lost() {
 fn each_language_has_its_words_and_others_are_english() {
     for (language, locale, expected) in [
         (Some("de-AT"), None, "Samstag, 12. Juni 2027, 19:30 – 23:00 Uhr"),
-        (Some("fr"), Some("de"), "samedi 12 juin 2027, 19:30 – 23:00"),
-        (None, Some("es_MX"), "sábado, 12 de junio de 2027, 19:30 – 23:00"),
-        (None, Some("it-IT"), "sabato 12 giugno 2027, 19:30 – 23:00"),
-        (Some("NL"), None, "zaterdag 12 juni 2027, 19:30 – 23:00"),
+        (Some("fr"), Some("de"), "Samedi 12 juin 2027, 19 h 30 – 23 h"),
+        (None, Some("es_MX"), "Sábado, 12 de junio de 2027, 19:30 – 23:00"),
+        (None, Some("it-IT"), "Sabato 12 giugno 2027, 19:30 – 23:00"),
+        (Some("NL"), None, "Zaterdag 12 juni 2027, 19:30 – 23:00 uur"),
+        (Some("en-US"), None, "Saturday, June 12, 2027, 7:30 PM – 11:00 PM"),
         (Some("pl"), None, "Saturday, 12 June 2027, 19:30 – 23:00"),
         (None, None, "Saturday, 12 June 2027, 19:30 – 23:00"),
     ] {
@@ -199,12 +200,38 @@ fn each_language_has_its_words_and_others_are_english() {
 }
 
 #[test]
+fn a_period_of_two_lines_breaks_after_the_dash() {
+    for (language, first, second) in [
+        ("en", "Wednesday, 22 September 2027, 19:30 –", "Thursday, 23 September 2027, 23:00"),
+        ("en-US", "Wednesday, September 22, 2027, 7:30 PM –", "Thursday, September 23, 2027, 11:00 PM"),
+        ("de", "Mittwoch, 22. September 2027, 19:30 Uhr –", "Donnerstag, 23. September 2027, 23:00 Uhr"),
+        ("es", "Miércoles, 22 de septiembre de 2027, 19:30 –", "jueves, 23 de septiembre de 2027, 23:00"),
+    ] {
+        let fixture = with_documents(TicketDocuments::default());
+        let event = fixture.event_with(|event| {
+            event.timezone = Some("Europe/Berlin".to_owned());
+            event.start_date = at("2027-09-22T17:30:00Z");
+            event.end_date = Some(at("2027-09-23T21:00:00Z"));
+        });
+        let ticket_type = fixture.ticket_type(&event, 0, 10);
+        let mut holder = new_customer();
+        holder.locale = Some(language.to_owned());
+        let issued = fixture.service.issue_tickets(&fixture.caller, IssueTickets::new(ticket_type.id, holder, 1));
+        let ticket = issued.expect("a ticket").issued_tickets[0].id;
+        let file = File::new(fixture.service.ticket_document(&fixture.caller, ticket).expect("a document"));
+        let Some(text) = file.text() else { return };
+        let lines: Vec<_> = text.lines().map(|line| line.trim().replace('\u{A0}', " ")).collect();
+        assert_eq!(lines[1..3], [first, second], "{text}");
+    }
+}
+
+#[test]
 fn a_ticket_without_an_order_has_the_language_of_its_holder() {
     let Printed { fixture, ticket_type, .. } = concert();
     let (service, caller) = (&fixture.service, &fixture.caller);
     for (locale, expected) in [
         (Some("de-AT"), "Samstag, 12. Juni 2027, 19:30 – 23:00 Uhr"),
-        (Some("fr"), "samedi 12 juin 2027, 19:30 – 23:00"),
+        (Some("fr"), "Samedi 12 juin 2027, 19 h 30 – 23 h"),
         (Some("pl"), "Saturday, 12 June 2027, 19:30 – 23:00"),
         (None, "Saturday, 12 June 2027, 19:30 – 23:00"),
     ] {
