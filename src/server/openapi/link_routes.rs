@@ -27,7 +27,11 @@ pub(super) fn paths() -> Value {
         })),
         "/orders/{token}": item(ORDER, &json!({
             "operationId": "show_order", "summary": "Show the tickets of an order",
-            "description": "A page for the buyer, with all tickets of the order. This is `documentsUrl`.",
+            "description": "A page for the buyer, with the tickets of the order, 50 in a part. This is `documentsUrl`.",
+            "parameters": [{
+                "name": "part", "in": "query", "schema": {"type": "integer", "minimum": 1},
+                "description": "The part, from 1. Without it, or if there is no such part, the first or the last.",
+            }],
             "responses": responses("The page.", "text/html", &[("409", "The order is not paid.")]),
         })),
         "/orders/{token}/tickets.pdf": item(ORDER, &json!({
