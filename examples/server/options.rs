@@ -18,74 +18,75 @@ use crate::reconcile::{self, ReconcileSettings};
 use crate::stripe::{self, StripeSettings};
 
 pub(crate) const HELP: &str = "\
-Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a PostgreSQL database.
-Payments go through a sandbox gateway, which takes no money, unless the files of Stripe are set.
+Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a
+PostgreSQL database. Payments go through a sandbox gateway, which takes no money, unless the files
+of Stripe are set.
 
 Usage: server [OPTIONS]                      Run the server
        server COMMAND [--database DATABASE]  Run a command
 
-Options. Each can also be set by its environment variable; the command line takes precedence.
-  --database DATABASE     TICKETING_DATABASE       Database file, or the URL of a PostgreSQL database, such as
-                                                   postgres://USER@HOST/DATABASE, which needs the feature postgres. On
-                                                   the command line without a password [default: ticketing.db]
+Options. Each can also be set by the environment variable at its end; the command line takes
+precedence.
+  --database DATABASE     Database file, or the URL of a PostgreSQL database, such as
+                          postgres://USER@HOST/DATABASE, which needs the feature postgres. On the
+                          command line without a password [default: ticketing.db]
+                          [TICKETING_DATABASE]
   --database-password-file PATH
-                          TICKETING_DATABASE_PASSWORD_FILE
-                                                   File with the password for PostgreSQL. Otherwise, the variable
-                                                   PGPASSWORD has it
-  --read-from URL         TICKETING_READ_FROM      PostgreSQL standby that serves searches, lists with filters, and check
-                                                   [default: the database serves them]
-  --listen ADDRESS:PORT   TICKETING_LISTEN         Address to listen on; port 0 picks a free port
-                                                   [default: 127.0.0.1:8080]
+                          File with the password for PostgreSQL. Otherwise, the variable PGPASSWORD
+                          has it [TICKETING_DATABASE_PASSWORD_FILE]
+  --read-from URL         PostgreSQL standby that serves searches, lists with filters, and check
+                          [default: the database serves them] [TICKETING_READ_FROM]
+  --listen ADDRESS:PORT   Address to listen on; port 0 picks a free port [default: 127.0.0.1:8080]
+                          [TICKETING_LISTEN]
   --metrics-listen ADDRESS:PORT
-                          TICKETING_METRICS_LISTEN Serve /metrics on this address only
-                                                   [default: on the address of --listen]
-  --public-url URL        TICKETING_PUBLIC_URL     Base URL for clients [default: the address listened on]
-  --order-hold SECONDS    TICKETING_ORDER_HOLD     How long an unpaid order reserves its seats [default: 1800]
+                          Serve /metrics on this address only [default: on the address of --listen]
+                          [TICKETING_METRICS_LISTEN]
+  --public-url URL        Base URL for clients [default: the address listened on]
+                          [TICKETING_PUBLIC_URL]
+  --order-hold SECONDS    How long an unpaid order reserves its seats [default: 1800]
+                          [TICKETING_ORDER_HOLD]
   --max-reserved-per-customer N
-                          TICKETING_MAX_RESERVED_PER_CUSTOMER
-                                                   Seats of an event that the unpaid orders of one customer may reserve;
-                                                   0 for no limit [default: 0]
-  --rate-limit N          TICKETING_RATE_LIMIT     Requests per minute and API key; 0 for no limit [default: 1200]
-  --write-quota MIB       TICKETING_WRITE_QUOTA    MiB that an organization may write per minute with its API keys;
-                                                   0 for no limit [default: 256]
+                          Seats of an event that the unpaid orders of one customer may reserve; 0
+                          for no limit [default: 0] [TICKETING_MAX_RESERVED_PER_CUSTOMER]
+  --rate-limit N          Requests per minute and API key; 0 for no limit [default: 1200]
+                          [TICKETING_RATE_LIMIT]
+  --write-quota MIB       MiB that an organization may write per minute with its API keys; 0 for no
+                          limit [default: 256] [TICKETING_WRITE_QUOTA]
   --failed-authentications N
-                          TICKETING_FAILED_AUTHENTICATIONS
-                                                   Requests per minute and client address without a valid API key
-                                                   or link; further ones are answered with 429 [default: 60]
-  --allow-local-webhooks  TICKETING_ALLOW_LOCAL_WEBHOOKS
-                                                   Allow webhook receivers on this machine, and plain http, for
-                                                   development; the variable is true or false [default: false]
-  --no-migration-copy     TICKETING_NO_MIGRATION_COPY
-                                                   Keep no copy of a database that is migrated to a newer schema; the
-                                                   variable is true or false [default: false]
-  --sandbox               TICKETING_SANDBOX        Say that payments go through the sandbox, which takes no money; the
-                                                   variable is true or false. Without the files of Stripe, they do
-                                                   anyway [default: false]
-  --stripe-key-file PATH  TICKETING_STRIPE_KEY_FILE
-                                                   File with Stripe's secret key. Customers then pay with Stripe
-                                                   Checkout
+                          Requests per minute and client address without a valid API key or link;
+                          further ones are answered with 429 [default: 60]
+                          [TICKETING_FAILED_AUTHENTICATIONS]
+  --allow-local-webhooks  Allow webhook receivers on this machine, and plain http, for development;
+                          the variable is true or false [default: false]
+                          [TICKETING_ALLOW_LOCAL_WEBHOOKS]
+  --no-migration-copy     Keep no copy of a database that is migrated to a newer schema; the
+                          variable is true or false [default: false] [TICKETING_NO_MIGRATION_COPY]
+  --sandbox               Say that payments go through the sandbox, which takes no money; the
+                          variable is true or false. Without the files of Stripe, they do anyway
+                          [default: false] [TICKETING_SANDBOX]
+  --stripe-key-file PATH  File with Stripe's secret key. Customers then pay with Stripe Checkout
+                          [TICKETING_STRIPE_KEY_FILE]
   --stripe-webhook-secret-file PATH
-                          TICKETING_STRIPE_WEBHOOK_SECRET_FILE
-                                                   File with the signing secret of Stripe's endpoint, whose URL is the
-                                                   public URL and /gateway/notices. While a secret is rolled: both, one
-                                                   on each line
-  --stripe-api-base URL   TICKETING_STRIPE_API_BASE
-                                                   URL of Stripe's API without /v1, for tests: https, or http on this
-                                                   machine [default: https://api.stripe.com]
-  --fonts DIRECTORY       TICKETING_FONTS          Fonts for ticket documents, for names in scripts that Noto Sans does
-                                                   not have: its files .ttf, .otf, .ttc and .otc. Needs the feature
-                                                   documents
-  --log-format FORMAT     TICKETING_LOG_FORMAT     Format of the log on standard error: text or json
-                                                   [default: text]
-  --help                                           Print this help
-  --version                                        Print the version
+                          File with the signing secret of Stripe's endpoint, whose URL is the public
+                          URL and /gateway/notices. While a secret is rolled: both, one on each line
+                          [TICKETING_STRIPE_WEBHOOK_SECRET_FILE]
+  --stripe-api-base URL   URL of Stripe's API without /v1, for tests: https, or http on this machine
+                          [default: https://api.stripe.com] [TICKETING_STRIPE_API_BASE]
+  --fonts DIRECTORY       Fonts for ticket documents, for names in scripts that Noto Sans does not
+                          have: its files .ttf, .otf, .ttc and .otc. Needs the feature documents
+                          [TICKETING_FONTS]
+  --log-format FORMAT     Format of the log on standard error: text or json [default: text]
+                          [TICKETING_LOG_FORMAT]
+  --help                  Print this help
+  --version               Print the version
 
-Commands. They can run while a server uses the same database, except restore. Each prints one JSON object, except
-stripe-reconcile, which prints a table.
+Commands. They can run while a server uses the same database, except restore. Each prints one JSON
+object, except stripe-reconcile, which prints a table.
   create-organization NAME [--currency CODE] [--timezone ZONE] [--reference TEXT]
   list-organizations
   get-organization ORGANIZATION
-  update-organization ORGANIZATION [--name NAME] [--currency CODE] [--timezone ZONE] [--reference TEXT]
+  update-organization ORGANIZATION [--name NAME] [--currency CODE] [--timezone ZONE]
+                          [--reference TEXT]
   suspend-organization ORGANIZATION
                           Refuse its API keys. Payments of its orders still arrive.
   resume-organization ORGANIZATION
@@ -97,30 +98,36 @@ stripe-reconcile, which prints a table.
   list-keys ORGANIZATION
   revoke-key KEY_ID
   backup PATH             Copy the database to a new file; for PostgreSQL, use pg_dump
-  restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server first. For PostgreSQL,
-                          use pg_restore
-  check                   Check the database for corruption and inconsistent data. Changes nothing in it.
-  copy --to URL           Copy the database file to a PostgreSQL database without tables or with empty ones, and check both.
-                          Stop the server first: what it sells afterwards is not in the copy
-  stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the mode of the key, and
-                          the endpoints for notices with the types of events that they lack
+  restore BACKUP          Check BACKUP, and replace the database by a copy of it. Stop the server
+                          first. For PostgreSQL, use pg_restore
+  check                   Check the database for corruption and inconsistent data. Changes nothing
+                          in it.
+  copy --to URL           Copy the database file to a PostgreSQL database without tables or with
+                          empty ones, and check both. Stop the server first: what it sells
+                          afterwards is not in the copy
+  stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the
+                          mode of the key, and the endpoints for notices with the types of events
+                          that they lack
   stripe-reconcile --from DATE --to DATE [--organization ORGANIZATION] [--apply]
-                          Compare the payments, refunds and disputes at Stripe with those in the database: what both
-                          have, with Stripe's fees, and what only one side has, or has with another amount. --apply
-                          records what is missing here, and refunds payments of orders that do not exist any more, after
-                          a restore: never use it on a copy of a database. Needs --stripe-key-file
+                          Compare the payments, refunds and disputes at Stripe with those in the
+                          database: what both have, with Stripe's fees, and what only one side has,
+                          or has with another amount. --apply records what is missing here, and
+                          refunds payments of orders that do not exist any more, after a restore:
+                          never use it on a copy of a database. Needs --stripe-key-file
 
-A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A DATE is one too, or a day, such as 2030-01-31, which stands for
-its beginning: the period ends before --to. A key without --scopes has all of them. The scopes are:
-  events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write, payments:write,
-  tickets:read, tickets:write, tickets:check-in, discounts:read, discounts:write, webhooks:read, webhooks:write
+A TIMESTAMP is in UTC, such as 2030-01-31T18:00:00Z. A DATE is one too, or a day, such as
+2030-01-31, which stands for its beginning: the period ends before --to. A key without --scopes has
+all of them. The scopes are:
+  events:read, events:write, ticket-types:read, ticket-types:write, orders:read, orders:write,
+  payments:write, tickets:read, tickets:write, tickets:check-in, discounts:read, discounts:write,
+  webhooks:read, webhooks:write
 
-Only the server migrates a database of an older version. It keeps a copy of a file from before next to it.
-If the database is new, the server creates an organization and an API key with all scopes, and prints the key.
-The key is not shown again.
+Only the server migrates a database of an older version. It keeps a copy of a file from before next
+to it. If the database is new, the server creates an organization and an API key with all scopes,
+and prints the key. The key is not shown again.
 
-Exit status: 0 success; 1 failure, or check or stripe-reconcile found a problem; 2 invalid command line or environment,
-or check or stripe-reconcile could not read the database.";
+Exit status: 0 success; 1 failure, or check or stripe-reconcile found a problem; 2 invalid command
+line or environment, or check or stripe-reconcile could not read the database.";
 
 /// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]

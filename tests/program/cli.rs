@@ -308,6 +308,9 @@ fn help_and_version_are_printed_and_nothing_is_created() {
     for scope in Scope::ALL {
         assert!(text(&help.stdout).contains(scope.as_str()), "{scope}");
     }
+    for line in text(&help.stdout).lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
     let version = finish(&mut program(folder.path(), &["--version"]));
     assert_eq!(text(&version.stdout), concat!("ticketing ", env!("CARGO_PKG_VERSION"), "\n"));
     assert!(files(folder.path()).is_empty());
