@@ -94,7 +94,7 @@ impl<'s> OpenStore<'s> {
     pub(super) fn scan<T>(
         &self,
         organization: Option<OrganizationId>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.get()?.scan(organization, work)
     }
@@ -104,7 +104,7 @@ impl<'s> OpenStore<'s> {
         &self,
         organization: OrganizationId,
         has_filters: bool,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         match has_filters {
             true => self.scan(Some(organization), work),

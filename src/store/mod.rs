@@ -307,14 +307,15 @@ impl Store {
     }
 
     /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
-    /// this serves one organization. Look-ups do not wait for it. `None` is the program itself.
+    /// this serves one organization. Look-ups do not wait for it. `None` is the program itself. `work` runs again, from the
+    /// beginning, if a standby cancels it.
     ///
     /// Fails with [`Error::Unavailable`](crate::Error::Unavailable) if it takes longer than the budget of a scan, or if
     /// the current [`CancellationToken`](crate::model::cancellation::CancellationToken) is cancelled.
     pub(crate) fn scan<T>(
         &self,
         organization: Option<OrganizationId>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.engine.scan(organization, work)
     }

@@ -6,6 +6,7 @@ use ticketing::{Error, TicketingService};
 
 use crate::common::cluster::{Cluster, PASSWORD};
 use crate::common::shop::Shop;
+use crate::common::statement_proxy::{Edit, behind_proxy};
 use crate::common::webhooks::wait_until;
 
 struct Pair {
@@ -17,11 +18,16 @@ struct Pair {
 
 impl Pair {
     fn start() -> Option<Self> {
+        Self::start_behind_proxy(&[])
+    }
+
+    /// The same with a proxy between the service and the standby, which changes statements.
+    fn start_behind_proxy(edits: &'static [Edit]) -> Option<Self> {
         let primary = Cluster::start("")?;
         primary.create("hall");
         let standby = primary.standby();
         let builder = TicketingService::postgres(&primary.url_without_password("hall")).unwrap();
-        let standby_url = standby.url_without_password("hall");
+        let standby_url = behind_proxy(&standby.url_without_password("hall"), edits);
         let service = builder.database_password(PASSWORD).read_from(&standby_url).open().unwrap();
         let shop = Shop::create(&service);
         let pair = Self { primary, standby, service, shop };
@@ -101,6 +107,69 @@ fn the_primary_serves_all_reads_while_the_standby_is_away() {
     wait_until("the standby serves reads again", || pair.filtered() == [new, order]);
     pair.resume();
     wait_until("the standby has the order", || pair.filtered() == [newest, new, order]);
+}
+
+#[test]
+fn a_standby_that_receives_nothing_any_more_serves_no_reads() {
+    let Some(pair) = Pair::start() else { return };
+    let old = pair.shop.order(&pair.service, 1);
+    pair.wait_for_standby();
+    assert_eq!(pair.filtered(), [old]);
+    // It does not know how old its state is: it has replayed no transaction since it was started.
+    pair.primary.client("hall").batch_execute("CHECKPOINT").unwrap();
+    pair.wait_for_standby();
+    let mut standby = pair.standby.client("hall");
+    standby.batch_execute("CHECKPOINT").unwrap();
+    standby.batch_execute("ALTER SYSTEM SET primary_conninfo = 'host=127.0.0.1 port=1'").unwrap();
+    drop(standby);
+    pair.standby.stop();
+    pair.standby.run();
+    let new = pair.shop.order(&pair.service, 1);
+    let newest = pair.shop.order(&pair.service, 1);
+    wait_until("the primary serves the search", || pair.filtered() == [newest, new, old]);
+    assert!(one::<i64>(&pair.standby, "SELECT COUNT(*) FROM orders") == 1, "the standby has the first order only");
+}
+
+#[test]
+fn a_standby_of_a_primary_that_writes_nothing_serves_reads() {
+    let Some(pair) = Pair::start() else { return };
+    let order = pair.shop.order(&pair.service, 1);
+    pair.primary.client("hall").batch_execute("CHECKPOINT").unwrap();
+    pair.wait_for_standby();
+    pair.standby.client("hall").batch_execute("CHECKPOINT").unwrap();
+    pair.standby.stop();
+    pair.standby.run();
+    wait_until("the standby receives", || {
+        one::<i64>(&pair.standby, "SELECT COUNT(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'") == 1
+    });
+    // Not only the question how old its state is, but the end of a search.
+    let serves = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'ticketing' AND query = 'ROLLBACK'";
+    wait_until("the standby serves the search", || {
+        pair.filtered() == [order] && one::<i64>(&pair.standby, serves) == 1
+    });
+}
+
+#[test]
+fn a_search_that_the_standby_cancels_is_answered_by_the_primary() {
+    const CANCELLED: &[Edit] = &[("k.id FROM orders ", "k.id FROM orderz "), ("FROM customers", "FROM customerz")];
+    let Some(pair) = Pair::start_behind_proxy(CANCELLED) else { return };
+    let order = pair.shop.order(&pair.service, 1);
+    pair.primary
+        .client("hall")
+        .batch_execute(
+            "CREATE FUNCTION cancelled(BIGINT) RETURNS BOOLEAN LANGUAGE plpgsql AS $$ BEGIN
+                RAISE 'canceling statement due to conflict with recovery' USING ERRCODE = '40001'; END $$;
+            CREATE VIEW orderz AS SELECT * FROM orders WHERE cancelled(id);
+            CREATE VIEW customerz AS SELECT * FROM customers WHERE cancelled(id)",
+        )
+        .unwrap();
+    pair.wait_for_standby();
+    let cancelled = || pair.standby.log().matches("conflict with recovery").count();
+    assert!(pair.service.check().unwrap().is_clean());
+    let of_check = cancelled();
+    assert!(of_check > 0, "the standby has cancelled steps of the check");
+    assert_eq!(pair.filtered(), [order]);
+    assert!(cancelled() > of_check, "the standby has cancelled the search");
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl Engine {
     pub(in crate::store) fn scan<T>(
         &self,
         organization: Option<OrganizationId>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         call!(self.scan(organization, work))
     }

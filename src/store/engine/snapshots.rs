@@ -14,6 +14,6 @@ pub(in crate::store) trait Snapshots: Sync {
 
 /// A connection that only reads.
 pub(in crate::store) trait SnapshotReader {
-    /// Runs `work` on one snapshot of the database.
+    /// Runs `work` on one snapshot of the database; again from the beginning, on another one, if a standby cancels it.
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()>;
 }

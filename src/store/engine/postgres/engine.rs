@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::announcer::Announcer;
 use super::connection::{PostgresConnection, first_column};
+use super::errors::is_cancelled_by_standby;
 use super::listener::Listener;
 use super::locks;
 use super::options::PostgresOptions;
@@ -201,9 +202,15 @@ impl PostgresEngine {
     pub(in crate::store) fn scan<T>(
         &self,
         organization: Option<OrganizationId>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        mut work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.readers.scan(&self.ids, organization, work)
+        let mut scan = || self.readers.scan(&self.ids, organization, &mut work);
+        match scan() {
+            // The standby is left alone for a moment, so that the primary is read. Inside a snapshot that the thread shares,
+            // the second attempt has to fail.
+            Err(error) if is_cancelled_by_standby(&error) => scan().map_err(|_| error),
+            scanned => scanned,
+        }
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot.

@@ -80,6 +80,15 @@ fn ends_connection(error: &postgres::Error) -> bool {
     matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
+/// The error of a read that a standby has cancelled: it was in the way of what the primary has changed. A primary never cancels
+/// one for a reason for which the same statement may succeed later.
+const CANCELLED: &str = "the standby has cancelled the search";
+
+/// Whether a standby has cancelled the read.
+pub(super) fn is_cancelled_by_standby(error: &Error) -> bool {
+    matches!(error, Error::Unavailable(CANCELLED))
+}
+
 /// The error of a connection that cannot be opened.
 pub(super) fn cannot_open(error: postgres::Error) -> Error {
     let message = match (error.as_db_error(), std::error::Error::source(&error)) {
@@ -117,6 +126,7 @@ pub(super) fn statement_error(error: postgres::Error, purpose: Purpose) -> State
 
 fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     match failure(&error) {
+        Failure::RunAgain if purpose == Purpose::Read => return Error::Unavailable(CANCELLED),
         Failure::RunAgain => return Error::Unavailable("the store is busy"),
         Failure::ConnectionLost => {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");

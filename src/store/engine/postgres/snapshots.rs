@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connection::PostgresConnection;
+use super::errors::is_cancelled_by_standby;
 use super::pool::Connector;
 use super::standby::Standby;
 use crate::environment::Environment;
@@ -27,6 +28,8 @@ pub(in crate::store) struct PostgresSnapshots {
 /// A connection that only reads.
 pub(super) struct PostgresSnapshotReader {
     connection: PostgresConnection,
+    /// Opens connections to the primary.
+    primary: Connector,
     environment: Environment,
     ids: IdSource,
 }
@@ -43,7 +46,7 @@ impl PostgresSnapshots {
             None => self.connector.open()?,
         };
         connection.set_max_time(Some(MAX_STEP_TIME));
-        Ok(PostgresSnapshotReader { connection, environment, ids })
+        Ok(PostgresSnapshotReader { connection, primary: self.connector.clone(), environment, ids })
     }
 }
 
@@ -78,6 +81,12 @@ impl PostgresSnapshotReader {
 
 impl SnapshotReader for PostgresSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
-        self.read(work)
+        match self.read(&mut *work) {
+            Err(error) if is_cancelled_by_standby(&error) => {
+                let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
+                primary.open_reader()?.read(work)
+            }
+            read => read,
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! A standby that serves reads which may look at many rows.
 //!
-//! If it is away, or does not have the tables yet, the primary serves them. Whether it is back is tried every few seconds.
+//! If it is away or late, or does not have the tables yet, the primary serves them. Whether it is back is tried every few seconds.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::connection::PostgresConnection;
+use super::connection::{PostgresConnection, first_column};
+use super::errors::Failure;
 use super::pool::{Borrowed, Connector, Pool};
 use super::schema;
 use crate::environment::{Clock, SystemClock};
@@ -16,6 +17,9 @@ use crate::store::migrations;
 
 /// How long a standby that is away is left alone.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// How old the state may be that a standby shows.
+const MAX_LAG: &str = "30 seconds";
 
 /// A standby, and whether it answers.
 pub(super) struct Standby {
@@ -29,7 +33,8 @@ enum State {
     /// It was not used yet.
     Unknown,
     Answers,
-    /// It did not answer, or has an older schema. The time is by the monotonic clock of the system.
+    /// It did not answer, is late, has an older schema, or has cancelled a query. The time is by the monotonic clock of the
+    /// system.
     AwaySince(Duration),
 }
 
@@ -47,6 +52,14 @@ impl Standby {
         self.unless_away(|| self.pool.take(), |borrowed| borrowed)
     }
 
+    fn give_back(&self, connection: Borrowed) {
+        // What the primary has changed meanwhile has cancelled the query. The next attempt goes to the primary.
+        if connection.failure() == Some(Failure::RunAgain) {
+            self.replace_state(State::AwaySince(SystemClock.monotonic()));
+        }
+        self.pool.give_back(connection);
+    }
+
     /// Connects, unless the standby was away a moment ago.
     fn unless_away<C>(
         &self,
@@ -61,8 +74,7 @@ impl Standby {
             return None;
         }
         let connected = connect().and_then(|connected| {
-            // Costs no round trip: whether the server has closed the connection.
-            connection(&connected).check()?;
+            require_current(connection(&connected))?;
             if state != State::Answers {
                 require_schema(connection(&connected))?;
             }
@@ -90,6 +102,22 @@ impl Standby {
 
     fn replace_state(&self, state: State) -> State {
         std::mem::replace(&mut *self.state(), state)
+    }
+}
+
+/// Fails if the standby shows a state of more than [`MAX_LAG`] ago. It is not late if it has all that its primary has written,
+/// however long ago that was, and the primary still sends: then there is a receiver. The user may need `pg_read_all_stats` to
+/// know what the primary has sent last; without it, the standby knows what it has received.
+fn require_current(connection: &PostgresConnection) -> Result<()> {
+    let answer = connection.simple_query(&format!(
+        "SELECT pg_is_in_recovery()
+            AND COALESCE(NOW() - pg_last_xact_replay_timestamp() > INTERVAL '{MAX_LAG}', TRUE)
+            AND NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver
+                WHERE pg_last_wal_replay_lsn() >= GREATEST(pg_last_wal_receive_lsn(), latest_end_lsn))"
+    ))?;
+    match answer.iter().find_map(first_column) {
+        Some("f") => Ok(()),
+        _ => Err(Error::Unavailable("the standby is late, or does not receive from its primary any more")),
     }
 }
 
@@ -132,7 +160,7 @@ impl ReaderPool for ReadPool {
 
     fn give_back(&self, Lent { connection, of_standby }: Lent) {
         match &self.standby {
-            Some(standby) if of_standby => standby.pool.give_back(connection),
+            Some(standby) if of_standby => standby.give_back(connection),
             _ => self.primary.give_back(connection),
         }
     }
