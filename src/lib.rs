@@ -162,12 +162,11 @@
 
 #[cfg(any(feature = "postgres", feature = "webhooks"))]
 mod crypto_provider;
-mod fair_permits;
+mod fair;
 mod form;
 mod model;
 #[cfg(feature = "http")]
 mod pages;
-mod round_robin;
 mod rules;
 mod sales;
 mod scope;

@@ -1,8 +1,7 @@
 //! Limits of rendering: how many documents are rendered at the same time, and which are kept.
 
-use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hashlink::LruCache;
@@ -12,75 +11,32 @@ use super::TicketDocument;
 use super::content::Content;
 use super::last_used::LastUsed;
 use crate::error::{Error, Result};
+use crate::fair::{Limits, Permit, Semaphore};
 use crate::model::id::OrganizationId;
-use crate::round_robin::RoundRobin;
 
 /// The documents that are rendered at the same time.
 const MAX_RENDERING: usize = 2;
-/// How long a document waits for its turn.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a document waits for its permit.
+const MAX_WAIT: Duration = Duration::from_millis(250);
 /// The documents that are kept, in bytes.
 const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
 const MAX_REPORTED: usize = 4096;
 
-/// Counts the documents that are being rendered. Organizations whose documents wait take turns.
-#[derive(Debug, Default)]
-pub(super) struct Turns {
-    state: Mutex<TurnsState>,
-    given: Condvar,
-}
+/// The documents that are being rendered. One organization may render as many as it wants, but those that wait take turns.
+pub(super) struct Rendering(Semaphore);
 
-#[derive(Debug, Default)]
-struct TurnsState {
-    /// The turns that somebody has, or was given.
-    taken: usize,
-    /// The numbers of the documents that wait.
-    waiting: RoundRobin<OrganizationId, u64>,
-    /// Those that were given a turn, and have not begun yet.
-    given: HashSet<u64>,
-    last_number: u64,
-}
-
-/// The right to render a document. When it is dropped, it is given to a document that waits.
-#[derive(Debug)]
-pub(super) struct Turn<'a>(&'a Turns);
-
-impl Turns {
-    /// Waits until fewer than two documents are being rendered, for at most 250 ms.
-    pub(super) fn wait(&self, organization: OrganizationId) -> Result<Turn<'_>> {
-        let mut state = self.lock();
-        if state.taken < MAX_RENDERING {
-            state.taken += 1;
-            return Ok(Turn(self));
-        }
-        state.last_number += 1;
-        let number = state.last_number;
-        state.waiting.push(organization, number);
-        let waited = self.given.wait_timeout_while(state, PATIENCE, |state| !state.given.contains(&number));
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.given.remove(&number) {
-            return Ok(Turn(self));
-        }
-        state.waiting.remove(organization, &number);
-        Err(Error::Unavailable("too many ticket documents are being rendered; try again later"))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TurnsState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Default for Rendering {
+    fn default() -> Self {
+        Self(Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(MAX_RENDERING) }))
     }
 }
 
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        match state.waiting.pop() {
-            Some(next) => {
-                state.given.insert(next);
-                self.0.given.notify_all();
-            }
-            None => state.taken -= 1,
-        }
+impl Rendering {
+    /// Waits until fewer than two documents are being rendered, for at most 250 ms. The permit is for one document.
+    pub(super) fn wait(&self, organization: OrganizationId) -> Result<Permit> {
+        let permit = self.0.acquire(Some(organization), MAX_WAIT, || false);
+        permit.ok_or(Error::Unavailable("too many ticket documents are being rendered; try again later"))
     }
 }
 
@@ -158,53 +114,14 @@ mod tests {
 
     #[test]
     fn the_third_document_at_a_time_is_refused_until_another_has_ended() {
-        let turns = Turns::default();
-        let wait = || turns.wait(organization(1));
+        let rendering = Rendering::default();
+        let wait = || rendering.wait(organization(1));
         let first = wait().expect("the first");
         let _second = wait().expect("the second, also of the same organization");
         let refused = wait().unwrap_err();
         assert!(refused.is_retryable(), "{refused}");
-        assert!(turns.lock().waiting.is_empty());
         drop(first);
         assert!(wait().is_ok());
-    }
-
-    #[test]
-    fn a_document_of_another_organization_does_not_wait_behind_all_of_one() {
-        let turns = Turns::default();
-        let _first = turns.wait(organization(1)).expect("the first");
-        let second = turns.wait(organization(1)).expect("the second");
-        let mut state = turns.lock();
-        for (number, waiting) in [(11, 1), (12, 1), (13, 1), (21, 2)] {
-            state.waiting.push(organization(waiting), number);
-        }
-        drop(state);
-        drop(second);
-        assert_eq!(turns.lock().given, HashSet::from([11]));
-        // The one that was given the turn ends it.
-        drop(Turn(&turns));
-        assert_eq!(turns.lock().given, HashSet::from([11, 21]), "it comes before those that wait longer");
-        assert_eq!(turns.lock().taken, 2);
-    }
-
-    #[test]
-    fn a_document_that_waits_is_given_the_turn_of_one_that_ends() {
-        let turns = Turns::default();
-        let first = turns.wait(organization(1)).expect("the first");
-        let second = turns.wait(organization(2)).expect("the second");
-        std::thread::scope(|scope| {
-            let third = scope.spawn(|| turns.wait(organization(3)).is_ok());
-            // It may also have given up, on a slow machine.
-            while turns.lock().waiting.is_empty() && !third.is_finished() {
-                std::thread::yield_now();
-            }
-            drop(first);
-            let is_refused = !third.join().expect("no panic");
-            assert!(turns.lock().given.is_empty() && turns.lock().waiting.is_empty());
-            assert_eq!(turns.lock().taken, 1, "refused: {is_refused}");
-        });
-        drop(second);
-        assert_eq!(turns.lock().taken, 0);
     }
 
     #[test]

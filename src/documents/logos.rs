@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::logo_cache::{Known, LogoCache, LogoKey};
 use super::picture::{Logo, MAX_LOGO_BYTES, picture};
 use crate::environment::{Clock, SystemClock};
-use crate::fair_permits::FairPermits;
+use crate::fair::Semaphore;
 use crate::model::id::OrganizationId;
 use crate::model::statistics::LogoOutcome;
 use crate::text_enum::TextEnum;
@@ -36,8 +36,8 @@ pub(super) struct Logos {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
     ended: Condvar,
-    permits: Arc<FairPermits>,
-    permits_after_failure: Arc<FairPermits>,
+    permits: Semaphore,
+    permits_after_failure: Semaphore,
     /// The discriminants of [`LogoOutcome`] are the indexes.
     outcomes: [AtomicU64; LogoOutcome::ALL.len()],
 }
@@ -87,8 +87,8 @@ impl Logos {
             clock,
             state: Mutex::default(),
             ended: Condvar::new(),
-            permits: FairPermits::new(MAX_WAITING),
-            permits_after_failure: FairPermits::new(MAX_WAITING_AFTER_FAILURE),
+            permits: Semaphore::new(MAX_WAITING),
+            permits_after_failure: Semaphore::new(MAX_WAITING_AFTER_FAILURE),
             outcomes: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }

@@ -8,7 +8,7 @@ use krilla::image::Image;
 
 use super::content::{Content, TicketToPrint};
 use super::fonts::Fonts;
-use super::limits::{Kept, Reported, Turns};
+use super::limits::{Kept, Rendering, Reported};
 use super::logos::{Fetch, Logos};
 use super::pictures::Pictures;
 use super::typesetter::Typesetter;
@@ -27,7 +27,7 @@ pub(crate) struct Renderer {
     idle: Mutex<Vec<Typesetter>>,
     logos: Logos,
     pictures: Pictures,
-    turns: Turns,
+    rendering: Rendering,
     kept: Kept,
     reported: Reported,
 }
@@ -61,7 +61,7 @@ impl Renderer {
             idle: Mutex::default(),
             logos: Logos::new(fetch, settings.logo_timeout, clock),
             pictures: Pictures::default(),
-            turns: Turns::default(),
+            rendering: Rendering::default(),
             kept: Kept::default(),
             reported: Reported::default(),
         })
@@ -91,7 +91,7 @@ impl Renderer {
         if let Some(document) = self.kept.get(&key) {
             return Ok(Rendered { document, has_new_gaps: false });
         }
-        let _turn = tickets.first().map(|ticket| self.turns.wait(ticket.event.organizer_id)).transpose()?;
+        let _permit = tickets.first().map(|ticket| self.rendering.wait(ticket.event.organizer_id)).transpose()?;
         let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));

@@ -10,7 +10,7 @@ use super::{
     CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode, StatementLine,
     StatementRequest,
 };
-use crate::fair_permits::{FairPermit, FairPermits, Holder};
+use crate::fair::{Permit, Semaphore, Tenant};
 use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::OrganizationId;
 use crate::model::timestamp::Timestamp;
@@ -31,13 +31,13 @@ pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
     name: Arc<str>,
     limits: CallLimits,
-    permits: Arc<FairPermits>,
+    permits: Semaphore,
     /// Additional permits for background work: each call needs one of these too.
-    in_background: Arc<FairPermits>,
+    in_background: Semaphore,
     /// Additional permits for notices.
-    for_notices: Arc<FairPermits>,
+    for_notices: Semaphore,
     /// Additional permits for pages.
-    for_pages: Arc<FairPermits>,
+    for_pages: Semaphore,
     /// Work to be repeated while the service waits for a call.
     while_waiting: Option<WhileWaiting>,
 }
@@ -64,12 +64,12 @@ impl Default for CallLimits {
 
 impl GatewayCalls {
     pub(crate) fn new(gateway: Arc<dyn PaymentGateway>, limits: CallLimits) -> Self {
-        let up_to = |most: usize, share: usize| FairPermits::new((limits.max_concurrent / share).clamp(1, most));
+        let up_to = |most: usize, share: usize| Semaphore::new((limits.max_concurrent / share).clamp(1, most));
         Self {
             name: gateway.name().into(),
             gateway,
             limits,
-            permits: FairPermits::new(limits.max_concurrent),
+            permits: Semaphore::new(limits.max_concurrent),
             in_background: up_to(MAX_IN_BACKGROUND, 2),
             for_notices: up_to(MAX_FOR_NOTICES, 4),
             for_pages: up_to(MAX_FOR_PAGES, 4),
@@ -162,7 +162,7 @@ impl GatewayCalls {
     /// Like [`call`](Self::call), for background work.
     pub(crate) fn call_in_background<T: Send + 'static>(
         &self,
-        organization: impl Into<Holder>,
+        organization: impl Into<Tenant>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         let called = self.call_with(&self.in_background, organization.into(), work);
@@ -172,7 +172,7 @@ impl GatewayCalls {
     /// Like [`call`](Self::call), for a notice.
     pub(crate) fn call_for_notice<T: Send + 'static>(
         &self,
-        organization: impl Into<Holder>,
+        organization: impl Into<Tenant>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         let called = self.call_with(&self.for_notices, organization.into(), work);
@@ -183,7 +183,7 @@ impl GatewayCalls {
     /// the gateway already, so that they leave the permits to those who order.
     pub(crate) fn call_for_page<T: Send + 'static>(
         &self,
-        organization: impl Into<Holder>,
+        organization: impl Into<Tenant>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Option<Result<T, GatewayError>> {
         self.call_with(&self.for_pages, organization.into(), work)
@@ -192,8 +192,8 @@ impl GatewayCalls {
     /// Like [`call`](Self::call), with a permit of this kind. Returns `None` if the organization gets none.
     fn call_with<T: Send + 'static>(
         &self,
-        permits: &Arc<FairPermits>,
-        organization: Holder,
+        permits: &Semaphore,
+        organization: Tenant,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Option<Result<T, GatewayError>> {
         let permit = permits.try_acquire(organization)?;
@@ -208,7 +208,7 @@ impl GatewayCalls {
     /// thread cannot be started, and [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
-        organization: impl Into<Holder>,
+        organization: impl Into<Tenant>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         let permit = self.permits.try_acquire(organization.into()).ok_or_else(|| too_many("calls"))?;
@@ -218,7 +218,7 @@ impl GatewayCalls {
     /// Runs one call. Its thread holds the permit until the gateway returns, also after the timeout.
     fn run<T: Send + 'static>(
         &self,
-        permit: FairPermit,
+        permit: Permit,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         let gateway = Arc::clone(&self.gateway);

@@ -2,32 +2,35 @@
 //! threads; a limit on calls in progress keeps a slow disk or gateway from occupying every blocking thread.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync;
 use tokio::task::JoinError;
 
-use super::fair_queue::{FairQueue, MAX_WAIT};
 use super::problem::Problem;
-use crate::fair_permits::Holder;
+use crate::fair::{Permit, Semaphore, Tenant};
 use crate::model::cancellation::{CancelOnDrop, CancellationToken};
 use crate::service::TicketingService;
+
+/// How long a request waits for a permit before it is refused with 503.
+pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// The service, with a limit on the number of calls in progress.
 #[derive(Debug, Clone)]
 pub(super) struct BlockingService {
     service: TicketingService,
-    permits: Arc<Semaphore>,
+    permits: Arc<sync::Semaphore>,
     /// Additional permits for calls that may wait for the payment gateway. There are three quarters as many, so that a slow
     /// gateway leaves room for check-in and everything else. An organization gets half of them at most: more than it can
     /// have calls to the gateway, so that its free orders need not wait for it.
-    pub(super) gateway: FairQueue,
+    pub(super) gateway: Semaphore,
     /// Additional permits for the pages to which customers come back, and for those of tickets and orders. They are an eighth of
     /// all, and none of those for orders: anybody who has such a page can load it again and again.
-    pub(super) pages: FairQueue,
+    pub(super) pages: Semaphore,
     /// Additional permits for documents, which may wait for seconds for logos of other hosts. They are a sixteenth of all.
     /// How many are rendered at the same time is decided behind them, after the logos were fetched.
     #[cfg(feature = "documents")]
-    pub(super) documents: FairQueue,
+    pub(super) documents: Semaphore,
 }
 
 /// As many documents may be in progress even if few calls may, so that several organizations have a permit.
@@ -48,17 +51,17 @@ pub(super) enum WaitsFor {
 
 impl BlockingService {
     pub(super) fn new(service: TicketingService, max_calls: usize) -> Self {
-        let max_calls = max_calls.clamp(2, Semaphore::MAX_PERMITS);
-        let permits = Arc::new(Semaphore::new(max_calls));
-        let gateway = FairQueue::new(max_calls - max_calls.div_ceil(4));
-        let pages = FairQueue::new((max_calls / 8).max(1));
+        let max_calls = max_calls.clamp(2, sync::Semaphore::MAX_PERMITS);
+        let permits = Arc::new(sync::Semaphore::new(max_calls));
+        let gateway = Semaphore::new(max_calls - max_calls.div_ceil(4));
+        let pages = Semaphore::new((max_calls / 8).max(1));
         Self {
             service,
             permits,
             gateway,
             pages,
             #[cfg(feature = "documents")]
-            documents: FairQueue::new((max_calls / 16).max(MIN_DOCUMENTS)),
+            documents: Semaphore::new((max_calls / 16).max(MIN_DOCUMENTS)),
         }
     }
 
@@ -68,7 +71,7 @@ impl BlockingService {
     }
 
     /// The permits that a call needs in addition.
-    pub(super) const fn additional_permits(&self, waits_for: WaitsFor) -> Option<&FairQueue> {
+    pub(super) const fn additional_permits(&self, waits_for: WaitsFor) -> Option<&Semaphore> {
         match waits_for {
             WaitsFor::Store => None,
             WaitsFor::Gateway => Some(&self.gateway),
@@ -98,11 +101,11 @@ impl BlockingService {
     /// Like [`call`](Self::call), for an organization that needs one of these permits too.
     pub(super) async fn call_with<T: Send + 'static>(
         &self,
-        permits: &FairQueue,
-        holder: Holder,
+        permits: &Semaphore,
+        tenant: Tenant,
         work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = permits.acquire(holder).await?;
+        let permit = acquire(permits, tenant).await?;
         self.call(move |service| {
             let _permit = permit;
             work(service)
@@ -122,8 +125,17 @@ pub(super) async fn spawn_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 
+/// Waits for a permit that organizations share.
+async fn acquire(permits: &Semaphore, tenant: Tenant) -> Result<Permit, Problem> {
+    let permit = match permits.request(tenant) {
+        Some(waiter) => tokio::time::timeout(MAX_WAIT, waiter).await.ok(),
+        None => None,
+    };
+    permit.ok_or_else(|| Problem::unavailable("too many requests are in progress; try again later"))
+}
+
 /// Waits for a permit.
-async fn wait_for(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+async fn wait_for(permits: &Arc<sync::Semaphore>) -> Result<sync::OwnedSemaphorePermit, Problem> {
     match tokio::time::timeout(MAX_WAIT, Arc::clone(permits).acquire_owned()).await {
         Ok(Ok(permit)) => Ok(permit),
         _ => Err(Problem::unavailable("too many requests are in progress; try again later")),

@@ -10,7 +10,6 @@ use axum::routing::{any, get};
 
 use super::blocking::BlockingService;
 use super::content::Content;
-use super::fair_queue::FairQueue;
 use super::link_turns::LinkTurn;
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
@@ -19,6 +18,7 @@ use super::problem::Problem;
 use super::query;
 use super::state::AppState;
 use crate::error::{Error, Result};
+use crate::fair::Semaphore;
 use crate::model::id::OrganizationId;
 use crate::pages::{self, ProblemKind};
 use crate::service::TicketingService;
@@ -43,7 +43,7 @@ type Make = fn(&TicketingService, &Wanted) -> Result<Content>;
 struct Source {
     organization: Read<OrganizationId>,
     content: Make,
-    permits: fn(&BlockingService) -> &FairQueue,
+    permits: fn(&BlockingService) -> &Semaphore,
 }
 
 const TICKET: Source = Source {
@@ -215,7 +215,7 @@ mod tests {
     const FOUND: Read<OrganizationId> = |_, _| Ok(OrganizationId::from_raw(1));
 
     /// Takes all permits that anybody can have.
-    fn take_all(permits: &FairQueue) -> Vec<impl Sized + use<>> {
+    fn take_all(permits: &Semaphore) -> Vec<impl Sized + use<>> {
         (0..).map_while(|number| permits.try_acquire(Some(OrganizationId::from_raw(number)))).collect()
     }
 

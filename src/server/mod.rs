@@ -192,7 +192,6 @@ mod docs;
 #[cfg(feature = "documents")]
 mod document_routes;
 mod entity_tag;
-mod fair_queue;
 mod files;
 mod framing;
 mod invalid_http;

@@ -16,13 +16,13 @@ use super::body::{self, RequestBody};
 use super::call::Call;
 use super::caller::api_key;
 use super::conditions;
-use super::fair_queue::FairQueue;
 use super::operation::{Input, Operation};
 use super::problem::Problem;
 use super::query;
 use super::rate_limit::RateLimitStatus;
 use super::state::AppState;
 use crate::error::Error;
+use crate::fair::Semaphore;
 use crate::model::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::scope::Scope;
 use crate::service::TicketingService;
@@ -128,7 +128,7 @@ impl Execution {
         self: Box<Self>,
         service: &TicketingService,
         caller: Option<Caller>,
-        permits: Option<&FairQueue>,
+        permits: Option<&Semaphore>,
     ) -> Result<Progress, Problem> {
         let is_look_up = self.target.operation.is_look_up();
         let work = || {

@@ -3,8 +3,7 @@
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::blocking::spawn_blocking;
-use super::fair_queue::MAX_WAIT;
+use super::blocking::{MAX_WAIT, spawn_blocking};
 use crate::error::{Error, Result};
 use crate::service::TicketingService;
 

@@ -11,9 +11,9 @@ use super::TicketingService;
 use super::maintenance_steps::Run;
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
+use crate::fair::RoundRobin;
 use crate::model::id::OrganizationId;
 use crate::payment::GatewayCalls;
-use crate::round_robin::RoundRobin;
 
 /// After which time a run asks the gateway no more. In the background, the next one follows at once.
 const TIME_PER_RUN: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::fair_permits::is_fair;
+use crate::fair::is_fair;
 use crate::model::checkout::CheckoutState;
 use crate::model::id::OrganizationId;
 use crate::model::timestamp::Timestamp;
@@ -20,7 +20,7 @@ const FOR_PAGES: usize = 80;
 /// in a second, which is also what an API key may request.
 const FOR_RENEWALS: usize = 160;
 
-/// The checkouts that were just looked up. Organizations share the limit as they share [permits](crate::fair_permits).
+/// The checkouts that were just looked up. Organizations share the limit as they share [permits](crate::fair).
 #[derive(Debug)]
 pub(super) struct LookUpLimit {
     most: usize,

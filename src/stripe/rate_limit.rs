@@ -11,8 +11,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::environment::Clock;
+use crate::fair::RoundRobin;
 use crate::model::id::OrganizationId;
-use crate::round_robin::RoundRobin;
 
 /// How many requests for the same operation are sent in a second, unless the builder says otherwise. Together with the
 /// first [`AT_ONCE`] it is Stripe's limit.

@@ -17,7 +17,6 @@ mod options;
 mod postgres;
 mod readers;
 mod row;
-mod scan_permits;
 pub(super) mod snapshots;
 pub(super) mod sqlite;
 mod sync;

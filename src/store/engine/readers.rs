@@ -10,12 +10,20 @@ use std::time::Duration;
 use super::connection::Connection;
 use super::ids::IdSource;
 use super::isolation::Isolation;
-use super::scan_permits::ScanPermits;
 use super::transaction::Transaction;
 use crate::environment::{Clock, Environment};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fair::{Limits, Permit, Semaphore, Tenant};
+use crate::model::cancellation::CancellationToken;
 use crate::model::id::OrganizationId;
 use crate::model::timestamp::Timestamp;
+
+/// How long a scan waits for its permit.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How many scans may wait, of one organization and in all. Each of them keeps a thread.
+const MAX_WAITING_OF_ONE: usize = 16;
+const MAX_WAITING: usize = 64;
 
 /// The answer to a scan that takes longer than it may.
 pub(super) const TOO_LONG: &str = "the search takes too long; ask for less, for example for one event";
@@ -57,7 +65,8 @@ pub(super) struct Readers<P> {
     /// For reads that may look at many rows, like searches and filtered lists, and for snapshots that a program holds.
     scans: P,
     /// There is one permit for each connection for scans, so that a read with a permit never waits for a connection.
-    scan_permits: ScanPermits,
+    /// One is reserved for the program itself, so that organizations with many large reads do not delay the monitoring.
+    scan_permits: Semaphore,
     /// How long a scan may take.
     scan_budget: Duration,
     environment: Environment,
@@ -98,8 +107,13 @@ impl<P: ReaderPool> Readers<P> {
         scan_budget: Duration,
         environment: Environment,
     ) -> Self {
-        let scan_permits = ScanPermits::new(scan_connections);
-        Self { look_ups, scans, scan_permits, scan_budget, environment }
+        let limits = Limits {
+            reserved: usize::from(scan_connections > 1),
+            max_waiting_of_one: MAX_WAITING_OF_ONE,
+            max_waiting: MAX_WAITING,
+            ..Limits::new(scan_connections)
+        };
+        Self { look_ups, scans, scan_permits: Semaphore::with(limits), scan_budget, environment }
     }
 
     /// Runs `work`, which looks up a few rows. It sees the snapshot that this thread shares, if it shares one.
@@ -135,7 +149,7 @@ impl<P: ReaderPool> Readers<P> {
             return self
                 .with_budget(connection, || work(&Transaction::new(connection, shared.now, &self.environment, ids)));
         }
-        let _permit = self.scan_permits.acquire(organization)?;
+        let _permit = self.scan_permit(organization)?;
         borrow(&self.scans, |connection| {
             in_transaction(connection, || {
                 self.with_budget(connection, || {
@@ -151,7 +165,7 @@ impl<P: ReaderPool> Readers<P> {
         if self.shared_reader().is_some() {
             return Ok(work());
         }
-        let _permit = self.scan_permits.acquire(None)?;
+        let _permit = self.scan_permit(None)?;
         self.share(&self.scans, |connection| connection.begin_snapshot(), work)
     }
 
@@ -187,6 +201,14 @@ impl<P: ReaderPool> Readers<P> {
             pool.give_back(connection);
         }
         result?.or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Waits for the permit of a scan, until nobody waits for its result any more.
+    fn scan_permit(&self, tenant: Tenant) -> Result<Permit> {
+        let token = CancellationToken::current();
+        let is_cancelled = || token.as_ref().is_some_and(CancellationToken::is_cancelled);
+        let permit = self.scan_permits.acquire(tenant, MAX_WAIT, is_cancelled);
+        permit.ok_or(Error::Unavailable("too many searches and filtered lists are in progress; try again later"))
     }
 
     /// The snapshot of this store that the thread shares, if there is one.

@@ -24,7 +24,7 @@
 //!
 //! # Fairness
 //!
-//! Free workers are assigned by [round robin](crate::round_robin) over organizations, and within an organization over its
+//! Free workers are assigned by [round robin](crate::fair::RoundRobin) over organizations, and within an organization over its
 //! endpoints, so a tenant with a thousand endpoints gets no more turns than a tenant with one. An endpoint has a
 //! limit of workers (an eighth of all by default). A worker that is assigned to a healthy endpoint claims a batch of
 //! up to 64 attempts, and keeps making them for a time slice of 100 ms; then the scheduler assigns it again.

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
+use crate::fair::RoundRobin;
 use crate::model::id::{EventId, OrganizationId};
-use crate::round_robin::RoundRobin;
 use crate::store::engine::jobs::Job;
 use crate::store::engine::lock::EventKey;
 

@@ -28,7 +28,6 @@ mod tls;
 mod tokens;
 mod values;
 mod work_message;
-mod write_permits;
 mod write_state;
 mod write_transaction;
 mod writer;

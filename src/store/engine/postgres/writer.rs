@@ -20,9 +20,9 @@ use super::lanes::Lanes;
 use super::pool::{Borrowed, Pool};
 use super::schema;
 use super::tokens::{Outcome, Token};
-use super::write_permits::WritePermits;
 use crate::environment::{Clock, Environment, SystemClock};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::fair::{Permit, Semaphore, Tenant};
 use crate::model::id::{EventId, OrganizationId};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::after_commit::AfterCommit;
@@ -34,6 +34,9 @@ use crate::store::engine::memory::Memory;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
 use crate::store::migrations;
+
+/// How long a write waits for its permit: longer than for a lock.
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// How often a job is run at most, if the server answers.
 const MAX_ATTEMPTS: u32 = 12;
@@ -57,7 +60,7 @@ const ANY_ROW: &str = "SELECT 1 FROM organizations LIMIT 1";
 pub(super) struct PostgresWriter {
     pub(super) pool: Pool,
     /// As many as the pool has connections.
-    permits: WritePermits,
+    permits: Semaphore,
     lanes: Lanes,
     environment: Environment,
     ids: Arc<IdSource>,
@@ -127,7 +130,7 @@ impl PostgresWriter {
     ) -> Self {
         Self {
             pool,
-            permits: WritePermits::new(connections.max(1)),
+            permits: Semaphore::new(connections.max(1)),
             lanes: Lanes::default(),
             environment,
             ids,
@@ -150,7 +153,7 @@ impl PostgresWriter {
         self.require_writable()?;
         let _counted = self.counted();
         let (mut job, answer) = jobs::job(work);
-        let ran = self.permits.acquire(organization).and_then(|_permit| self.run_singly(job.as_mut()));
+        let ran = self.permit(organization).and_then(|_permit| self.run_singly(job.as_mut()));
         job.answer(ran);
         answer.wait()
     }
@@ -170,7 +173,7 @@ impl PostgresWriter {
         let wait = self.lanes.add(organization, event, key, job);
         while let Some(lead) = wait.lead() {
             // Code of the embedding program runs in it. If it panics, the callers of the group get an error.
-            let led = catch_unwind(AssertUnwindSafe(|| match self.permits.acquire(Some(organization)) {
+            let led = catch_unwind(AssertUnwindSafe(|| match self.permit(Some(organization)) {
                 Ok(_permit) => self.lead(&lead),
                 Err(error) => {
                     if let Some(job) = lead.next_job() {
@@ -183,6 +186,11 @@ impl PostgresWriter {
             }
         }
         answer.wait()
+    }
+
+    /// Waits for the right to use a connection.
+    fn permit(&self, tenant: Tenant) -> Result<Permit> {
+        self.permits.acquire(tenant, MAX_WAIT, || false).ok_or(Error::Unavailable("the store is busy"))
     }
 
     fn counted(&self) -> Counted<'_> {

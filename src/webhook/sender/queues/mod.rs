@@ -14,9 +14,9 @@ use std::collections::HashMap;
 
 use super::health::{Health, Observation};
 use super::timers::Timers;
+use crate::fair::RoundRobin;
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::timestamp::Timestamp;
-use crate::round_robin::RoundRobin;
 
 /// The number of workers, and how many of them may be busy at once for a group of endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

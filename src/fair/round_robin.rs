@@ -52,13 +52,8 @@ impl<G: Copy + Eq + Hash, T> RoundRobin<G, T> {
     where
         T: PartialEq,
     {
-        self.remove_if(group, |other| other == item);
-    }
-
-    /// Removes the items of a group for which this is true.
-    pub(crate) fn remove_if(&mut self, group: G, is_removed: impl Fn(&T) -> bool) {
         let Some(items) = self.items.get_mut(&group) else { return };
-        items.retain(|item| !is_removed(item));
+        items.retain(|other| other != item);
         if items.is_empty() {
             self.items.remove(&group);
             self.groups.retain(|other| *other != group);
@@ -66,15 +61,8 @@ impl<G: Copy + Eq + Hash, T> RoundRobin<G, T> {
     }
 
     /// How many items a group has.
-    #[cfg(feature = "stripe")]
     pub(crate) fn len_of(&self, group: G) -> usize {
         self.items.get(&group).map_or(0, VecDeque::len)
-    }
-
-    /// Whether a group has items.
-    #[cfg(any(feature = "http", test))]
-    pub(crate) fn contains(&self, group: G) -> bool {
-        self.items.contains_key(&group)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -115,7 +103,7 @@ mod tests {
         assert_eq!(round_robin.pop_if(|group| group != 'a'), Some(21));
         assert_eq!(round_robin.pop_if(|_| false), None);
         assert_eq!(pop_all(&mut round_robin), [11, 31, 22]);
-        assert!(!round_robin.contains('a'));
+        assert_eq!(round_robin.len_of('a'), 0);
     }
 
     #[test]
