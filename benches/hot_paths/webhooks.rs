@@ -17,6 +17,7 @@ use ticketing::webhook::{CreateWebhook, EventType};
 
 use crate::common::Fixture;
 use crate::common::database::params;
+use crate::common::outbox::store_notifications;
 
 use crate::ratio::{Bench, median};
 
@@ -189,10 +190,11 @@ fn queue(fixture: &Fixture, rows: u64, batch: i64) {
             n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1),
             e (id, number) AS (
                 SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 FROM webhook_endpoints WHERE url NOT LIKE '%/')
-        INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
-        SELECT ?2 * 1000000 + i + 1, e.id, i, 'order.cancelled', ?3, 'WAITING', 0, 0
+        INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
+        SELECT ?2 * 1000000 + i + 1, e.id, ?2 * 1000000 + i + 1, 'order.cancelled', 'WAITING', 0, 0
         FROM n JOIN e ON e.number = i % (SELECT COUNT(*) FROM e)";
-    fixture.database().execute(sql, params![i64::try_from(rows).expect("a small number"), batch, body()]);
+    fixture.database().execute(sql, params![i64::try_from(rows).expect("a small number"), batch]);
+    store_notifications(&fixture.database(), &body());
 }
 
 /// Returns the deliveries per second of the sender, from the first arrival until the last result is recorded.

@@ -327,8 +327,8 @@ impl Builder {
     ///
     /// So one key cannot fill the disk of all organizations within minutes. Ordinary sales stay far below it: an order
     /// of two tickets writes about 1 KB. Texts count with their bytes and numbers with 8; the file grows by up to twice
-    /// as much, because of its indexes. Notifications count once for each webhook endpoint that gets them, also if the
-    /// webhook sender stores them later.
+    /// as much, because of its indexes. The text of a notification counts once, and its row, 45 bytes, for each webhook
+    /// endpoint that gets it, also if the webhook sender stores the row later.
     ///
     /// Beyond the quota, operations that create or update fail with
     /// [`Error::WriteQuotaExceeded`](crate::Error::WriteQuotaExceeded) until the minute is over, over HTTP with status

@@ -34,7 +34,9 @@ const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt
 const ENABLED_ENDPOINT: &str =
     "SELECT id, url, secret, events, generations FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
 const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
-pub(super) const DUE: &str = "SELECT id, event_id, type, body, attempts, cuts, claim, due_at FROM webhook_outbox
+pub(super) const DUE: &str = "SELECT id, event_id, type, attempts, cuts, claim, due_at,
+        (SELECT n.body FROM webhook_notifications n WHERE n.id = event_id) AS body
+    FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at <= ?4
     ORDER BY due_at, id LIMIT ?5";
 pub(super) const DUE_TOO_LATE: &str = "SELECT id FROM webhook_outbox

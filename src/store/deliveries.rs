@@ -14,14 +14,16 @@ use crate::model::webhook::{ListWebhookDeliveries, WebhookDelivery};
 use crate::rules::Checked;
 use crate::text_enum::TextEnum;
 
-// The body that was sent is in the outbox. An outbox row is deleted later than the attempts that refer to it, but if the
+// The row of the outbox has the notification. It is deleted later than the attempts that refer to it, but if the
 // clock was set back, an attempt may outlive it for a while: it is then not listed.
 /// The items of a page.
 pub(super) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
     ListQuery::new(
-        "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, o.body, d.response_status,
+        "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, n.body, d.response_status,
             d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
-        FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id",
+        FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
+            LEFT JOIN webhook_notifications n ON n.id = o.event_id
+        WHERE d.id",
         "ORDER BY d.id DESC",
     )
 });
@@ -33,9 +35,10 @@ pub(super) const OF_RESULT: &str = "SELECT k.id
         AND d.id = k.id AND o.id = d.outbox_id
     ORDER BY k.id DESC LIMIT ?3";
 const EXISTS: &str = "SELECT 1 FROM webhook_deliveries WHERE id = ?1 AND endpoint_id = ?2";
-const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, o.body
-    FROM webhook_deliveries d LEFT JOIN webhook_outbox o ON o.id = d.outbox_id WHERE d.id = ?1 AND d.endpoint_id = ?2
-        AND o.id IS NOT NULL";
+const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, n.body
+    FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
+        LEFT JOIN webhook_notifications n ON n.id = o.event_id
+    WHERE d.id = ?1 AND d.endpoint_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
     Ok(WebhookDelivery {

@@ -5,7 +5,8 @@
 //! notification after another, and are due since the transaction. Endpoints that were deleted or unsubscribed meanwhile
 //! get none. The last batch deletes the fan-out.
 
-use super::outbox_rows::{self, IdentifiedNotification, NewRow};
+use super::outbox_rows::{self, NewRow};
+use super::webhook_notifications::IdentifiedNotification;
 use super::{CommitEvent, Row, Transaction, subscribed_endpoints};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
@@ -53,8 +54,7 @@ pub(super) fn insert(
         ],
     )?;
     tx.record(CommitEvent::FanOutQueued { rows });
-    let of_one_endpoint: u64 = notifications.iter().map(|(_, body)| outbox_rows::size(event_type, body)).sum();
-    tx.count_later_bytes(of_one_endpoint.saturating_mul(u64::try_from(endpoints.len()).unwrap_or(u64::MAX)));
+    tx.count_later_bytes(outbox_rows::size(event_type).saturating_mul(u64::try_from(rows).unwrap_or(u64::MAX)));
     Ok(())
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()>
             rows.push(NewRow { notification: row / progress.endpoints.len(), endpoint, generation });
         }
     }
-    outbox_rows::insert_all(tx, &rows, progress.created_at, |index, _| Ok(notifications[index].clone()))?;
+    outbox_rows::insert_all(tx, &rows, progress.created_at, true, |index, _| Ok(notifications[index].clone()))?;
     for row in rows {
         tx.record(CommitEvent::RowInserted(row.endpoint));
     }
@@ -248,7 +248,7 @@ mod tests {
 
     const ROWS: &str = "SELECT COUNT(*) AS number FROM webhook_outbox";
     const DIFFERENT_ROWS: &str =
-        "SELECT COUNT(*) AS number FROM (SELECT DISTINCT endpoint_id, body FROM webhook_outbox) AS different";
+        "SELECT COUNT(*) AS number FROM (SELECT DISTINCT endpoint_id, event_id FROM webhook_outbox) AS different";
 
     #[test]
     fn processes_that_read_the_same_fan_out_insert_each_batch_once() {

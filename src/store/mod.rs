@@ -81,6 +81,7 @@ pub(crate) mod summary;
 pub(crate) mod ticket_lists;
 pub(crate) mod ticket_types;
 pub(crate) mod tickets;
+mod webhook_notifications;
 pub(crate) mod webhook_removals;
 pub(crate) mod webhook_retention;
 pub(crate) mod webhooks;

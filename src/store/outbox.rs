@@ -1,13 +1,14 @@
 //! The outbox: notifications that are queued for webhook endpoints.
 //!
-//! A row is one notification for one endpoint. It is inserted in the transaction of the change that it reports: there
+//! A row is one notification for one endpoint; [what is sent](super::webhook_notifications) is stored once. It is inserted in the transaction of the change that it reports: there
 //! is no change without its notification, and no notification without its change.
 //!
 //! A transaction with many notifications for many endpoints would take too long. It inserts the rows of the first
 //! endpoint only, and a [fan-out](fan_outs) for the others, from which the webhook sender inserts their rows in batches.
 
-use super::outbox_rows::{self, IdentifiedNotification, NewRow};
+use super::outbox_rows::{self, NewRow};
 use super::subscribed_endpoints::{self, EnabledEndpoint};
+use super::webhook_notifications::IdentifiedNotification;
 use super::{CommitEvent, Transaction, fan_outs, handler_queue};
 use crate::error::{Error, Result};
 use crate::model::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
@@ -51,7 +52,7 @@ pub(crate) fn report(
         rows.dedup_by_key(|row| row.notification);
     }
     let identify = |index: usize, first_row| identify(tx, changes[index].clone(), first_row);
-    let notifications = outbox_rows::insert_all(tx, &rows, tx.now(), identify)?;
+    let notifications = outbox_rows::insert_all(tx, &rows, tx.now(), false, identify)?;
     for row in rows {
         tx.record(CommitEvent::NotificationQueued(row.endpoint));
     }

@@ -3,18 +3,21 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
+use super::webhook_notifications::{self, IdentifiedNotification};
 use super::{Bind, Transaction};
 use crate::error::{Error, Result};
-use crate::model::id::{NotificationId, OutboxId, WebhookId};
+use crate::model::id::{OutboxId, WebhookId};
 use crate::model::notification_types::EventType;
 use crate::model::timestamp::Timestamp;
 
 const INSERT: &str =
-    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, generation, state, due_at, created_at) VALUES ";
-/// Deletes a row that was just inserted, but not one that had the id before: no two rows have the same three values.
-const DELETE: &str = "DELETE FROM webhook_outbox WHERE id = ?1 AND endpoint_id = ?2 AND body = ?3";
+    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, generation, state, due_at, created_at) VALUES ";
+/// Deletes a row that was just inserted, but not one that had the id before. That one has another notification, or its
+/// notification is stored: that of a row that was just inserted is not, unless `?4` is true.
+const DELETE: &str = "DELETE FROM webhook_outbox WHERE id = ?1 AND endpoint_id = ?2 AND event_id = ?3
+    AND (?4 = 1 OR NOT EXISTS (SELECT 1 FROM webhook_notifications n WHERE n.id = event_id))";
 /// How many parameters each row of `INSERT` has. After those of all rows, one follows for the time.
-const PARAMETERS: usize = 6;
+const PARAMETERS: usize = 5;
 /// How many rows one statement inserts at most. A statement with many rows costs less than many statements.
 const MAX_ROWS: usize = 32;
 /// The statements that insert 1 to `MAX_ROWS` rows.
@@ -31,36 +34,33 @@ pub(super) struct NewRow {
     pub(super) generation: i64,
 }
 
-/// A notification that has an id.
-#[derive(Debug, Clone)]
-pub(super) struct IdentifiedNotification {
-    pub(super) id: NotificationId,
-    pub(super) event_type: EventType,
-    /// What is sent.
-    pub(super) body: String,
-}
-
 /// The bytes of a row that this module inserts, as statements count them.
-pub(super) fn size(event_type: EventType, body: &str) -> u64 {
+pub(super) fn size(event_type: EventType) -> u64 {
     // The ids of the row, the endpoint and the notification, and the generation.
     let numbers = 4 * 8;
-    u64::try_from(numbers + event_type.as_str().len() + body.len()).unwrap_or(u64::MAX)
+    u64::try_from(numbers + event_type.as_str().len()).unwrap_or(u64::MAX)
 }
 
-/// Inserts rows, which are due since `queued_at`, in the order of their notifications. Returns the notifications.
+/// Inserts rows, which are due since `queued_at`, in the order of their notifications, and stores the notifications. Returns
+/// them.
 ///
-/// `identify` gets the index of a notification and the id of its first row. If an id is taken, it is called again.
+/// `identify` gets the index of a notification and the id of its first row. If an id is taken, it is called again. `are_known`
+/// tells whether the notifications have other rows, so that they may be stored already.
 pub(super) fn insert_all(
     tx: &Transaction<'_>,
     rows: &[NewRow],
     queued_at: Timestamp,
+    are_known: bool,
     mut identify: impl FnMut(usize, OutboxId) -> Result<IdentifiedNotification>,
 ) -> Result<Vec<IdentifiedNotification>> {
     let mut inserted = Vec::new();
     for rows in rows.chunks(MAX_ROWS) {
-        insert_chunk(tx, rows, queued_at, &mut identify, &mut inserted)?;
+        insert_chunk(tx, rows, queued_at, are_known, &mut identify, &mut inserted)?;
     }
-    Ok(inserted.into_iter().map(|(_, notification)| notification).collect())
+    let inserted: Vec<_> = inserted.into_iter().map(|(_, notification)| notification).collect();
+    let numbers = rows.chunk_by(|one, other| one.notification == other.notification).map(<[NewRow]>::len);
+    webhook_notifications::add_rows(tx, inserted.iter().zip(numbers))?;
+    Ok(inserted)
 }
 
 /// Inserts rows with one statement, and adds their notifications, with their indexes, to `inserted`. If an id is taken,
@@ -69,6 +69,7 @@ fn insert_chunk(
     tx: &Transaction<'_>,
     rows: &[NewRow],
     queued_at: Timestamp,
+    are_known: bool,
     identify: &mut impl FnMut(usize, OutboxId) -> Result<IdentifiedNotification>,
     inserted: &mut Vec<(usize, IdentifiedNotification)>,
 ) -> Result<()> {
@@ -88,32 +89,32 @@ fn insert_chunk(
         for (row, (id, position)) in rows.iter().zip(&identified) {
             let notification = &inserted[*position].1;
             binds.extend([(*id).into(), row.endpoint.into(), notification.id.into()]);
-            binds.extend([notification.event_type.as_str().into(), (&notification.body).into(), row.generation.into()]);
+            binds.extend([notification.event_type.as_str().into(), row.generation.into()]);
         }
         binds.push(queued_at.into());
         if tx.execute(&STATEMENTS[rows.len() - 1], &binds)? == rows.len() {
             return Ok(());
         }
         for (row, (id, position)) in rows.iter().zip(&identified) {
-            let body = &inserted[*position].1.body;
-            tx.execute(DELETE, &[(*id).into(), row.endpoint.into(), body.into()])?;
+            let notification = inserted[*position].1.id;
+            tx.execute(DELETE, &[(*id).into(), row.endpoint.into(), notification.into(), are_known.into()])?;
         }
     }
     Err(Error::Unavailable("no free id was found"))
 }
 
-/// Inserts a row, which is due now.
+/// Inserts a row, which is due now, for a notification that is stored.
 pub(super) fn insert(
     tx: &Transaction<'_>,
     endpoint: WebhookId,
     generation: i64,
     notification: &IdentifiedNotification,
 ) -> Result<OutboxId> {
-    let IdentifiedNotification { id, event_type, body } = notification;
-    let type_name = event_type.as_str();
-    let now = tx.now();
-    let binds = [endpoint.into(), (*id).into(), type_name.into(), body.into(), generation.into(), now.into()];
-    tx.insert(&STATEMENTS[0], &binds)
+    let type_name = notification.event_type.as_str();
+    let binds = [endpoint.into(), notification.id.into(), type_name.into(), generation.into(), tx.now().into()];
+    let id = tx.insert(&STATEMENTS[0], &binds)?;
+    webhook_notifications::add_rows(tx, [(notification, 1)])?;
+    Ok(id)
 }
 
 /// Returns the statement that inserts this number of rows.
@@ -121,13 +122,13 @@ pub(super) fn statement(rows: usize) -> String {
     let mut sql = INSERT.to_owned();
     let now = PARAMETERS * rows + 1;
     for row in 0..rows {
-        let [id, endpoint, event, type_name, body, generation]: [usize; PARAMETERS] =
+        let [id, endpoint, event, type_name, generation]: [usize; PARAMETERS] =
             std::array::from_fn(|parameter| PARAMETERS * row + parameter + 1);
         let comma = if row == 0 { "" } else { ", " };
         // Writing to a string cannot fail.
         let _ = write!(
             sql,
-            "{comma}(?{id}, ?{endpoint}, ?{event}, ?{type_name}, ?{body}, ?{generation}, 'WAITING', ?{now}, ?{now})"
+            "{comma}(?{id}, ?{endpoint}, ?{event}, ?{type_name}, ?{generation}, 'WAITING', ?{now}, ?{now})"
         );
     }
     sql + " ON CONFLICT (id) DO NOTHING"
@@ -139,6 +140,7 @@ mod tests {
 
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::model::id::NotificationId;
     use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     /// A store that generates the same ids as every other.
@@ -158,16 +160,16 @@ mod tests {
             let id = NotificationId::from_raw(first_row.raw());
             Ok(IdentifiedNotification { id, event_type: EventType::TicketIssued, body: format!("{text} {index}") })
         };
-        store.write(move |tx| insert_all(tx, &rows, tx.now(), identify)).unwrap();
+        store.write(move |tx| insert_all(tx, &rows, tx.now(), false, identify)).unwrap();
     }
 
-    /// Each body, with the number of its rows, of their endpoints, and of those with the id of the first row.
+    /// Each body, with the number of its rows as it is stored, of their endpoints, and of those with the id of the first row.
     fn bodies(store: &Store) -> Vec<(String, [i64; 3])> {
-        let sql = "SELECT body, COUNT(*) AS number, COUNT(DISTINCT endpoint_id) AS endpoints,
-                COUNT(*) FILTER (WHERE event_id = (SELECT MIN(f.id) FROM webhook_outbox f WHERE f.body = o.body)) AS identified
-            FROM webhook_outbox o GROUP BY body ORDER BY body";
+        let sql = "SELECT n.body, n.outbox_rows, COUNT(DISTINCT o.endpoint_id) AS endpoints,
+                COUNT(*) FILTER (WHERE n.id = (SELECT MIN(f.id) FROM webhook_outbox f WHERE f.event_id = n.id)) AS identified
+            FROM webhook_notifications n JOIN webhook_outbox o ON o.event_id = n.id GROUP BY n.id ORDER BY n.body";
         let counts = |row: &crate::store::Row<'_>| {
-            Ok((row.get("body")?, [row.get("number")?, row.get("endpoints")?, row.get("identified")?]))
+            Ok((row.get("body")?, [row.get("outbox_rows")?, row.get("endpoints")?, row.get("identified")?]))
         };
         store.read(|tx| tx.query_all(sql, &[], counts)).unwrap()
     }

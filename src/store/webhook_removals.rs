@@ -5,7 +5,7 @@
 //! inserts the endpoint here, and maintenance removes the others.
 
 use super::subscribed_endpoints::{self, Generations};
-use super::{RowLock, Transaction};
+use super::{RowLock, Transaction, webhook_notifications};
 use crate::error::Result;
 use crate::model::id::WebhookId;
 use crate::model::notification_types::EventType;
@@ -21,7 +21,8 @@ const FIND: &str = "SELECT endpoint_id FROM webhook_removals WHERE endpoint_id =
 const DELETE: &str = "DELETE FROM webhook_removals WHERE endpoint_id = ?1";
 const NEXT: &str = "SELECT endpoint_id FROM webhook_removals WHERE endpoint_id > ?1 ORDER BY endpoint_id LIMIT 1";
 pub(super) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox
-    WHERE id IN (SELECT id FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING' LIMIT ?2)";
+    WHERE id IN (SELECT id FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING' LIMIT ?2)
+    RETURNING event_id";
 // The history shows what was sent, so that rows are kept until it is deleted.
 pub(super) const REMOVE_WAITING: &str = "UPDATE webhook_outbox SET state = 'REMOVED', finished_at = ?4, claim = NULL
     WHERE id IN (SELECT id FROM webhook_outbox
@@ -60,7 +61,7 @@ pub(crate) fn go_on(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
 fn remove_batch(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
     match subscribed_endpoints::generations(tx, endpoint)? {
         Some(generations) => remove_unsubscribed(tx, endpoint, &generations),
-        None => Ok(tx.execute(DELETE_WAITING, &[endpoint.into(), limit(BATCH)])? < BATCH),
+        None => Ok(webhook_notifications::delete_rows(tx, DELETE_WAITING, &[endpoint.into(), limit(BATCH)])? < BATCH),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Transaction;
 use super::engine::ids::first_of;
+use super::{Transaction, webhook_notifications};
 use crate::error::Result;
 use crate::model::timestamp::Timestamp;
 
@@ -21,7 +21,8 @@ pub(super) const DELETE_DELIVERIES: &str = "DELETE FROM webhook_deliveries
 pub(super) const OLD_NOTIFICATIONS: &str =
     "SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2";
 pub(super) const DELETE_NOTIFICATIONS: &str = "DELETE FROM webhook_outbox WHERE id IN (
-    SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2)";
+    SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2)
+    RETURNING event_id";
 
 /// Returns the smallest id of an attempt that is kept.
 fn first_kept_delivery(tx: &Transaction<'_>, kept: Duration) -> i64 {
@@ -60,5 +61,5 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<Deleted
         return Ok(Deleted { attempts, notifications: 0 });
     }
     let binds = [last_deleted_notification(tx, kept).into(), BATCH.into()];
-    Ok(Deleted { attempts, notifications: tx.execute(DELETE_NOTIFICATIONS, &binds)? })
+    Ok(Deleted { attempts, notifications: webhook_notifications::delete_rows(tx, DELETE_NOTIFICATIONS, &binds)? })
 }

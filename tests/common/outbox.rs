@@ -77,7 +77,8 @@ impl OutboxRow {
 
 /// Returns the rows of the outbox, in the order in which they were queued.
 pub fn rows(database: &Database) -> Vec<OutboxRow> {
-    let sql = "SELECT *, claim IS NOT NULL AS claimed FROM webhook_outbox ORDER BY id";
+    let sql = "SELECT o.*, n.body, o.claim IS NOT NULL AS claimed
+        FROM webhook_outbox o JOIN webhook_notifications n ON n.id = o.event_id ORDER BY o.id";
     database.rows(sql, |row: &Row| OutboxRow {
         id: row.get("id"),
         webhook: format!("webhook_{}", id_digits(row.get("endpoint_id"))).parse().expect("an id"),
@@ -91,6 +92,16 @@ pub fn rows(database: &Database) -> Vec<OutboxRow> {
         due_at: Timestamp::from_millis(row.get("due_at")).unwrap(),
         created_at: Timestamp::from_millis(row.get("created_at")).unwrap(),
     })
+}
+
+/// Stores the numbers of rows of the notifications, after rows were inserted or deleted without the service. Those that are
+/// not stored yet get this body.
+pub fn store_notifications(database: &Database, body: &str) {
+    database.run("DELETE FROM webhook_notifications WHERE id NOT IN (SELECT event_id FROM webhook_outbox)");
+    let sql = "INSERT INTO webhook_notifications (id, body, outbox_rows)
+        SELECT event_id, ?1, COUNT(*) FROM webhook_outbox WHERE id > 0 GROUP BY event_id
+        ON CONFLICT (id) DO UPDATE SET outbox_rows = excluded.outbox_rows";
+    database.execute(sql, params![body]);
 }
 
 /// Records that the next attempt for a row of the outbox succeeded, as the sender would. It was made at this time and

@@ -320,8 +320,8 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
     // Deliveries of one type, all of which succeeded or failed, and an older one that did not.
     let endpoint: i64 = database.value("SELECT id FROM webhook_endpoints");
     insert(&format!(
-        "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, attempts, due_at, finished_at, created_at)
-        SELECT t.id, {endpoint}, t.id, 'ticket.issued', '{{}}', 'DEAD', 8, t.at, t.at, t.at FROM t"
+        "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, attempts, due_at, finished_at, created_at)
+        SELECT t.id, {endpoint}, t.id, 'ticket.issued', 'DEAD', 8, t.at, t.at, t.at FROM t"
     ));
     insert(&format!(
         "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, error_message, created_at)
@@ -329,12 +329,13 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
         if is_over { "0, 'refused'" } else { "1, NULL" }
     ));
     database.run(&format!(
-        "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, attempts, due_at, finished_at, created_at)
-            VALUES (1, {endpoint}, 1, 'ticket.checked_in', '{{}}', 'DEAD', 8, 0, 0, 0);
+        "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, attempts, due_at, finished_at, created_at)
+            VALUES (1, {endpoint}, 1, 'ticket.checked_in', 'DEAD', 8, 0, 0, 0);
         INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, error_message, created_at)
             VALUES (1, {endpoint}, 1, 'ticket.checked_in', 8, {}, 0)",
         if is_over { "1, NULL" } else { "0, 'refused'" }
     ));
+    outbox::store_notifications(&database, "{}");
 }
 
 /// The number of questions to the clock during ten calls of each request, and the sum of the items on the pages.

@@ -80,7 +80,7 @@ fn taken(fixture: &Fixture) -> Vec<(String, Value)> {
         (body["type"].as_str().expect("a type").to_owned(), body["data"].take())
     };
     let bodies = fixture.outbox().into_iter().map(|row| read(&row.body)).collect();
-    fixture.database().run("DELETE FROM webhook_outbox");
+    fixture.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications");
     bodies
 }
 

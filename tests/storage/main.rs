@@ -20,3 +20,4 @@ mod temporary;
 mod upgrade;
 mod upgrade_from_0_2_0;
 mod upgrade_of_money;
+mod upgrade_of_webhooks;

@@ -320,6 +320,9 @@ pub fn assert_rows_are_kept(before: &Database, after: &Database, migrate: impl F
         let sql = format!("SELECT {} FROM {table} ORDER BY 1", values.join(" || ',' || "));
         let stored: Vec<String> = before.column(&sql);
         let migrated: Vec<_> = stored.iter().map(|row| migrate(&table, row)).collect();
+        // What is sent is stored once, for all endpoints.
+        let body = "quote((SELECT n.body FROM webhook_notifications n WHERE n.id = event_id))";
+        let sql = if table == "webhook_outbox" { sql.replace("quote(body)", body) } else { sql };
         assert_eq!(after.column::<String>(&sql), migrated, "{table}");
         assert!(!stored.is_empty(), "the fixture has rows in {table}");
         rows += stored.len();

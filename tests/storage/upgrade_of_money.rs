@@ -16,8 +16,7 @@ use ticketing::payment::{
 use crate::common::*;
 
 /// The number of migrations before gateways of checkouts were recorded, of database files and of PostgreSQL.
-const OLD_SCHEMA_OF_FILES: usize = 33;
-const OLD_SCHEMA_OF_POSTGRES: usize = 2;
+const OLD_SCHEMAS: (usize, usize) = (33, 2);
 
 /// 2026-06-01T12:00:00Z, when orders were created, and an hour later, when they were paid, cancelled and refunded.
 const CREATED: i64 = 1_780_315_200_000;
@@ -345,12 +344,11 @@ fn order_id(index: usize) -> i64 {
     (CREATED << 20) + 1000 + i64::try_from(index).expect("few")
 }
 
-/// Writes a database with the schema of an earlier version, and the orders of all cases.
-fn write_old_database(path: &Path) {
+/// Creates a database with the schema of an earlier version: the first migrations of files, or of PostgreSQL.
+pub fn create_old_schema(path: &Path, (of_files, of_postgres): (usize, usize)) -> Database {
     database::create_empty(path);
     let database = Database::open(path);
-    let (engine, schema) =
-        if database.is_file() { ("sqlite", OLD_SCHEMA_OF_FILES) } else { ("postgres", OLD_SCHEMA_OF_POSTGRES) };
+    let (engine, schema) = if database.is_file() { ("sqlite", of_files) } else { ("postgres", of_postgres) };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations").join(engine);
     let mut migrations: Vec<_> =
         std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path()).collect();
@@ -366,6 +364,12 @@ fn write_old_database(path: &Path) {
             INSERT INTO schema_version (id, version) VALUES (1, {schema})"
         )
     });
+    database
+}
+
+/// Writes a database with the schema of an earlier version, and the orders of all cases.
+fn write_old_database(path: &Path) {
+    let database = create_old_schema(path, OLD_SCHEMAS);
     database.run(&format!(
         "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (1, 'Old', 'EUR', 'UTC', {CREATED});
         INSERT INTO events (id, organization_id, title, currency, timezone, start_at, over_at, slug, is_public, status,

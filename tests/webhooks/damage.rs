@@ -16,8 +16,8 @@ fn a_row_that_cannot_be_read_delays_no_other_and_is_tried_again_after_a_minute()
     fixture.ticket_webhook("https://example.com/damaged");
     fixture.queue_notifications(1);
     let database = fixture.database();
-    let body: String = database.value("SELECT body FROM webhook_outbox");
-    database.make_unreadable("webhook_outbox", "body");
+    let body: String = database.value("SELECT body FROM webhook_notifications");
+    database.make_unreadable("webhook_notifications", "body");
     let _sender = fixture.start_sender(SenderOptions::default().workers(2));
     fixture.ticket_webhook("https://example.com/fine");
     fixture.queue_notifications(5);
@@ -29,8 +29,8 @@ fn a_row_that_cannot_be_read_delays_no_other_and_is_tried_again_after_a_minute()
     assert!(commits() - before <= 2, "{} needless commits", commits() - before);
     assert_eq!(transport.sent_to("/damaged"), 5, "the other rows of its endpoint");
     assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 1);
-    let first = "SELECT MIN(id) FROM webhook_outbox";
-    database.execute(&format!("UPDATE webhook_outbox SET body = ?1 WHERE id = ({first})"), [body]);
+    let first = "SELECT MIN(id) FROM webhook_notifications";
+    database.execute(&format!("UPDATE webhook_notifications SET body = ?1 WHERE id = ({first})"), [body]);
     fixture.clock.advance(Duration::from_mins(1));
     fixture.wait_for_outbox(11, "DELIVERED");
 }
@@ -90,7 +90,7 @@ fn more_rows_that_cannot_be_read_than_are_claimed_at_once_delay_no_other_of_thei
     fixture.skip_final_check();
     fixture.ticket_webhook("https://example.com/hook");
     fixture.queue_notifications(300);
-    fixture.database().make_unreadable("webhook_outbox", "body");
+    fixture.database().make_unreadable("webhook_notifications", "body");
     fixture.queue_notifications(1);
     assert_eq!(fixture.service.deliver_due_webhooks().unwrap(), 1);
     assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 300);

@@ -193,8 +193,9 @@ impl World {
         database.rows(sql, |row| {
             attempts.entry(row.get("outbox_id")).or_default().push((row.get("attempt"), row.get("success")));
         });
-        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL AS unclaimed, o.body, e.enabled, e.url
-            FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id ORDER BY o.id";
+        let sql = "SELECT o.id, o.state, o.attempts, o.claim IS NULL AS unclaimed, n.body, e.enabled, e.url
+            FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
+                JOIN webhook_notifications n ON n.id = o.event_id ORDER BY o.id";
         database.rows(sql, |row| {
             let id: i64 = row.get("id");
             let state: String = row.get("state");

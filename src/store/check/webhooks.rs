@@ -35,15 +35,26 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             OR state <> 'WAITING' AND claim IS NOT NULL",
     },
     Invariant {
-        // The id of a notification is the id of its first row. While that row exists, the others are compared with it.
         name: "webhook-event",
         table: "webhook_outbox",
-        sentence: "a notification must be the same for all of its endpoints, which must belong to one organization",
-        violations: "SELECT o.id FROM webhook_outbox o JOIN webhook_outbox f ON f.id = o.event_id
-                LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
-                LEFT JOIN webhook_endpoints g ON g.id = f.endpoint_id
-            WHERE o.id <> f.id AND (f.event_id <> f.id OR o.type <> f.type OR o.body <> f.body
-                OR e.organization_id <> g.organization_id)",
+        sentence: "a notification must have one type, and its endpoints must belong to one organization",
+        violations: "SELECT MAX(o.id) AS id FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
+            GROUP BY o.event_id HAVING COUNT(DISTINCT o.type) > 1 OR COUNT(DISTINCT e.organization_id) > 1",
+    },
+    Invariant {
+        name: "webhook-notification",
+        table: "webhook_outbox",
+        sentence: "a row must have a notification",
+        violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN webhook_notifications n ON n.id = o.event_id
+            WHERE n.id IS NULL",
+    },
+    Invariant {
+        name: "webhook-notification-rows",
+        table: "webhook_notifications",
+        sentence: "a notification must have as many rows as it says",
+        violations: "SELECT n.id FROM webhook_notifications n LEFT JOIN (
+                SELECT event_id, COUNT(*) AS number FROM webhook_outbox GROUP BY event_id) o ON o.event_id = n.id
+            WHERE n.outbox_rows <> COALESCE(o.number, 0)",
     },
     Invariant {
         // The oldest attempts are deleted first. A row that was queued a day after the oldest remaining attempt has
@@ -96,10 +107,12 @@ const FAN_OUT: Rule = Rule {
         reported state",
 };
 
-// The first row of each notification, or all remaining rows if the first was deleted.
-const NOTIFICATIONS: &str = "SELECT o.id, o.event_id, o.type, o.body, e.organization_id
-    FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
-    WHERE o.id = o.event_id OR NOT EXISTS (SELECT 1 FROM webhook_outbox f WHERE f.id = o.event_id)";
+// The rows of a notification have the same type, and their endpoints the same organization, or break another rule.
+const NOTIFICATIONS: &str = "SELECT n.id, n.body, o.type, o.organization_id
+    FROM webhook_notifications n JOIN (
+        SELECT o.event_id, MIN(o.type) AS type, MIN(e.organization_id) AS organization_id
+        FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id GROUP BY o.event_id) o
+        ON o.event_id = n.id";
 // The first WAITING row of each endpoint that exists, by type and generation.
 const WAITING: &str = "SELECT o.id, o.type, o.generation, e.events, e.generations,
         CASE WHEN EXISTS (SELECT 1 FROM webhook_removals r WHERE r.endpoint_id = o.endpoint_id) THEN 1 ELSE 0 END AS removal
@@ -133,13 +146,13 @@ impl Rule {
 
 /// Compares each notification with what it reports.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    check_outbox(tx, report)?;
+    check_notifications(tx, report)?;
     check_waiting(tx, report)?;
     check_fan_outs(tx, report)
 }
 
-fn check_outbox(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let finding = |rule: &Rule, row| rule.finding("webhook_outbox", row);
+fn check_notifications(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
+    let finding = |rule: &Rule, row| rule.finding("webhook_notifications", row);
     let looked = tx.query_table(NOTIFICATIONS, |row| {
         let mut broken = None;
         report_damage(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
@@ -209,14 +222,14 @@ fn breaks_fan_out_rule(tx: &Transaction<'_>, key: FanOutKey) -> Result<bool> {
 
 /// Returns the rule that a notification breaks. An unreadable notification is an error.
 fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Rule>> {
-    let id: NotificationId = row.get("event_id")?;
+    let id: NotificationId = row.get("id")?;
     let type_name: String = row.get("type")?;
     let notification: WebhookNotification = row.json("body")?;
     if notification.id != id || notification.data.event_type().as_str() != type_name {
         return Ok(Some(&BODY));
     }
     let subject_owner = find_subject(tx, &notification.data)?;
-    // If the endpoint was deleted, its organization is unknown.
+    // If the endpoints were deleted, their organization is unknown.
     let endpoint_owner: Option<OrganizationId> = row.get("organization_id")?;
     let is_obeyed = subject_owner.is_some_and(|owner| endpoint_owner.is_none_or(|other| other == owner));
     Ok(if is_obeyed { None } else { Some(&SUBJECT) })

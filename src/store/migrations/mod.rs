@@ -22,6 +22,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0004_ledger.sql"),
     include_str!("postgres/0005_payments_in_ledger.sql"),
     include_str!("postgres/0006_payment_checks.sql"),
+    include_str!("postgres/0007_webhook_notifications.sql"),
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
@@ -68,4 +69,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0035_ledger.sql"),
     include_str!("sqlite/0036_payments_in_ledger.sql"),
     include_str!("sqlite/0037_payment_checks.sql"),
+    include_str!("sqlite/0038_webhook_notifications.sql"),
 ];

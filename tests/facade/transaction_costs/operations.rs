@@ -525,7 +525,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     }),
     ("deliver_due_webhooks", |store| {
         // Three notifications for a hundred endpoints are inserted by the sender. All but one endpoint are disabled then.
-        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_fan_outs; DELETE FROM webhook_removals");
+        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs; DELETE FROM webhook_removals");
         store.fixture.issue(&store.types[0], 3);
         store.set_endpoints_enabled(false);
         store.fixture.set_webhook_enabled(store.endpoints[8], true);
@@ -535,7 +535,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         })
     }),
     ("deliver_due_notifications", |store| {
-        store.database().run("DELETE FROM handler_queue; DELETE FROM webhook_outbox; DELETE FROM webhook_fan_outs");
+        store.database().run("DELETE FROM handler_queue; DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs");
         store.fixture.service.create_order(&store.fixture.caller, store.largest_order()).expect("an order");
         Box::new(|| {
             store.fixture.service.deliver_due_notifications().expect("delivered");

@@ -204,11 +204,12 @@ impl Store {
         for (number, event_type) in EventType::ALL.iter().enumerate() {
             database.execute(
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-                INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, due_at, created_at)
-                SELECT COALESCE((SELECT MAX(id) FROM webhook_outbox), 0) + n.i, ?2, n.i, ?3, '{}', 'WAITING', 0, ?4 FROM n",
+                INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
+                SELECT COALESCE((SELECT MAX(id) FROM webhook_outbox), 0) + n.i, ?2, n.i, ?3, 'WAITING', 0, ?4 FROM n",
                 database_params(self.size, endpoint, event_type.as_str(), i64::try_from(number).expect("few")),
             );
         }
+        outbox::store_notifications(&database, "{}");
         self.next_second();
     }
 }

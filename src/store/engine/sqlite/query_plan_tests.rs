@@ -11,7 +11,8 @@ use crate::store::{
     checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
     event_lists, events, fan_outs, handler_queue, idempotency_records, ledger, order_items, order_lists, order_status,
     orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, reconciliation, refunds, scans,
-    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_removals, webhook_retention, webhooks,
+    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_notifications, webhook_removals,
+    webhook_retention, webhooks,
 };
 
 /// A statement and the indexes that its plan must use.
@@ -250,10 +251,11 @@ const ROWS: &[&str] = &[
     "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
         SELECT i, 1 + i % 10, 'https://receiver.example/', '[\"order.completed\"]', 1, 'whsec_', 0, 0 FROM n",
-    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, body, state, attempts, due_at, finished_at, created_at)
+    "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, attempts, due_at, finished_at, created_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
-        SELECT i, 1 + i % 200, i, 'order.completed', '{}', CASE i % 40 WHEN 0 THEN 'WAITING' ELSE 'DELIVERED' END, 1, i,
+        SELECT i, 1 + i % 200, i, 'order.completed', CASE i % 40 WHEN 0 THEN 'WAITING' ELSE 'DELIVERED' END, 1, i,
             CASE i % 40 WHEN 0 THEN NULL ELSE i END, i FROM n",
+    "INSERT INTO webhook_notifications (id, body, outbox_rows) SELECT event_id, '{}', 1 FROM webhook_outbox",
     "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success, created_at)
         SELECT id, endpoint_id, id, type, 1, 1, created_at FROM webhook_outbox WHERE state = 'DELIVERED'",
 ];
@@ -347,7 +349,8 @@ fn checks_of_frequently_written_rows_fill_no_temporary_tables() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let outbox = [1, 9].map(outbox_rows::statement);
-    for sql in outbox.iter().map(String::as_str).chain(FREQUENT_WRITES.iter().copied()) {
+    let notifications = [1, 9].map(webhook_notifications::statement);
+    for sql in outbox.iter().chain(&notifications).map(String::as_str).chain(FREQUENT_WRITES.iter().copied()) {
         let opcodes = explain(&store, "EXPLAIN", "opcode", sql);
         assert!(opcodes.iter().any(|opcode| opcode == "MakeRecord"), "no row is written: {sql}");
         assert!(!opcodes.iter().any(|opcode| opcode == "OpenEphemeral"), "{sql}");
