@@ -20,7 +20,8 @@ const TEXT: &str = "Doors open at 18:00. Please have this ticket ready, printed 
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut files = std::env::args_os().skip(1).map(PathBuf::from);
-    let path = files.next().ok_or("the name of a file is missing: ticket_document FILE.pdf [FONT…]")?;
+    let path = files.next().filter(|path| !path.as_os_str().as_encoded_bytes().starts_with(b"-"));
+    let path = path.ok_or("usage: ticket_document FILE.pdf [FONT…]")?;
     let mut documents = TicketDocuments::default();
     for font in files {
         documents = documents.font(std::fs::read(font)?);
