@@ -12,6 +12,7 @@ use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes, U
 use ticketing::text_enum::TextEnum;
 
 use crate::database_option::Database;
+use crate::documents::Paper;
 use crate::failure::{Failure, usage};
 use crate::raw_options::RawOptions;
 use crate::reconcile::{self, ReconcileSettings};
@@ -75,6 +76,8 @@ precedence.
   --fonts DIRECTORY       Fonts for ticket documents, for names in scripts that Noto Sans does not
                           have: its files .ttf, .otf, .ttc and .otc. Needs the feature documents
                           [TICKETING_FONTS]
+  --paper SIZE            Paper of ticket documents: a4 or letter. Needs the feature documents
+                          [default: a4] [TICKETING_PAPER]
   --log-format FORMAT     Format of the log on standard error: text or json [default: text]
                           [TICKETING_LOG_FORMAT]
   --help                  Print this help
@@ -172,6 +175,8 @@ pub(crate) struct Settings {
     pub(crate) sandbox: bool,
     /// The folder with further fonts for ticket documents.
     pub(crate) fonts: Option<PathBuf>,
+    /// The paper of ticket documents.
+    pub(crate) paper: Option<Paper>,
     pub(crate) log_format: LogFormat,
 }
 
@@ -202,7 +207,7 @@ pub(crate) enum AdminCommand {
 }
 
 /// The options with a value.
-const OPTIONS: [&str; 25] = [
+const OPTIONS: [&str; 26] = [
     "database",
     "database-password-file",
     "listen",
@@ -218,6 +223,7 @@ const OPTIONS: [&str; 25] = [
     "stripe-webhook-secret-file",
     "stripe-api-base",
     "fonts",
+    "paper",
     "log-format",
     "currency",
     "timezone",
@@ -346,6 +352,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         "stripe-api-base",
         "sandbox",
         "fonts",
+        "paper",
         "log-format",
         "no-migration-copy",
     ];
@@ -384,6 +391,7 @@ fn settings(options: &RawOptions) -> Result<Settings, Failure> {
         stripe,
         sandbox,
         fonts: options.raw("fonts").map(|fonts| fonts.value.into()),
+        paper: options.parsed("paper", Paper::parse)?,
         log_format: options.parsed("log-format", log_format)?.unwrap_or(LogFormat::Text),
     })
 }

@@ -8,7 +8,7 @@ use crate::database_option;
 use crate::failure::{Failure, usage};
 
 /// The options that can also be set by an environment variable.
-const WITH_VARIABLE: [&str; 19] = [
+const WITH_VARIABLE: [&str; 20] = [
     "database",
     "database-password-file",
     "listen",
@@ -26,6 +26,7 @@ const WITH_VARIABLE: [&str; 19] = [
     "stripe-api-base",
     "sandbox",
     "fonts",
+    "paper",
     "log-format",
     "no-migration-copy",
 ];

@@ -11,7 +11,7 @@ use ticketing::{Builder, TicketingService};
 use tokio::runtime::Runtime;
 
 use crate::database_option::Database;
-use crate::documents::Fonts;
+use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::options::{LogFormat, Settings};
 use crate::print_line;
@@ -22,7 +22,7 @@ use crate::stripe::StripeSettings;
 pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     start_log(settings.log_format);
     let gateway = Gateway::new(settings.stripe.as_ref())?;
-    let fonts = Fonts::read(settings.fonts.as_deref())?;
+    let documents = Documents::read(settings.fonts.as_deref(), settings.paper)?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
     // the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
@@ -38,14 +38,14 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     if let Some(seats) = settings.max_reserved_per_customer {
         builder = builder.max_reserved_per_customer(seats);
     }
-    let service = fonts
+    let service = documents
         .set((gateway.set)(builder))
         .order_hold(settings.order_hold)
         .write_quota(settings.write_quota)
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()
-        .map_err(|error| fonts.explain(error))?;
+        .map_err(|error| documents.explain(error))?;
     if settings.stripe.is_none() && !settings.sandbox && service.has_taken_real_money()? {
         return Err(Failure::Run(LOST_STRIPE.to_owned()));
     }

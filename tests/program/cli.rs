@@ -11,9 +11,10 @@ use crate::common::Database;
 use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
 use serde_json::Value;
 use ticketing::event::{CreateEvent, EventStatus};
-use ticketing::order::{ListOrders, OrderStatus};
+use ticketing::order::{ListOrders, NewCustomer, OrderStatus};
 use ticketing::organization::Scope;
 use ticketing::text_enum::TextEnum;
+use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Amount, TicketingService, Timestamp};
 
@@ -220,6 +221,7 @@ fn an_invalid_environment_exits_with_2_names_the_variable_and_creates_nothing() 
     for (name, value) in [
         ("TICKETING_DATABASE", ""),
         ("TICKETING_LISTEN", "somewhere"),
+        ("TICKETING_PAPER", "a5"),
         ("TICKETING_METRICS_LISTEN", "somewhere"),
         ("TICKETING_PUBLIC_URL", "there"),
         ("TICKETING_ORDER_HOLD", "soon"),
@@ -281,6 +283,30 @@ fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
         service.list_orders(&caller, ListOrders::default()).unwrap().data[0].status == OrderStatus::Expired
     });
     assert!(expired);
+}
+
+#[cfg(feature = "documents")]
+#[test]
+fn ticket_documents_have_the_paper_that_is_set() {
+    for (arguments, size) in [(&[][..], "595.276 841.89"), (&["--paper", "letter"], "612 792")] {
+        let folder = folder();
+        let server = ExampleServer::start(folder.path(), arguments);
+        let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+        let caller = service.authenticate(server.key()).unwrap();
+        let event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX).status(EventStatus::Published);
+        let event = service.create_event(&caller, event).unwrap().id;
+        let ticket_type = CreateTicketType::new("General admission", Amount::cents(0), 1);
+        let ticket_type = service.create_ticket_type(&caller, event, ticket_type).unwrap().id;
+        let holder = NewCustomer::new("Ada", "ada@example.com");
+        let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type, holder, 1)).unwrap();
+        let (path, key) = (format!("/v1/tickets/{}/document", issued.issued_tickets[0].id), server.key());
+        let mut connection = TcpStream::connect(server.address()).unwrap();
+        write!(connection, "GET {path} HTTP/1.1\r\nHost: x\r\nX-Api-Key: {key}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut response = Vec::new();
+        connection.read_to_end(&mut response).unwrap();
+        let response = String::from_utf8_lossy(&response);
+        assert!(response.contains(&format!("/MediaBox[0 0 {size}]")), "{arguments:?}: {response:.300}");
+    }
 }
 
 #[test]
