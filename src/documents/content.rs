@@ -2,9 +2,12 @@
 
 use super::picture::Logo;
 use crate::error::Result;
+use crate::model::amount::Amount;
 use crate::model::event::Event;
 use crate::model::id::OrderId;
-use crate::model::ticket::IssuedTicket;
+use crate::model::linked::{LinkedOrder, LinkedTicket};
+use crate::model::organization::DEFAULT_NAME;
+use crate::model::ticket::{IssuedTicket, TicketStatus};
 use crate::model::ticket_type::TicketType;
 use crate::rules::calendar::Zone;
 use crate::rules::printed_text;
@@ -19,6 +22,58 @@ pub(crate) struct TicketToPrint<'a> {
     pub(crate) order: Option<OrderId>,
     /// The language tag of the buyer, such as `de-AT`.
     pub(crate) language: Option<&'a str>,
+    /// The name of the organization.
+    organizer: &'a str,
+    /// The price when it was ordered.
+    price: Option<Amount>,
+    /// Its number in its order, from 1, and how many tickets the order has.
+    number: usize,
+    of: usize,
+}
+
+impl<'a> TicketToPrint<'a> {
+    /// A ticket by itself.
+    pub(crate) fn of(linked: &'a LinkedTicket) -> Self {
+        Self {
+            event: &linked.event,
+            ticket_type: &linked.ticket_type,
+            ticket: &linked.ticket,
+            order: linked.order_id,
+            language: linked.language.as_deref(),
+            organizer: &linked.organizer,
+            price: linked.price,
+            number: linked.number,
+            of: linked.tickets_of_order,
+        }
+    }
+
+    /// A ticket of an order with this number, from 1.
+    pub(crate) fn with_number(
+        linked: &'a LinkedOrder,
+        number: usize,
+        ticket: &'a IssuedTicket,
+        ticket_type: &'a TicketType,
+    ) -> Self {
+        let item = linked.order.items.iter().find(|item| Some(item.id) == ticket.order_item_id);
+        Self {
+            event: &linked.event,
+            ticket_type,
+            ticket,
+            order: Some(linked.order.id),
+            language: linked.language.as_deref(),
+            organizer: &linked.organizer,
+            price: item.map(|item| item.price),
+            number,
+            of: linked.tickets.len(),
+        }
+    }
+
+    /// The tickets of an order that are not cancelled.
+    pub(crate) fn of_order(linked: &'a LinkedOrder) -> Vec<Self> {
+        let tickets = (1..).zip(linked.tickets_with_types());
+        let valid = tickets.filter(|(_, (ticket, _))| ticket.status != TicketStatus::Cancelled);
+        valid.map(|(number, (ticket, ticket_type))| Self::with_number(linked, number, ticket, ticket_type)).collect()
+    }
 }
 
 /// What a ticket says, in the words of its language.
@@ -39,6 +94,10 @@ pub(crate) struct Content {
     pub(crate) text: Vec<String>,
     pub(crate) code: String,
     pub(crate) order: Option<String>,
+    /// "Ticket 3 of 30", if its order has several.
+    pub(crate) position: Option<String>,
+    /// Who sells it.
+    pub(crate) organizer: Option<String>,
     /// It may be damaged.
     pub(super) logo: Option<Logo>,
 }
@@ -46,7 +105,7 @@ pub(crate) struct Content {
 impl Content {
     /// Returns what a ticket says in these words, without its logo.
     pub(crate) fn of(ticket: TicketToPrint<'_>, words: &'static Words) -> Result<Self> {
-        let TicketToPrint { event, ticket_type, ticket, order, language } = ticket;
+        let TicketToPrint { event, ticket_type, ticket, order, language, organizer, price, number, of } = ticket;
         let zone = Zone::stored(&event.timezone)?;
         let mut fields = Vec::new();
         if let Some(customer) = &ticket.customer {
@@ -55,6 +114,8 @@ impl Content {
         fields.push((words.ticket.valid, words::validity(words, zone, ticket_type)));
         let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| printed_text::line(area)).collect();
         fields.push((words.ticket.access_areas, vec![areas.join(" · ")]));
+        let price = price.filter(|price| price.minor_units() > 0);
+        fields.extend(price.map(|price| (words.ticket.price, vec![words::money(words, price, &event.currency)])));
         fields.retain(|(_, lines)| lines.iter().any(|line| !line.is_empty()));
         Ok(Self {
             words,
@@ -68,6 +129,8 @@ impl Content {
             text: ticket_type.ticket_text.iter().flat_map(|text| printed_text::lines(text)).collect(),
             code: ticket.code.clone(),
             order: order.map(OrderId::number),
+            position: (of > 1).then(|| (words.ticket.position)(number, of)),
+            organizer: self::organizer(organizer),
             logo: None,
         })
     }
@@ -78,6 +141,11 @@ impl Content {
         let texts = [&self.title, &self.ticket_type].into_iter().chain(&self.location).chain(fields).chain(&self.text);
         texts.map(String::as_str)
     }
+}
+
+/// The name of an organization as it is printed. The name that an organization has without one is not.
+pub(crate) fn organizer(name: &str) -> Option<String> {
+    (name != DEFAULT_NAME).then(|| printed_text::line(name))
 }
 
 /// A code in groups of five characters, as people read it out.

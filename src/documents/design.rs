@@ -67,7 +67,8 @@ pub(super) fn compose(
     paper: Paper,
     logo: Option<&Image>,
 ) -> Result<Sheets> {
-    let mut sheets = Sheets::new(content.title.clone(), paper, TOP_MARGIN, BOTTOM_MARGIN);
+    let name = content.position.as_ref().unwrap_or(&content.title).clone();
+    let mut sheets = Sheets::new(name, paper, TOP_MARGIN, BOTTOM_MARGIN);
     let width = sheets.width() - 2.0 * SIDE_MARGIN;
     let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
     let is_rtl = title.layout.is_rtl();
@@ -215,22 +216,27 @@ impl Ticket<'_> {
         }
     }
 
-    /// The order at the foot of each page, and the number of the page if there are several. The title stands at the head of
-    /// further pages.
+    /// Who sells, the order, and which of its tickets it is, at the foot of each page, and the number of the page if there are
+    /// several. The title stands at the head of further pages.
     fn draw_footers(&mut self, paper: Paper) {
         let (content, width) = (self.content, self.width);
         let (_, height) = paper.size();
         let y = height - 16.0 * MILLIMETER;
         let style = self.beside_title(FOOTER);
         let opposite = if self.is_rtl { Alignment::Left } else { Alignment::Right };
+        let order = content.order.iter().map(|order| format!("{} {order}", content.words.ticket.order));
+        let order = order.chain(content.position.clone()).collect::<Vec<_>>().join(" · ");
+        let organizer = content.organizer.as_deref().unwrap_or_default();
         let pages = self.sheets.pages.len();
         for page in 0..pages {
             // A screen reader says it once.
             let first = page == 0;
-            if let Some(order) = &content.order {
-                let element = first.then(|| self.sheets.begin(Element::Text));
-                let paragraph = self.typesetter.set(&format!("{} {order}", content.words.ticket.order), style, width);
-                self.sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
+            for (text, y) in [(organizer, y - FOOTER.size * FOOTER.leading), (&order, y)] {
+                if !text.is_empty() {
+                    let element = first.then(|| self.sheets.begin(Element::Text));
+                    let paragraph = self.typesetter.set_within(text, &[FOOTER.size], style, width, 1);
+                    self.sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
+                }
             }
             if !first {
                 let title = self.typesetter.set_within(&content.title, &[FOOTER.size], style, width, 1);

@@ -5,13 +5,14 @@
 //! [`order_document`](crate::TicketingService::order_document) one document with all valid tickets of an order.
 //!
 //! A document says what the event, the ticket type and the ticket say: title, date and time in the time zone of the event,
-//! location, ticket type, holder, validity, access areas, the text of the ticket type and its logo, the order, and the
-//! code, as letters and as a QR code of 40 mm. Nothing but the code is in the QR code. The language is that of the order,
+//! location, ticket type, holder, validity, access areas, price, the text of the ticket type and its logo, the organizer, the
+//! order and which of its tickets it is, and the code, as letters and as a QR code of 40 mm. Nothing but the code is in the QR code. The language is that of the order,
 //! else that of the customer's locale: English, German, French, Spanish, Italian or Dutch, and otherwise English.
 //! Tickets without an order, which [`issue_tickets`](crate::TicketingService::issue_tickets) issues, have that of their
 //! holder's locale.
 //!
-//! The same ticket gives the same bytes until something that it says is changed. The file is tagged for screen readers.
+//! The same ticket gives the same bytes until something that it says is changed. The file is tagged for screen readers, and accessible
+//! as PDF/UA-1 demands. If its title is read from right to left, a ticket is mirrored.
 //!
 //! # Links
 //!
@@ -34,8 +35,13 @@
 //!
 //! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in other
 //! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. Letters that no
-//! font has are drawn as a replacement character (�), and emoji are left out; both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
+//! font has are drawn as a replacement character (�), and emoji are left out, for which the font `NotoColorEmoji.ttf` works.
+//! Both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
 //! [counted](crate::monitoring::DocumentStatistics) once until something that it says is changed.
+//!
+//! Chinese, Japanese and Korean draw the same characters in different ways. Of fonts whose names differ in `JP`, `KR`, `SC`,
+//! `TC` or `HK`, as in `NotoSansCJK-Regular.ttc`, those for the language of the order are first; without such a language,
+//! those for Japanese or Korean if a text has letters that only it has.
 //!
 //! # Logos
 //!
@@ -75,7 +81,7 @@ use sha2::{Digest, Sha256};
 pub use crate::model::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
 #[cfg(feature = "http")]
-pub(crate) use content::{Content, code_in_groups};
+pub(crate) use content::{Content, code_in_groups, organizer};
 pub(crate) use logos::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 

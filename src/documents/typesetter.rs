@@ -273,7 +273,45 @@ fn clusters(layout: &Layout<()>) -> Vec<Cluster> {
 
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{Color, Style, Typesetter, cut};
+    use crate::documents::fonts::Fonts;
+    use crate::model::amount::Amount;
+    use crate::model::timestamp::Timestamp;
+    use crate::rules::calendar::Zone;
+    use crate::words;
+
+    #[test]
+    fn the_built_in_fonts_have_every_time_zone_and_every_word() {
+        let mut typesetter = Typesetter::new(Fonts::load(&[]).expect("the fonts"));
+        typesetter.begin_document(None);
+        let mut draw = |text: &str| {
+            for bold in [false, true] {
+                let alignment = parley::Alignment::Start;
+                let style = Style { size: 10.0, bold, color: Color(0, 0, 0), leading: 1.3, alignment };
+                typesetter.set(text, style, 500.0);
+            }
+        };
+        let at = |text: &str| text.parse::<Timestamp>().expect(text);
+        for name in tzdb_data::TZ_NAMES {
+            let zone = Zone::of(name).expect(name);
+            for day in ["2027-01-12T12:00:00Z", "2027-07-12T12:00:00Z"] {
+                draw(&words::zone_at(zone, name, at(day)));
+            }
+        }
+        let utc = Zone::of("UTC").expect("UTC");
+        for tag in ["en", "en-US", "de", "fr", "es", "it", "nl"] {
+            let words = words::of([tag]);
+            draw(&format!("{words:?}"));
+            for month in 1..=12 {
+                let (start, end) = (format!("2027-{month:02}-01T08:00:00Z"), format!("2027-{month:02}-02T21:30:00Z"));
+                draw(&words::period(words, utc, at(&start), Some(at(&end))));
+            }
+            draw(&words::money(words, Amount::new(123_456_789, 2).expect("an amount"), "EUR"));
+            draw(&(words.ticket.position)(3, 30));
+            draw(&(words.ticket.page)(1, 2));
+        }
+        assert_eq!(typesetter.end_document(), Vec::<char>::new());
+    }
 
     #[test]
     fn a_text_is_cut_after_a_whole_word_unless_it_has_none() {

@@ -1,5 +1,6 @@
 //! What a link leads to: a ticket, or an order with its tickets.
 
+use super::amount::Amount;
 use super::event::{Event, EventStatus};
 use super::id::OrderId;
 use super::order::Order;
@@ -21,6 +22,14 @@ pub struct LinkedTicket {
     /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
     /// For a ticket that the organizer issued without an order, the locale of its holder.
     pub language: Option<String>,
+    /// The name of the organization that sells the ticket.
+    pub organizer: String,
+    /// The price of the ticket when it was ordered, without discounts. Not set without an order.
+    pub price: Option<Amount>,
+    /// The number of the ticket in its order, from 1. A ticket without an order is the only one.
+    pub number: usize,
+    /// How many tickets the order has, also cancelled ones.
+    pub tickets_of_order: usize,
 }
 
 impl LinkedTicket {
@@ -45,6 +54,8 @@ pub struct LinkedOrder {
     pub tickets: Vec<IssuedTicket>,
     /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
     pub language: Option<String>,
+    /// The name of the organization that sells the tickets.
+    pub organizer: String,
 }
 
 impl LinkedOrder {

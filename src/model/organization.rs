@@ -59,9 +59,12 @@ with_setters! {
     }
 }
 
+/// The name of an organization that was given none.
+pub(crate) const DEFAULT_NAME: &str = "My organization";
+
 impl Default for CreateOrganization {
     fn default() -> Self {
-        Self::new("My organization")
+        Self::new(DEFAULT_NAME)
     }
 }
 

@@ -41,16 +41,11 @@ pub(super) struct Code {
 }
 
 impl Card {
-    /// `position` is the number of the ticket, from 1, and how many there are.
-    pub(super) fn of(
-        content: &Content,
-        ticket: &IssuedTicket,
-        event: &Event,
-        (number, of): (usize, usize),
-    ) -> Result<Self> {
+    /// `number` is that of the card on its page, from 1.
+    pub(super) fn of(content: &Content, ticket: &IssuedTicket, event: &Event, number: usize) -> Result<Self> {
         let words = content.words;
         let is_live = !is_cancelled(ticket, event);
-        let position = (of > 1).then(|| (words.ticket.position)(number, of));
+        let position = content.position.clone();
         let code = is_live.then(|| Code::of(&content.code, words, position.as_deref())).transpose()?;
         let has_text = is_live && content.text.iter().any(|line| !line.is_empty());
         Ok(Self {

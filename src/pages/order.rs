@@ -6,7 +6,7 @@ use super::card::{Card, is_cancelled};
 use super::document::render;
 use super::heading::{EventFacts, Heading};
 use super::notice::Notice;
-use crate::documents::{Content, TicketToPrint};
+use crate::documents::{Content, TicketToPrint, organizer};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus};
 use crate::model::linked::LinkedOrder;
@@ -31,7 +31,8 @@ struct OrderPage<'a> {
     token: &'a str,
     /// The token of a ticket whose calendar entry is that of all.
     calendar_of: Option<&'a str>,
-    order: String,
+    order: Option<String>,
+    organizer: Option<String>,
 }
 
 /// The cards that a page has at most. Each has a QR code of 2 KB.
@@ -72,8 +73,8 @@ pub(crate) fn order_page(linked: &LinkedOrder, part: usize, token: &str, accepte
     let part = part.clamp(1, parts.max(1));
     let cards =
         tickets.into_iter().skip((part - 1) * MAX_CARDS).take(MAX_CARDS).map(|(number, (ticket, ticket_type))| {
-            let printed = TicketToPrint { event, ticket_type, ticket, order: None, language };
-            Card::of(&Content::of(printed, words)?, ticket, event, (number, of))
+            let printed = TicketToPrint::with_number(linked, number, ticket, ticket_type);
+            Card::of(&Content::of(printed, words)?, ticket, event, number)
         });
     let first_live = linked.tickets.iter().find(|ticket| is_live(ticket));
     render(&OrderPage {
@@ -86,7 +87,8 @@ pub(crate) fn order_page(linked: &LinkedOrder, part: usize, token: &str, accepte
         has_documents: first_live.is_some(),
         token,
         calendar_of: first_live.and_then(link_token),
-        order: order.id.number(),
+        order: Some(order.id.number()),
+        organizer: organizer(&linked.organizer),
     })
 }
 

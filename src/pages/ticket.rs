@@ -23,6 +23,7 @@ struct TicketPage<'a> {
     /// The last part of the path of the page: its links are relative.
     token: &'a str,
     order: Option<String>,
+    organizer: Option<String>,
 }
 
 impl TicketPage<'_> {
@@ -33,18 +34,18 @@ impl TicketPage<'_> {
 
 /// The page of a ticket. `token` is the last part of its path, and `accepted` the header `Accept-Language`.
 pub(crate) fn ticket_page(linked: &LinkedTicket, token: &str, accepted: &str) -> Result<String> {
-    let LinkedTicket { ticket, ticket_type, event, order_id, language } = linked;
+    let LinkedTicket { ticket, event, language, .. } = linked;
     let language = language.as_deref();
     let words = words::of(language.into_iter().chain(words::accepted(accepted)));
-    let printed = TicketToPrint { event, ticket_type, ticket, order: *order_id, language };
-    let content = Content::of(printed, words)?;
+    let content = Content::of(TicketToPrint::of(linked), words)?;
     render(&TicketPage {
         words,
         heading: Heading::of(&event.into(), words, language)?,
         notice: event_notice(event, words),
-        card: Card::of(&content, ticket, event, (1, 1))?,
+        card: Card::of(&content, ticket, event, 1)?,
         has_documents: !is_cancelled(ticket, event),
         token,
         order: content.order,
+        organizer: content.organizer,
     })
 }

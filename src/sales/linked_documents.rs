@@ -3,12 +3,16 @@
 
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::document_link::LinkToken;
+use crate::model::event::{Event, EventStatus};
 use crate::model::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::model::linked::{LinkedOrder, LinkedTicket};
-use crate::model::ticket::IssuedTicket;
+use crate::model::order::{Order, OrderStatus};
+use crate::model::ticket::{IssuedTicket, TicketStatus};
 use crate::model::ticket_type::TicketType;
 use crate::store::document_links::TicketOfLink;
-use crate::store::{Transaction, document_links, events, order_details, orders, tickets};
+use crate::store::{
+    Transaction, document_links, events, order_details, orders, organizations, printed_tickets, ticket_types, tickets,
+};
 
 /// Reads a ticket type: with its logo, or as if it had none.
 pub(crate) type GetTicketType = fn(&Transaction<'_>, OrganizationId, TicketTypeId) -> Result<TicketType>;
@@ -21,17 +25,57 @@ pub(crate) fn find_ticket(tx: &Transaction<'_>, token: &str) -> Result<(Organiza
 
 /// Returns the ticket that the token is of.
 pub(crate) fn ticket(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedTicket> {
-    let TicketOfLink { organization, id, event, ticket_type, order, locale, .. } = check_ticket(tx, token)?;
+    let (organization, id) = find_ticket(tx, token)?;
+    get_ticket(tx, organization, id, get_ticket_type)
+}
+
+fn get_ticket(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketId,
+    get_ticket_type: GetTicketType,
+) -> Result<LinkedTicket> {
+    let ticket = tickets::get(tx, organization, id)?;
+    let facts = printed_tickets::facts(tx, organization, id)?;
     Ok(LinkedTicket {
-        ticket: tickets::get(tx, organization, id)?,
-        ticket_type: get_ticket_type(tx, organization, ticket_type)?,
-        event: events::get(tx, organization, event)?,
-        order_id: order,
-        language: match order {
-            Some(order) => order_details::language(tx, organization, order)?,
-            None => locale,
-        },
+        ticket_type: get_ticket_type(tx, organization, ticket.ticket_type_id)?,
+        event: events::get(tx, organization, ticket.ticket_type.event_id)?,
+        ticket,
+        order_id: facts.order,
+        language: facts.language,
+        organizer: facts.organizer,
+        price: facts.price,
+        number: facts.number,
+        tickets_of_order: facts.tickets_of_order,
     })
+}
+
+/// Returns a ticket that has a document: it is not cancelled, and neither is its event.
+pub(crate) fn printed_ticket(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<LinkedTicket> {
+    let linked = get_ticket(tx, organization, id, ticket_types::get)?;
+    if linked.ticket.status == TicketStatus::Cancelled {
+        return Err(Error::Gone(ResourceKind::Ticket));
+    }
+    require_to_take_place(&linked.event)?;
+    Ok(linked)
+}
+
+/// Returns an order that has a document: at least one of its tickets is not cancelled, and neither is its event.
+pub(crate) fn printed_order(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<LinkedOrder> {
+    let order = orders::get(tx, organization, id)?;
+    if matches!(order.status, OrderStatus::Cancelled | OrderStatus::Expired) {
+        return Err(Error::Gone(ResourceKind::Order));
+    }
+    let linked = completed_order(tx, organization, order, ticket_types::get)?;
+    require_to_take_place(&linked.event)?;
+    if linked.tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled) {
+        return Err(Error::Gone(ResourceKind::Order));
+    }
+    Ok(linked)
+}
+
+fn require_to_take_place(event: &Event) -> Result<()> {
+    if event.status == EventStatus::Cancelled { Err(Error::Gone(ResourceKind::Event)) } else { Ok(()) }
 }
 
 fn check_ticket(tx: &Transaction<'_>, token: &str) -> Result<TicketOfLink> {
@@ -60,22 +104,21 @@ pub(crate) fn find_order(tx: &Transaction<'_>, token: &str) -> Result<(Organizat
 /// Returns the order that the token is of.
 pub(crate) fn order(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedOrder> {
     let (organization, id) = find_order(tx, token)?;
-    completed_order(tx, organization, id, get_ticket_type)
+    completed_order(tx, organization, orders::get(tx, organization, id)?, get_ticket_type)
 }
 
 /// Returns an order with its tickets, if it was completed.
 fn completed_order(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    id: OrderId,
+    order: Order,
     get_ticket_type: GetTicketType,
 ) -> Result<LinkedOrder> {
-    let order = orders::get(tx, organization, id)?;
-    let details = order_details::get(tx, organization, id)?;
+    let details = order_details::get(tx, organization, order.id)?;
     if details.completed_at.is_none() {
         return Err(Error::conflict(Reason::OrderNotCompleted, "the order is not paid, and has no tickets"));
     }
-    let tickets = tickets::of_order_with_holders(tx, organization, id)?;
+    let tickets = tickets::of_order_with_holders(tx, organization, order.id)?;
     let mut types: Vec<_> = tickets.iter().map(|ticket| ticket.ticket_type_id).collect();
     types.sort_unstable();
     types.dedup();
@@ -86,6 +129,7 @@ fn completed_order(
         ticket_types: types.collect::<Result<_>>()?,
         tickets,
         language: details.language.or(details.locale),
+        organizer: organizations::get(tx, organization)?.name,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The links of tickets and orders, which work without an API key.
 
 use super::TicketingService;
-use crate::documents::TicketDocument;
+use crate::documents::{TicketDocument, TicketToPrint};
 use crate::error::{Error, Result};
 use crate::form::request::Nothing;
 use crate::model::caller::IdempotentCall;
@@ -14,7 +14,7 @@ use crate::model::ticket::IssuedTicket;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::linked_documents;
 use crate::scope::Scope;
-use crate::store::{Store, document_links, printed_tickets, ticket_types};
+use crate::store::{Store, document_links, ticket_types};
 
 /// Where the pages are, if no public URL is set.
 const LOCAL_URL: &str = "http://127.0.0.1:8080";
@@ -182,11 +182,11 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
-        let (id, ticket) = self.store().read(|tx| {
+        let linked = self.store().read(|tx| {
             let (organization, id) = linked_documents::find_ticket(tx, token)?;
-            Ok((id, printed_tickets::of_ticket(tx, organization, id)?))
+            linked_documents::printed_ticket(tx, organization, id)
         })?;
-        self.document(format!("{id}.pdf"), &[ticket])
+        self.document(format!("{}.pdf", linked.ticket.id), &[TicketToPrint::of(&linked)])
     }
 
     /// Returns one document with all valid tickets of the order of a link, as [`order_document`](Self::order_document) does.
@@ -211,11 +211,11 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
-        let (id, tickets) = self.store().read(|tx| {
+        let linked = self.store().read(|tx| {
             let (organization, id) = linked_documents::find_order(tx, token)?;
-            Ok((id, printed_tickets::of_order(tx, organization, id)?))
+            linked_documents::printed_order(tx, organization, id)
         })?;
-        self.document(format!("{id}.pdf"), &tickets)
+        self.document(format!("{}.pdf", linked.order.id), &TicketToPrint::of_order(&linked))
     }
 }
 

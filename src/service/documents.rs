@@ -9,8 +9,8 @@ use crate::documents::{Fetch, Rendered, Renderer, TicketDocument, TicketDocument
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{OrderId, TicketId};
+use crate::sales::linked_documents;
 use crate::scope::Scope;
-use crate::store::printed_tickets::{self, PrintedTicket};
 
 /// # Ticket documents
 impl Builder {
@@ -129,8 +129,8 @@ impl TicketingService {
     /// ```
     pub fn ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
         caller.require(Scope::TicketsRead)?;
-        let ticket = self.store().read(|tx| printed_tickets::of_ticket(tx, caller.organization, id))?;
-        self.document(format!("{id}.pdf"), &[ticket])
+        let linked = self.store().read(|tx| linked_documents::printed_ticket(tx, caller.organization, id))?;
+        self.document(format!("{id}.pdf"), &[TicketToPrint::of(&linked)])
     }
 
     /// Returns one document with all valid tickets of an order, each on pages of its own.
@@ -165,29 +165,18 @@ impl TicketingService {
     pub fn order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
         caller.require(Scope::OrdersRead)?;
         caller.require(Scope::TicketsRead)?;
-        let tickets = self.store().read(|tx| printed_tickets::of_order(tx, caller.organization, id))?;
-        self.document(format!("{id}.pdf"), &tickets)
+        let linked = self.store().read(|tx| linked_documents::printed_order(tx, caller.organization, id))?;
+        self.document(format!("{id}.pdf"), &TicketToPrint::of_order(&linked))
     }
 
-    pub(super) fn document(&self, file_name: String, tickets: &[PrintedTicket]) -> Result<TicketDocument> {
+    pub(super) fn document(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<TicketDocument> {
         let renderer: &Renderer = self.inner.documents.as_ref().ok_or(Error::NotFound(ResourceKind::TicketDocument))?;
-        let tickets: Vec<_> = tickets.iter().map(to_print).collect();
-        let Rendered { document, has_new_gaps } = renderer.render(file_name, &tickets)?;
+        let Rendered { document, has_new_gaps } = renderer.render(file_name, tickets)?;
         if has_new_gaps {
             self.store_in_operation().counters().document_has_missing_glyphs();
             let (file, characters) = (&document.file_name, document.missing_glyphs.len());
             tracing::info!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
         }
         Ok(document)
-    }
-}
-
-fn to_print(printed: &PrintedTicket) -> TicketToPrint<'_> {
-    TicketToPrint {
-        event: &printed.event,
-        ticket_type: &printed.ticket_type,
-        ticket: &printed.ticket,
-        order: printed.order,
-        language: printed.language.as_deref(),
     }
 }

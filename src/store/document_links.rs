@@ -3,12 +3,11 @@
 use super::Transaction;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::document_link::LinkSecret;
-use crate::model::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::id::{OrderId, OrganizationId, TicketId};
 
 const SECRET: &str = "SELECT secret FROM link_secret WHERE id = 1";
 const INSERT_SECRET: &str = "INSERT INTO link_secret (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING";
-const TICKET: &str =
-    "SELECT id, organization_id, event_id, ticket_type_id, order_id, link_version, locale FROM tickets WHERE id = ?1";
+const TICKET: &str = "SELECT id, organization_id, link_version FROM tickets WHERE id = ?1";
 const ORDER: &str = "SELECT id, organization_id FROM orders WHERE id = ?1";
 const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2";
@@ -38,27 +37,14 @@ pub(crate) fn make_secret(tx: &Transaction<'_>) -> Result<()> {
 pub(crate) struct TicketOfLink {
     pub(crate) id: TicketId,
     pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
-    pub(crate) ticket_type: TicketTypeId,
-    pub(crate) order: Option<OrderId>,
     /// How often the link was renewed.
     pub(crate) version: i64,
-    /// The locale of the holder, if there is no order.
-    pub(crate) locale: Option<String>,
 }
 
 /// Looks up the ticket of a token, of any organization.
 pub(crate) fn find_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<TicketOfLink>> {
     tx.query_opt(TICKET, &[ticket.into()], |row| {
-        Ok(TicketOfLink {
-            id: ticket,
-            organization: row.get("organization_id")?,
-            event: row.get("event_id")?,
-            ticket_type: row.get("ticket_type_id")?,
-            order: row.get("order_id")?,
-            version: row.get("link_version")?,
-            locale: row.get("locale")?,
-        })
+        Ok(TicketOfLink { id: ticket, organization: row.get("organization_id")?, version: row.get("link_version")? })
     })
 }
 

@@ -57,10 +57,14 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: 
     found.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
-/// The language tag of an order's buyer: the language of the order, else the locale of the customer.
+/// Reads the language tag of an order's buyer from the column `details`: the language of the order, else the locale of the
+/// customer.
 #[cfg(feature = "documents")]
-pub(crate) fn language(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<Option<String>> {
-    let details = get(tx, organization, order)?;
+pub(super) fn language(row: &Row<'_>) -> Result<Option<String>> {
+    if row.is_null("details")? {
+        return Ok(None);
+    }
+    let details: StoredDetails = row.json("details")?;
     Ok(details.language.or(details.locale))
 }
 

@@ -1,82 +1,47 @@
-//! What is printed on tickets.
+//! What documents and pages say of a ticket besides the ticket, its type and its event.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use super::{Transaction, events, order_details, orders, ticket_types, tickets};
-use crate::error::{Error, Reason, ResourceKind, Result};
-use crate::model::event::{Event, EventStatus};
+use super::currency::read_decimals;
+use super::{Transaction, order_details};
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::amount::Amount;
 use crate::model::id::{OrderId, OrganizationId, TicketId};
-use crate::model::order::OrderStatus;
-use crate::model::ticket::{IssuedTicket, TicketStatus};
-use crate::model::ticket_type::TicketType;
 
-const ORDER_AND_LOCALE: &str = "SELECT order_id, locale FROM tickets WHERE id = ?1";
+const FACTS: &str = "SELECT t.order_id, t.locale, g.name AS organizer, o.details, e.currency, i.price,
+        (SELECT COUNT(*) FROM tickets n WHERE n.order_id = t.order_id) AS tickets_of_order,
+        (SELECT COUNT(*) FROM tickets n WHERE n.order_id = t.order_id AND n.id <= t.id) AS number
+    FROM tickets t JOIN organizations g ON g.id = t.organization_id JOIN events e ON e.id = t.event_id
+        LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id
+    WHERE t.id = ?1 AND t.organization_id = ?2";
 
-/// A ticket, with the resources that say what is printed on it.
+/// Who sells a ticket, and what its order says of it.
 #[derive(Debug)]
-pub(crate) struct PrintedTicket {
-    pub(crate) event: Arc<Event>,
-    pub(crate) ticket_type: Arc<TicketType>,
-    pub(crate) ticket: IssuedTicket,
+pub(crate) struct TicketFacts {
+    /// The name of the organization.
+    pub(crate) organizer: String,
     pub(crate) order: Option<OrderId>,
-    /// The language of the order, else the locale of the holder.
+    /// The language tag of the buyer: the language of the order, else the locale of the customer or of the holder.
     pub(crate) language: Option<String>,
+    /// The price when the ticket was ordered.
+    pub(crate) price: Option<Amount>,
+    /// The number of the ticket in its order, from 1, and how many the order has.
+    pub(crate) number: usize,
+    pub(crate) tickets_of_order: usize,
 }
 
-/// Returns a ticket that is valid.
-pub(crate) fn of_ticket(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<PrintedTicket> {
-    let ticket = tickets::get(tx, organization, id)?;
-    let event = events::get(tx, organization, ticket.ticket_type.event_id)?;
-    if ticket.status == TicketStatus::Cancelled {
-        return Err(Error::Gone(ResourceKind::Ticket));
-    }
-    require_to_take_place(&event)?;
-    let ticket_type = ticket_types::get(tx, organization, ticket.ticket_type_id)?;
-    let found = tx.query_opt(ORDER_AND_LOCALE, &[id.into()], |row| Ok((row.get("order_id")?, row.get("locale")?)))?;
-    let (order, locale) = found.unwrap_or_default();
-    let language = match order {
-        Some(order) => order_details::language(tx, organization, order)?,
-        None => locale,
-    };
-    Ok(PrintedTicket { event: Arc::new(event), ticket_type: Arc::new(ticket_type), ticket, order, language })
-}
-
-/// Returns the valid tickets of an order, in the order in which they were issued. There is at least one.
-pub(crate) fn of_order(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Vec<PrintedTicket>> {
-    let order = orders::get(tx, organization, id)?;
-    match order.status {
-        OrderStatus::Completed => {}
-        OrderStatus::Pending => {
-            return Err(Error::conflict(Reason::OrderNotCompleted, "the order is not paid: it has no tickets yet"));
-        }
-        OrderStatus::Cancelled | OrderStatus::Expired => return Err(Error::Gone(ResourceKind::Order)),
-    }
-    let event = Arc::new(events::get(tx, organization, order.event_id)?);
-    require_to_take_place(&event)?;
-    let language = order_details::language(tx, organization, id)?;
-    let mut types = HashMap::new();
-    let mut printed = Vec::new();
-    for issued in order.tickets().filter(|ticket| ticket.status != TicketStatus::Cancelled) {
-        let ticket_type = match types.get(&issued.ticket_type_id) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let found = Arc::new(ticket_types::get(tx, organization, issued.ticket_type_id)?);
-                types.insert(issued.ticket_type_id, Arc::clone(&found));
-                found
-            }
-        };
-        printed.push(PrintedTicket {
-            event: Arc::clone(&event),
-            ticket_type,
-            ticket: tickets::get(tx, organization, issued.id)?,
-            order: Some(id),
-            language: language.clone(),
-        });
-    }
-    if printed.is_empty() { Err(Error::Gone(ResourceKind::Order)) } else { Ok(printed) }
-}
-
-fn require_to_take_place(event: &Event) -> Result<()> {
-    if event.status == EventStatus::Cancelled { Err(Error::Gone(ResourceKind::Event)) } else { Ok(()) }
+pub(crate) fn facts(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<TicketFacts> {
+    let found = tx.query_opt(FACTS, &[id.into(), organization.into()], |row| {
+        let price: Option<i64> = row.get("price")?;
+        let decimals = read_decimals(row)?;
+        let at_least_one = |count: i64| usize::try_from(count).unwrap_or_default().max(1);
+        let locale: Option<String> = row.get("locale")?;
+        Ok(TicketFacts {
+            organizer: row.get("organizer")?,
+            order: row.get("order_id")?,
+            language: order_details::language(row)?.or(locale),
+            price: price.map(|price| Amount::in_currency(price, decimals)),
+            number: at_least_one(row.get("number")?),
+            tickets_of_order: at_least_one(row.get("tickets_of_order")?),
+        })
+    })?;
+    found.ok_or(Error::NotFound(ResourceKind::Ticket))
 }

@@ -46,18 +46,16 @@ pub(super) static DUTCH: Words = Words {
         #[cfg(feature = "documents")]
         hours: |hours| format!("{hours} uur vanaf de eerste scan"),
     },
-    #[cfg(feature = "http")]
     decimal_mark: ',',
-    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Op naam van",
         access_areas: "Toegang",
         valid: "Geldig",
+        price: "Prijs",
         order: "Bestelling",
         noun: "Ticket",
-        #[cfg(feature = "http")]
         position: |ticket, of| format!("Ticket {ticket} van {of}"),
         qr_code: "QR-code van het ticket",
         logo: "Logo",

@@ -27,18 +27,16 @@ pub(super) static AMERICAN: Words = Words {
 const WORDS: Words = Words {
     language: "en",
     dates: DATES,
-    #[cfg(feature = "http")]
     decimal_mark: '.',
-    #[cfg(feature = "http")]
     thousands_mark: ',',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Name",
         access_areas: "Access",
         valid: "Valid",
+        price: "Price",
         order: "Order",
         noun: "Ticket",
-        #[cfg(feature = "http")]
         position: |ticket, of| format!("Ticket {ticket} of {of}"),
         qr_code: "QR code of the ticket",
         logo: "Logo",

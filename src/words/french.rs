@@ -55,18 +55,16 @@ pub(super) static FRENCH: Words = Words {
             _ => format!("pendant {hours} heures à partir du premier contrôle"),
         },
     },
-    #[cfg(feature = "http")]
     decimal_mark: ',',
-    #[cfg(feature = "http")]
     thousands_mark: '\u{A0}',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nom",
         access_areas: "Accès",
         valid: "Validité",
+        price: "Prix",
         order: "Commande",
         noun: "Billet",
-        #[cfg(feature = "http")]
         position: |ticket, of| format!("Billet {ticket} sur {of}"),
         qr_code: "Code QR du billet",
         logo: "Logo",

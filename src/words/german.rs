@@ -49,18 +49,16 @@ pub(super) static GERMAN: Words = Words {
             _ => format!("{hours} Stunden ab dem ersten Scan"),
         },
     },
-    #[cfg(feature = "http")]
     decimal_mark: ',',
-    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Name",
         access_areas: "Zugang",
         valid: "Gültig",
+        price: "Preis",
         order: "Bestellung",
         noun: "Ticket",
-        #[cfg(feature = "http")]
         position: |ticket, of| format!("Ticket {ticket} von {of}"),
         qr_code: "QR-Code des Tickets",
         logo: "Logo",

@@ -52,18 +52,16 @@ pub(super) static ITALIAN: Words = Words {
             _ => format!("per {hours} ore dalla prima scansione"),
         },
     },
-    #[cfg(feature = "http")]
     decimal_mark: ',',
-    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nome",
         access_areas: "Accesso",
         valid: "Validità",
+        price: "Prezzo",
         order: "Ordine",
         noun: "Biglietto",
-        #[cfg(feature = "http")]
         position: |ticket, of| format!("Biglietto {ticket} di {of}"),
         qr_code: "Codice QR del biglietto",
         logo: "Logo",

@@ -8,7 +8,6 @@ mod english;
 mod french;
 mod german;
 mod italian;
-#[cfg(feature = "http")]
 mod money;
 mod spanish;
 mod vocabulary;
@@ -18,7 +17,6 @@ pub(crate) use dates::moment;
 #[cfg(feature = "documents")]
 pub(crate) use dates::validity;
 pub(crate) use dates::{period, zone_at};
-#[cfg(feature = "http")]
 pub(crate) use money::money;
 pub(crate) use vocabulary::Words;
 #[cfg(feature = "http")]

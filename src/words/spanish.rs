@@ -49,18 +49,16 @@ pub(super) static SPANISH: Words = Words {
             _ => format!("durante {hours} horas desde el primer escaneo"),
         },
     },
-    #[cfg(feature = "http")]
     decimal_mark: ',',
-    #[cfg(feature = "http")]
     thousands_mark: '.',
     #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nombre",
         access_areas: "Acceso",
         valid: "Validez",
+        price: "Precio",
         order: "Pedido",
         noun: "Entrada",
-        #[cfg(feature = "http")]
         position: |ticket, of| format!("Entrada {ticket} de {of}"),
         qr_code: "Código QR de la entrada",
         logo: "Logotipo",

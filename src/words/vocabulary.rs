@@ -9,9 +9,7 @@ pub(crate) struct Words {
     pub(crate) language: &'static str,
     pub(crate) dates: Dates,
     /// The marks before the decimals and between the thousands.
-    #[cfg(feature = "http")]
     pub(crate) decimal_mark: char,
-    #[cfg(feature = "http")]
     pub(crate) thousands_mark: char,
     #[cfg(feature = "documents")]
     pub(crate) ticket: Ticket,
@@ -63,11 +61,11 @@ pub(crate) struct Ticket {
     pub(crate) name: &'static str,
     pub(crate) access_areas: &'static str,
     pub(crate) valid: &'static str,
+    pub(crate) price: &'static str,
     /// The label of the order's number.
     pub(crate) order: &'static str,
     pub(crate) noun: &'static str,
     /// Ticket 3 of 30.
-    #[cfg(feature = "http")]
     pub(crate) position: fn(usize, usize) -> String,
     /// What a screen reader says of the QR code.
     pub(crate) qr_code: &'static str,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ticketing::documents::TicketDocuments;
 use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::organization::UpdateOrganization;
 use ticketing::payment::ManualMethod;
 
 use crate::common::*;
@@ -228,6 +229,8 @@ fn a_ticket_in_each_language_and_script_has_every_letter_and_scans() {
     }
     let fixture = with_documents(documents);
     let (service, caller) = (&fixture.service, &fixture.caller);
+    let name = UpdateOrganization::default().name("Friends of the Philharmonic");
+    service.update_organization(caller.organization(), name).expect("renamed");
     for sample in SAMPLES {
         let event = fixture.event_with(|event| {
             event.title = sample.title.to_owned();

@@ -2,6 +2,8 @@
 
 use base64::Engine;
 use ticketing::documents::{Paper, TicketDocuments};
+use ticketing::order::NewOrderItem;
+use ticketing::organization::UpdateOrganization;
 use ticketing::payment::ManualMethod;
 use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::UpdateTicketType;
@@ -173,6 +175,50 @@ fn a_long_text_continues_on_further_pages_and_none_of_it_is_lost() {
     assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
     assert_eq!(Gray::read(&pages[1]).qr_codes(), []);
     run("qpdf", &["--check", utf8(&file.path())]);
+}
+
+#[test]
+fn a_ticket_says_who_sells_it_what_it_cost_and_which_of_its_order_it_is() {
+    let fixture = with_documents(TicketDocuments::default());
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let event = fixture.event();
+    let [paid, free] = [1250, 0].map(|price| fixture.ticket_type(&event, price, 10));
+    let text_of = |ticket| File::new(service.ticket_document(caller, ticket).expect("a document")).text();
+    // An organization that was given no name.
+    let Some(text) = text_of(fixture.issue(&free, 1)[0].id) else { return };
+    for none in ["My organization", "Price", "Ticket 1", "Order"] {
+        assert!(!text.contains(none), "{none} is in:\n{text}");
+    }
+    let name = UpdateOrganization::default().name("Berlin Philharmonic Society");
+    service.update_organization(caller.organization(), name).expect("renamed");
+    let mut request = new_order(event.id, paid.id, 2);
+    request.items.push(NewOrderItem::new(free.id, 1));
+    request.language = Some("de".to_owned());
+    let order = service.create_order(caller, request).expect("an order").order;
+    let order = service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
+    let dearer = UpdateTicketType::default().price("99".parse().expect("an amount"));
+    service.update_ticket_type(caller, paid.id, dearer).expect("changed");
+    let number = order.id.to_string().replace("order_", "Bestellung ");
+    let tickets: Vec<_> = order.items.iter().flat_map(|item| &item.issued_tickets).collect();
+    let whole = File::new(service.order_document(caller, order.id).expect("a document")).text().expect("pdftotext");
+    let pages: Vec<_> = whole.split('\u{C}').collect();
+    for (index, ticket) in tickets.iter().enumerate() {
+        let text = text_of(ticket.id).expect("pdftotext");
+        for text in [text.as_str(), pages[index]] {
+            let position = format!("{number} · Ticket {} von 3", index + 1);
+            for expected in ["Berlin Philharmonic Society", &position] {
+                assert!(text.contains(expected), "{expected} is not in:\n{text}");
+            }
+            let is_free = ticket.ticket_type_id == free.id;
+            assert_eq!((text.contains("Preis"), text.contains("12,50 EUR")), (!is_free, !is_free), "{text}");
+        }
+    }
+    // A cancelled ticket does not change the numbers of the others.
+    service.cancel_ticket(caller, tickets[0].id).expect("cancelled");
+    let file = File::new(service.order_document(caller, order.id).expect("a document"));
+    let rest = file.text().expect("pdftotext");
+    assert!(!rest.contains("Ticket 1 von 3") && rest.contains("Ticket 2 von 3"), "{rest}");
+    assert!(file.is_accessible());
 }
 
 #[test]
