@@ -18,7 +18,7 @@ use super::{order_creation, order_lifecycle};
 use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutTerms;
 use crate::model::gateway_account::GatewayIdentity;
-use crate::model::id::{ApiKeyId, OrderId, OrganizationId};
+use crate::model::id::{ApiKeyId, EventId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::order::{CreateOrderResponse, Order, OrderStatus};
@@ -28,7 +28,7 @@ use crate::rules::Checked;
 use crate::rules::checkout::{CLAIM_DURATION, claim_left, next_look_up};
 use crate::rules::gateway::is_asked;
 use crate::store::checkout_parameters::OrderToPay;
-use crate::store::checkouts::NewCheckout;
+use crate::store::checkouts::{CheckoutOrder, NewCheckout};
 use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts, orders};
 
 /// How a new order is paid.
@@ -185,11 +185,11 @@ fn is_without_link(order: &Order) -> bool {
 pub(crate) fn record(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
-    organization: OrganizationId,
-    id: OrderId,
+    CheckoutOrder { organization, id }: CheckoutOrder,
+    event: EventId,
     checkout: &NewCheckout<'_>,
 ) -> Result<Option<Replayable<CreateOrderResponse>>> {
-    tx.lock_event(id)?;
+    tx.lock_event(event)?;
     match operation.prior_outcome(tx)? {
         // Another process has recorded its link first.
         PriorOutcome::Result(response) => return Ok(Some(Replayable::replayed(response))),

@@ -170,7 +170,7 @@ pub(crate) fn release_batch(
     after: Option<ExpiredHold>,
 ) -> Result<ReleasedBatch> {
     tx.lock_event(event)?;
-    let event = events::id_of(tx, event)?.ok_or(Error::NotFound(ResourceKind::Event))?;
+    let event = events::owner_of(tx, event)?.ok_or(Error::NotFound(ResourceKind::Event))?.event;
     let holds = order_status::expired_holds_of_event(tx, event, after, BATCH)?;
     let batch = expire_all(tx, &holds)?;
     let done = holds.len() - batch.remaining.len();

@@ -14,7 +14,7 @@
 
 use super::money_notifications;
 use crate::error::{Error, Reason, Result};
-use crate::model::id::{ApiKeyId, DisputeId, OrderId, OrganizationId, RefundId};
+use crate::model::id::{ApiKeyId, DisputeId, OrderId, RefundId};
 use crate::model::ledger::LedgerKind;
 use crate::model::order::PaymentStatus;
 use crate::model::received_payment::{ManualMethod, PaymentPurpose};
@@ -452,12 +452,10 @@ pub(super) fn payment_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<O
     Ok(payments::of_order(tx, order)?.into_iter().find(|payment| payment.purpose == PaymentPurpose::Order))
 }
 
-/// Withdraws a refund of an organization.
-pub(crate) fn withdraw(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<Followed> {
-    let not_found = || Error::NotFound(crate::error::ResourceKind::Refund);
-    let order = refunds::order_of(tx, organization, id)?.ok_or_else(not_found)?;
+/// Withdraws a refund of an order.
+pub(crate) fn withdraw(tx: &Transaction<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
     tx.lock_event(order)?;
-    let refund = refunds::find(tx, order, id)?.ok_or_else(not_found)?;
+    let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(crate::error::ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
     account.withdraw(id)?;
     account.follow()

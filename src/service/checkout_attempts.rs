@@ -109,7 +109,7 @@ impl TicketingService {
         work: impl Fn(&Transaction<'_>, &CheckoutAttempt) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let attempt = attempt.clone();
-        self.store_in_operation().write(move |tx| work(tx, &attempt))
+        self.store_in_operation().write_event(attempt.organization, attempt.order.into(), move |tx| work(tx, &attempt))
     }
 
     /// Asks the gateway what became of a checkout, and to close it if its order has ended.
@@ -138,7 +138,8 @@ impl TicketingService {
             Err(failure) => return Err(failure.into()),
         };
         let reference = checkout.reference.clone();
-        self.store_in_operation().write(move |tx| checkout_attempts::started(tx, order, &reference))?;
+        self.store_in_operation()
+            .write_event(organization, order.into(), move |tx| checkout_attempts::started(tx, order, &reference))?;
         Ok(Some(checkout.reference))
     }
 }

@@ -15,7 +15,7 @@ use crate::sales::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkout_renewals;
-use crate::store::checkouts::NewCheckout;
+use crate::store::checkouts::{CheckoutOrder, NewCheckout};
 
 /// The random bytes in the address of the page to which a customer comes back. Nobody can guess it.
 const RETURN_TOKEN_LENGTH: usize = 24;
@@ -140,14 +140,14 @@ impl TicketingService {
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>, LinkFailure> {
         let organization = order.order.organizer_id;
-        let id = order.order.id;
+        let (id, event) = (order.order.id, order.order.event_id);
         let request = checkout_request(order);
         let checkout = gateway.call(organization, move |gateway| gateway.start(&request))?;
 
         let operation = operation.clone();
-        let recorded = self.store_in_operation().write_for(organization, move |tx| {
+        let recorded = self.store_in_operation().write_event(organization, event.into(), move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
-            checkout_links::record(tx, &operation, organization, id, &checkout)
+            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, event, &checkout)
         });
         match recorded {
             Ok(Some(response)) => Ok(response),
@@ -174,7 +174,7 @@ impl TicketingService {
             "the payment gateway returned no checkout link"
         );
         let operation = operation.clone();
-        let response = self.store_in_operation().write_for(organization, move |tx| {
+        let response = self.store_in_operation().write_event(organization, id.into(), move |tx| {
             checkout_links::cancel_without_link(tx, &operation, organization, id, was_created)
         })?;
         response.ok_or_else(|| {

@@ -80,12 +80,12 @@ impl TicketingService {
         seen.check_gateway(gateway.name())?;
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
-            let kept = self.write_for(call.caller.identity(), move |tx| {
+            let kept = self.write_event_for(call.caller.identity(), id, move |tx| {
                 checkout_renewal::keep(tx, &operation, organization, id, &seen)
             })?;
             return Ok(C::output(kept));
         }
-        let progress = self.write_for(call.caller.identity(), move |tx| {
+        let progress = self.write_event_for(call.caller.identity(), id, move |tx| {
             checkout_renewal::begin(tx, &operation, organization, id, &seen, &terms)
         })?;
         match progress {
@@ -164,7 +164,7 @@ impl TicketingService {
         let started = gateway.call(organization, move |gateway| gateway.start(&request));
         let recorded = started.map_err(Error::gateway).and_then(|checkout| {
             let operation = operation.clone();
-            self.store_in_operation().write_for(organization, move |tx| {
+            self.store_in_operation().write_event(organization, id.into(), move |tx| {
                 let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
                 checkout_renewal::record(tx, &operation, organization, id, renewals, &checkout)
             })
@@ -195,7 +195,7 @@ impl TicketingService {
         );
         let is_refused = matches!(failure, GatewayError::Refused(_));
         self.store_in_operation()
-            .write_for(organization, move |tx| checkout_renewal::failed(tx, id, renewals, is_refused))?;
+            .write_event(organization, id.into(), move |tx| checkout_renewal::failed(tx, id, renewals, is_refused))?;
         Err(Error::CheckoutNotRenewed(failure))
     }
 }

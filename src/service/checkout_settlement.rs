@@ -79,7 +79,9 @@ impl TicketingService {
             }
             CheckoutState::Closed => {
                 let reference = reference.map(str::to_owned);
-                self.store_in_operation().write(move |tx| checkout_attempts::closed(tx, id, reference.as_deref()))?;
+                self.store_in_operation().write_event(order.organization, id.into(), move |tx| {
+                    checkout_attempts::closed(tx, id, reference.as_deref())
+                })?;
                 Ok(NoticeOutcome::Processed)
             }
             CheckoutState::Open | CheckoutState::Processing | CheckoutState::Unknown => Ok(NoticeOutcome::Processed),

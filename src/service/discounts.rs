@@ -75,8 +75,9 @@ impl TicketingService {
         let call = caller.keyed();
         self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
         let organization = call.caller.organization;
+        let (target, request) = (OperationTarget::new("create_discount"), request.into());
         let result =
-            self.write_idempotent(&call, OperationTarget::new("create_discount"), request, move |tx, request| {
+            self.write_event_idempotent(&call, target, request.body.event_id, request, move |tx, request| {
                 discount_changes::create(tx, organization, request)
             })?;
         Ok(C::output(result))
@@ -202,6 +203,6 @@ impl TicketingService {
     pub fn delete_discount(&self, caller: impl Into<ConditionalCaller>, id: DiscountId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::DiscountsWrite)?;
-        self.write_for(call.caller.identity(), move |tx| discount_changes::delete(tx, &call, id))
+        self.write_event_for(call.caller.identity(), id, move |tx| discount_changes::delete(tx, &call, id))
     }
 }

@@ -151,7 +151,8 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::EventsWrite)?;
         let request = request.into();
-        let event = self.write_for(call.caller.identity(), move |tx| event_changes::update(tx, &call, id, &request))?;
+        let identity = call.caller.identity();
+        let event = self.write_event_for(identity, id, move |tx| event_changes::update(tx, &call, id, &request))?;
         if event.status == EventStatus::Cancelled {
             self.cancel_pending_orders(id);
         }
@@ -205,7 +206,8 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::EventsWrite)?;
         let request = request.into();
-        self.write_for(call.caller.identity(), move |tx| event_changes::update_settings(tx, &call, id, &request))
+        let identity = call.caller.identity();
+        self.write_event_for(identity, id, move |tx| event_changes::update_settings(tx, &call, id, &request))
     }
 
     /// Counts a view of the event's page. This does not change the event's revision.
@@ -253,7 +255,8 @@ impl TicketingService {
         let mut is_first = true;
         loop {
             let call = call.clone();
-            if self.write_for(call.caller.identity(), move |tx| event_changes::delete(tx, &call, id, is_first))? {
+            let identity = call.caller.identity();
+            if self.write_event_for(identity, id, move |tx| event_changes::delete(tx, &call, id, is_first))? {
                 return Ok(());
             }
             is_first = false;

@@ -80,7 +80,7 @@ impl TicketingService {
         let mut all = Recorded::default();
         for part in parts(listing) {
             let payment = payment.map(str::to_owned);
-            let recorded = self.store_in_operation().write_for(organization, move |tx| {
+            let recorded = self.store_in_operation().write_event(organization, id.into(), move |tx| {
                 gateway_facts::record(tx, organization, id, payment.as_deref(), &part)
             })?;
             log_facts(order, &recorded);

@@ -112,7 +112,7 @@ impl TicketingService {
             GatewayEvent::PaymentFailed => {
                 let CheckoutOrder { organization, id } = order;
                 let checkout = notice.checkout_reference.clone();
-                self.store().write_for(organization, move |tx| {
+                self.store().write_event(organization, id.into(), move |tx| {
                     order_lifecycle::payment_failed(tx, organization, id, checkout.as_deref())
                 })?;
                 Ok(NoticeOutcome::Processed)
@@ -268,9 +268,9 @@ impl TicketingService {
             // The process ended between the answer of the gateway and the next transaction.
             (Some(reference), None) => {
                 let reference = reference.clone();
-                let started = self
-                    .store()
-                    .write_for(order.organization, move |tx| checkout_attempts::started(tx, order.id, &reference));
+                let started = self.store().write_event(order.organization, order.id.into(), move |tx| {
+                    checkout_attempts::started(tx, order.id, &reference)
+                });
                 started.map(|()| Some(order))
             }
             (None, _) => Ok(Some(order)),

@@ -81,7 +81,7 @@ impl TicketingService {
             }
             CheckoutOutcome::Failure => self.notify(sandbox, &SandboxNotice { checkout: reference, payment: None })?,
             CheckoutOutcome::Cancel => {
-                self.store().write_for(order.organization, move |tx| {
+                self.store().write_event(order.organization, order.id.into(), move |tx| {
                     order_lifecycle::cancel_if_pending(tx, order.organization, order.id)
                 })?;
             }

@@ -77,6 +77,26 @@ impl TicketingService {
         })
     }
 
+    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that locks this event before any other, and names it
+    /// in the same way.
+    pub(super) fn write_event_idempotent<B, T>(
+        &self,
+        call: &KeyedCaller,
+        target: OperationTarget,
+        event: impl Into<EventKey>,
+        request: impl Into<Request<B>>,
+        work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
+    ) -> Result<Replayable<T>>
+    where
+        B: Serialize + Send + 'static,
+        T: OperationResult + Send + 'static,
+    {
+        self.replay_or_run(call, target, request.into(), |operation, request| {
+            let run = move |tx: &Transaction<'_>| operation.run(tx, || work(tx, &request));
+            self.write_event_for(call.caller.identity(), event, run)
+        })
+    }
+
     /// Like [`write_idempotent`](Self::write_idempotent), for an operation that may release expired holds of the event.
     pub(super) fn write_idempotent_with_expired_holds<B, T>(
         &self,

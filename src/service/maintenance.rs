@@ -39,8 +39,9 @@ impl TicketingService {
     ///
     /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other
     /// rows, is skipped and counted in the report. The rows of a step are processed in batches of up to 200 orders or
-    /// events, fewer if the orders have many items, or of 1,000 deleted rows. Each batch is a transaction of its own, so that other writes wait only for one
-    /// batch.
+    /// events, fewer if the orders have many items, or of 1,000 deleted rows. Each batch is a transaction of its own, so that
+    /// other writes wait only for one batch. On PostgreSQL, a batch has the orders of one event only, and an event that another
+    /// session keeps locked for half a second is left to the next run.
     ///
     /// A clock that is wrong and far ahead would make all of this look old, and what expired cannot be taken back. So
     /// after the clock jumped forwards by more than an hour, or if the last run was more than an hour ago when the

@@ -1,5 +1,7 @@
 //! The steps of a maintenance run. Each one works in batches, and looks between two of them whether it should stop.
 
+use std::collections::BTreeMap;
+
 use super::TicketingService;
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
@@ -88,9 +90,12 @@ pub(super) struct Batches<R, F> {
     pub(super) change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
     /// The primary key of a row.
     pub(super) key: fn(&R) -> i64,
+    /// The event whose sale a row is of.
+    pub(super) event: fn(&R) -> EventId,
 }
 
-/// Changes all rows, and returns the number of those that were changed. Rows that cannot be processed are skipped.
+/// Changes all rows, and returns the number of those that were changed. Rows that cannot be processed are skipped. Those of an
+/// event that other transactions keep locked are left to the next run.
 pub(super) fn in_batches<R, F>(service: &TicketingService, run: &mut Run<'_>, batches: &Batches<R, F>) -> Result<usize>
 where
     R: Copy + Send + Sync + 'static,
@@ -102,16 +107,22 @@ where
         let rows = service.store().read(|tx| (batches.read)(tx, after, BATCH))?;
         let Some(last) = rows.last() else { break };
         after = Some(*last);
-        let mut pending: Vec<R> =
+        let rows: Vec<R> =
             rows.into_iter().filter(|row| !service.is_skipped(batches.table, (batches.key)(row))).collect();
-        while !pending.is_empty() && !run.stops() {
-            let change = batches.change;
-            let batch = service.store().write(move |tx| change(tx, &pending))?;
-            changed += batch.changed;
-            for skipped in batch.skipped {
-                run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
+        for mut pending in service.by_transaction(rows, batches.event) {
+            while let Some(first) = pending.first()
+                && !run.stops()
+            {
+                let event = (batches.event)(first);
+                let change = batches.change;
+                let batch = service.store().write_unless_locked(event.into(), move |tx| change(tx, &pending))?;
+                let Some(batch) = batch else { break };
+                changed += batch.changed;
+                for skipped in batch.skipped {
+                    run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
+                }
+                pending = batch.remaining;
             }
-            pending = batch.remaining;
         }
     }
     Ok(changed)
@@ -130,6 +141,7 @@ fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
         read: order_status::expired_holds,
         change: holds::expire_all,
         key: |hold: &ExpiredHold| hold.order.raw(),
+        event: |hold| hold.event,
     };
     run.report.expired_orders += in_batches(service, run, &batches)?;
     Ok(())
@@ -141,6 +153,7 @@ fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
         read: events::over,
         change: event_changes::expire_all,
         key: |event| event.id.raw(),
+        event: |event| event.id,
     };
     run.report.expired_events += in_batches(service, run, &batches)?;
     Ok(())
@@ -164,6 +177,7 @@ pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, ev
         read: |tx: &Transaction<'_>, after, limit| event_cancellations::pending(tx, event, after, limit),
         change: order_lifecycle::cancel_of_cancelled_event,
         key: |order: &OrderToCancel| order.order.raw(),
+        event: |order| order.event,
     };
     run.report.cancelled_orders += in_batches(service, run, &batches)?;
     // None is left if the run does not stop and none was skipped.
@@ -241,6 +255,18 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
 }
 
 impl TicketingService {
+    /// Divides rows into those that one transaction changes: those of one event, if a transaction locks it.
+    pub(super) fn by_transaction<R>(&self, rows: Vec<R>, event: impl Fn(&R) -> EventId) -> Vec<Vec<R>> {
+        if !self.store_in_operation().locks_events() {
+            return vec![rows];
+        }
+        let mut of_events = BTreeMap::<_, Vec<R>>::new();
+        for row in rows {
+            of_events.entry(event(&row)).or_default().push(row);
+        }
+        of_events.into_values().collect()
+    }
+
     /// Whether a row could not be processed within the last minute.
     pub(super) fn is_skipped(&self, table: SkippedTable, key: i64) -> bool {
         self.inner.skipped_rows.contains(table, key, self.inner.environment.clock.monotonic())

@@ -72,6 +72,7 @@ impl TicketingService {
             },
             change: look_up_all_now,
             key: |checkout: &OpenCheckout| checkout.order.raw(),
+            event: |checkout| checkout.event,
         };
         let checkouts = in_batches(self, run, &batches)?;
         if checkouts > 0 {

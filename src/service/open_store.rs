@@ -69,6 +69,14 @@ impl<'s> OpenStore<'s> {
         self.get()?.write_event(organization, event, work)
     }
 
+    pub(super) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        self.get()?.write_unless_locked(event, work)
+    }
+
     pub(super) fn write_event_and_read<T: Send + 'static, R: Send + 'static>(
         &self,
         organization: OrganizationId,

@@ -324,7 +324,7 @@ impl TicketingService {
         call.caller.require(Scope::OrdersWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("mark_checkout_reminder_sent", id);
-        let result = self.write_idempotent(&call, target, Nothing, move |tx, _| {
+        let result = self.write_event_idempotent(&call, target, id, Nothing, move |tx, _| {
             order_lifecycle::mark_reminder_sent(tx, organization, id)
         })?;
         Ok(C::output(result))

@@ -12,8 +12,8 @@ use crate::store::payments::DuePayment;
 impl TicketingService {
     /// Asks the gateway what it lists of a payment, if that is due, and records it.
     pub(super) fn check_payment(&self, gateway: &GatewayCalls, due: DuePayment) -> Result<Progress> {
-        let claimed = self.store().write(move |tx| payment_checks::claim(tx, due))?;
-        let Some(check) = claimed else { return Ok(Progress::NotDue) };
+        let claimed = self.store().write_unless_locked(due.order.into(), move |tx| payment_checks::claim(tx, due))?;
+        let Some(check) = claimed.flatten() else { return Ok(Progress::NotDue) };
         let order = CheckoutOrder { organization: due.organization, id: due.order };
         let listed = match look_up_of(&check.payment) {
             Some(payment) => {
@@ -24,7 +24,9 @@ impl TicketingService {
         match listed {
             Ok(listing) => {
                 let store = self.store_in_operation();
-                let checked = store.write(move |tx| payment_checks::answered(tx, &check, listing.as_ref()))?;
+                let checked = store.write_event(order.organization, order.id.into(), move |tx| {
+                    payment_checks::answered(tx, &check, listing.as_ref())
+                })?;
                 log_facts(order, &checked.facts);
                 for refund in checked.missing {
                     tracing::error!(
@@ -45,7 +47,9 @@ impl TicketingService {
                     problem = %failure,
                     "the payment gateway did not say what it lists of a payment; it is asked again"
                 );
-                self.store_in_operation().write(move |tx| payment_checks::not_answered(tx, &check))?;
+                self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+                    payment_checks::not_answered(tx, &check)
+                })?;
                 Ok(Progress::Unavailable)
             }
         }

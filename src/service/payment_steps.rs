@@ -83,16 +83,22 @@ fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()
     Ok(())
 }
 
-/// Asks the gateway about these checkouts. They are claimed in one transaction.
+/// Asks the gateway about these checkouts.
 fn attempt_due_checkouts(
     service: &TicketingService,
     gateway: &GatewayCalls,
     run: &mut Run<'_>,
     due: Vec<DueCheckout>,
 ) -> Result<GroupProgress> {
-    let (rows, attempts) = service.store().write(move |tx| claim_all(tx, &due))?;
-    for skipped in rows.skipped {
-        run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
+    let mut attempts = Vec::new();
+    for due in service.by_transaction(due, |checkout| checkout.event) {
+        let Some(first) = due.first() else { continue };
+        let claimed = service.store().write_unless_locked(first.event.into(), move |tx| claim_all(tx, &due))?;
+        let Some((rows, claimed)) = claimed else { continue };
+        for skipped in rows.skipped {
+            run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
+        }
+        attempts.extend(claimed);
     }
     at_once(service, run, &attempts, |attempt| {
         let gateway =

@@ -188,6 +188,7 @@ impl TicketingService {
     pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         let organization = caller.organization;
-        self.store().write_for(organization, move |tx| order_lifecycle::payment_failed(tx, organization, id, None))
+        self.store()
+            .write_event(organization, id.into(), move |tx| order_lifecycle::payment_failed(tx, organization, id, None))
     }
 }

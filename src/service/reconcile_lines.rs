@@ -56,7 +56,8 @@ impl TicketingService {
         let checkout = line.checkout_reference.clone();
         if let (Some(reference), Some((_, None))) = (checkout.clone(), stored) {
             // The database comes from a backup that was made while the gateway was asked for the checkout.
-            self.store().write_for(organization, move |tx| checkout_attempts::started(tx, id, &reference))?;
+            self.store()
+                .write_event(organization, id.into(), move |tx| checkout_attempts::started(tx, id, &reference))?;
         }
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
         let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(organization);

@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::gateway_report::{GatewayRefund, RefundState};
 use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
-use crate::sales::refund_attempts::{self, Answer, RefundAttempt, Refusal};
+use crate::sales::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
 use crate::sales::refunds::RefundTerms;
+use crate::store::Transaction;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::refunds::DueRefund;
 
@@ -44,7 +45,11 @@ impl TicketingService {
             return Ok(Progress::NotDue);
         };
         let terms = self.refund_terms();
-        let claimed = self.store().write(move |tx| refund_attempts::claim(tx, refund, &terms))?;
+        let (event, claim) = (refund.order.into(), move |tx: &Transaction<'_>| claim(tx, refund, &terms));
+        let claimed = match waiting {
+            Waiting::Maintenance => self.store().write_unless_locked(event, claim)?.flatten(),
+            Waiting::Caller | Waiting::Notice => self.store().write_event(refund.organization, event, claim)?,
+        };
         let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
         let request = refund_request(&attempt);
         let organization = attempt.payment.organization;
@@ -65,7 +70,9 @@ impl TicketingService {
             }
         };
         let order = CheckoutOrder { organization, id: refund.order };
-        let recorded = self.store_in_operation().write(move |tx| refund_attempts::answered(tx, &attempt, &answer))?;
+        let recorded = self.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
+            refund_attempts::answered(tx, &attempt, &answer)
+        })?;
         log_facts(order, &recorded);
         Ok(progress)
     }

@@ -3,7 +3,7 @@
 use super::TicketingService;
 use super::gateway_facts::{Ask, Waiting, list_facts, log_refused, look_up_of};
 use super::idempotency::Start;
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::caller::{Caller, IdempotentCall};
 use crate::model::id::{OrderId, RefundId};
@@ -108,7 +108,7 @@ impl TicketingService {
         let terms = self.refund_terms();
         let step = self.price_step();
         let operation = running.operation();
-        let refunded = self.write_for(identity, move |tx| {
+        let refunded = self.write_event_for(identity, id, move |tx| {
             partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
         })?;
         self.follow_up(&refunded.followed);
@@ -139,8 +139,10 @@ impl TicketingService {
         call.caller.require(Scope::PaymentsWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("withdraw_refund", id);
-        let result = self.write_idempotent(&call, target, Nothing, move |tx, _| {
-            sales::withdraw(tx, organization, id)?;
+        let found = self.store().read_one(|tx| refunds::order_of(tx, organization, id))?;
+        let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
+        let result = self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
+            sales::withdraw(tx, order, id)?;
             refunds::get(tx, organization, id)
         })?;
         Ok(C::output(result))
@@ -195,7 +197,7 @@ impl TicketingService {
             })?;
             return Ok(C::output(result));
         }
-        let result = self.write_idempotent(&call, target, request, move |tx, request| {
+        let result = self.write_event_idempotent(&call, target, id, request, move |tx, request| {
             manual_refunds::mark_refunded(tx, identity, id, request)
         })?;
         Ok(C::output(result))

@@ -74,7 +74,7 @@ impl TicketingService {
         self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("create_ticket_type", event);
-        let result = self.write_idempotent(&call, target, request, move |tx, request| {
+        let result = self.write_event_idempotent(&call, target, event, request, move |tx, request| {
             ticket_type_changes::create(tx, organization, event, request)
         })?;
         Ok(C::output(result))
@@ -153,6 +153,6 @@ impl TicketingService {
     pub fn delete_ticket_type(&self, caller: impl Into<ConditionalCaller>, id: TicketTypeId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::TicketTypesWrite)?;
-        self.write_for(call.caller.identity(), move |tx| ticket_type_changes::delete(tx, &call, id))
+        self.write_event_for(call.caller.identity(), id, move |tx| ticket_type_changes::delete(tx, &call, id))
     }
 }

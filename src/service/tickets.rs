@@ -251,7 +251,7 @@ impl TicketingService {
         call.caller.require(Scope::TicketsWrite)?;
         let organization = call.caller.organization;
         let result =
-            self.write_idempotent(&call, OperationTarget::on("cancel_ticket", id), Nothing, move |tx, _| {
+            self.write_event_idempotent(&call, OperationTarget::on("cancel_ticket", id), id, Nothing, move |tx, _| {
                 ticket_issuing::cancel(tx, organization, id)
             })?;
         Ok(C::output(result))

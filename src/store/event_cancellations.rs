@@ -41,6 +41,7 @@ pub(crate) fn next(tx: &Transaction<'_>, after: EventId) -> Result<Option<EventI
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OrderToCancel {
     pub(crate) order: OrderId,
+    pub(crate) event: EventId,
     pub(crate) organization: OrganizationId,
     /// The end of its hold, in milliseconds.
     hold_until: i64,
@@ -57,6 +58,7 @@ pub(crate) fn pending(
     tx.query_all(PENDING, &[event.into(), limit.into(), hold_until.into(), order.into()], |row| {
         Ok(OrderToCancel {
             order: row.get("id")?,
+            event,
             organization: row.get("organization_id")?,
             hold_until: row.get("hold_until")?,
         })

@@ -121,10 +121,16 @@ const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organi
 const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
 pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 LIMIT 1";
 pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1 LIMIT 1";
-const OF_ORDER: &str = "SELECT event_id FROM orders WHERE id = ?1";
-const OF_TICKET_TYPE: &str = "SELECT event_id FROM ticket_types WHERE id = ?1";
-const OF_TICKET: &str = "SELECT event_id FROM tickets WHERE id = ?1";
-const OF_DISCOUNT: &str = "SELECT event_id FROM discounts WHERE id = ?1";
+const OWNER: &str = "SELECT id, organization_id FROM events WHERE id = ?1";
+const OWNER_OF_ORDER: &str = "SELECT e.id, e.organization_id FROM orders o JOIN events e ON e.id = o.event_id
+    WHERE o.id = ?1";
+const OWNER_OF_TICKET_TYPE: &str =
+    "SELECT e.id, e.organization_id FROM ticket_types t JOIN events e ON e.id = t.event_id
+    WHERE t.id = ?1";
+const OWNER_OF_TICKET: &str = "SELECT e.id, e.organization_id FROM tickets t JOIN events e ON e.id = t.event_id
+    WHERE t.id = ?1";
+const OWNER_OF_DISCOUNT: &str = "SELECT e.id, e.organization_id FROM discounts d JOIN events e ON e.id = d.event_id
+    WHERE d.id = ?1";
 pub(super) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'COMPLETED'
     UNION ALL SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'PENDING' AND hold_until > ?2 LIMIT 1";
 pub(super) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0 LIMIT 1";
@@ -254,16 +260,25 @@ pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationI
     }
 }
 
-/// Returns the event that a key names, if there is one.
-pub(crate) fn id_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<EventId>> {
+/// An event and its organization. Neither an event nor an order, ticket type, ticket or discount ever gets another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventOwner {
+    pub(crate) event: EventId,
+    pub(crate) organization: OrganizationId,
+}
+
+/// Returns the event that a key names, and whose it is. `None` if there is no such event.
+pub(crate) fn owner_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<EventOwner>> {
     let (sql, id) = match key {
-        EventKey::Event(id) => return Ok(Some(id)),
-        EventKey::Order(id) => (OF_ORDER, id.raw()),
-        EventKey::TicketType(id) => (OF_TICKET_TYPE, id.raw()),
-        EventKey::Ticket(id) => (OF_TICKET, id.raw()),
-        EventKey::Discount(id) => (OF_DISCOUNT, id.raw()),
+        EventKey::Event(id) => (OWNER, id.raw()),
+        EventKey::Order(id) => (OWNER_OF_ORDER, id.raw()),
+        EventKey::TicketType(id) => (OWNER_OF_TICKET_TYPE, id.raw()),
+        EventKey::Ticket(id) => (OWNER_OF_TICKET, id.raw()),
+        EventKey::Discount(id) => (OWNER_OF_DISCOUNT, id.raw()),
     };
-    tx.query_opt(sql, &[id.into()], |row| row.get("event_id"))
+    tx.query_opt(sql, &[id.into()], |row| {
+        Ok(EventOwner { event: row.get("id")?, organization: row.get("organization_id")? })
+    })
 }
 
 /// Whether an event has tickets, or orders that are COMPLETED or PENDING.

@@ -166,6 +166,23 @@ impl Store {
         self.engine.write_event(organization, event, work)
     }
 
+    /// Like [`write`](Self::write), for background work on rows of this event, which locks it before any other, and names it in
+    /// the same way. Returns `None` if other transactions keep the event, or other rows, locked for half a second: the work
+    /// is for later, so that it does not wait, and keep the rows of other events waiting.
+    pub(crate) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        self.engine.write_unless_locked(event, work)
+    }
+
+    /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only, because
+    /// it would keep the first event locked while it waits for the second. If not, there is only one transaction at a time.
+    pub(crate) fn locks_events(&self) -> bool {
+        self.engine.has_round_trips()
+    }
+
     /// Like [`write_event`](Self::write_event), and returns what `read` finds after `work`. With SQLite it reads in the
     /// transaction: that connection has the pages at hand, and another one reads them from the file again. With PostgreSQL it
     /// reads after the transaction, which would otherwise keep the event locked for more round trips.

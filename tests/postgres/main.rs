@@ -7,6 +7,7 @@ mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod copy;
+mod event_queues;
 mod failover;
 mod large_results;
 mod lost_connections;

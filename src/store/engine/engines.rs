@@ -81,6 +81,20 @@ impl Engine {
         call!(self.write_event(organization, event, work))
     }
 
+    /// Like [`write`](Self::write), for background work on an event. See
+    /// [`Store::write_unless_locked`](crate::store::Store::write_unless_locked).
+    pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        event: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        match self {
+            Self::Sqlite(engine) => engine.write(None, work).map(Some),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(engine) => engine.write_unless_locked(event, work),
+        }
+    }
+
     /// Whether each statement costs a round trip to a server.
     pub(in crate::store) fn has_round_trips(&self) -> bool {
         !matches!(self, Self::Sqlite(_))

@@ -137,6 +137,15 @@ impl PostgresConnection {
         self.clear_ahead();
     }
 
+    /// Forgets what the job that runs has queued, because it is undone.
+    pub(super) fn clear_queue_of_job(&self) {
+        let mut queue = self.queue.borrow_mut();
+        let end_of_last = queue.iter().rposition(|queued| queued.kind == QueuedKind::NextJob);
+        queue.truncate(end_of_last.map_or(0, |position| position + 1));
+        drop(queue);
+        self.clear_ahead();
+    }
+
     /// Forgets the queries whose rows are not used yet.
     pub(super) fn clear_ahead(&self) {
         self.ahead.borrow_mut().clear();
@@ -324,8 +333,9 @@ impl Connection for PostgresConnection {
         }
         let prepared = self.prepare(sql, binds)?;
         let changed = self.request(|client| async move { client.execute_raw(&prepared.statement, binds).await })?;
-        // A deadlock in a savepoint is resolved by running the whole transaction again.
-        if undoes && self.failure() != Some(Failure::RunAgain) && !self.is_lost() {
+        // A deadlock in a savepoint is resolved by running the whole transaction again, and a lock is not waited for twice.
+        let ends_transaction = matches!(self.failure(), Some(Failure::RunAgain | Failure::LockTimeout));
+        if undoes && !ends_transaction && !self.is_lost() {
             self.forget_failure();
         }
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
@@ -410,13 +420,13 @@ impl Connection for PostgresConnection {
             Some(Failure::RunAgain | Failure::ConnectionLost) => true,
             // The job does not handle the violation: next time it finds the row of the other transaction.
             Some(Failure::Violation) => matches!(error, Error::Store(_)) && !self.write.has_run_often(),
-            Some(Failure::ReadOnly | Failure::OtherSchema | Failure::Other) | None => false,
+            Some(Failure::ReadOnly | Failure::OtherSchema | Failure::LockTimeout | Failure::Other) | None => false,
         }
     }
 
     fn lock(&self, lock: Lock<'_>) -> Result<()> {
         if let Lock::Event(event) = lock
-            && self.write.has_locked(event)
+            && !self.write.must_lock(event)
         {
             return Ok(());
         }

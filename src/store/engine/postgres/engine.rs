@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use super::announcer::Announcer;
 use super::connection::{PostgresConnection, first_column};
 use super::errors::is_cancelled_by_standby;
+use super::event_owners::EventOwners;
 use super::listener::Listener;
-use super::locks;
 use super::options::PostgresOptions;
 use super::pool::Connector;
 use super::purpose::Purpose;
@@ -16,6 +16,7 @@ use super::schema::migrate;
 use super::snapshots::PostgresSnapshots;
 use super::standby::{ReadPool, Standby};
 use super::tokens;
+use super::write_state::EventLock;
 use super::writer::PostgresWriter;
 use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreError, StoreErrorKind};
@@ -30,7 +31,8 @@ use crate::store::engine::options::ReaderOptions;
 use crate::store::engine::readers::Readers;
 use crate::store::engine::sqlite::ClosingResult;
 use crate::store::engine::transaction::Transaction;
-use crate::store::{migrations, newest_id};
+use crate::store::events::EventOwner;
+use crate::store::{events, migrations, newest_id};
 
 /// How a database is created whose encoding is UTF-8, also on a server whose own encoding is another one.
 const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLATE template0";
@@ -39,6 +41,7 @@ const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLAT
 pub(in crate::store) struct PostgresEngine {
     readers: Readers<ReadPool>,
     writer: PostgresWriter,
+    event_owners: EventOwners,
     connector: Connector,
     /// Serves reads that may look at many rows, if there is one.
     standby: Option<Arc<Standby>>,
@@ -106,6 +109,7 @@ impl PostgresEngine {
         Ok(Self {
             readers,
             writer,
+            event_owners: EventOwners::default(),
             connector,
             standby,
             environment,
@@ -132,7 +136,7 @@ impl PostgresEngine {
         organization: Option<OrganizationId>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(organization, work)
+        self.writer.write(organization, EventLock::None, work)
     }
 
     /// Like [`write`](Self::write), for a change of the sale of an event. See
@@ -143,21 +147,35 @@ impl PostgresEngine {
         key: EventKey,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let event = match key {
-            EventKey::Event(event) => Some(event),
-            // An order, ticket type, ticket or discount never changes its event.
-            _ => self.look_up(Isolation::Statement, |tx| locks::event_of(tx, key))?,
-        };
-        match event {
-            Some(event) => self.writer.write_in_lane(organization, event, key, work),
-            None => self.writer.write(Some(organization), work),
+        match self.owner_of(key)? {
+            Some(owner) if owner.organization == organization => {
+                self.writer.write_in_lane(organization, owner.event, key, work)
+            }
+            // The job fails, because it does not find the event. It neither waits for the others of the event nor locks it.
+            Some(_) => self.writer.write(Some(organization), EventLock::Foreign, work),
+            None => self.writer.write(Some(organization), EventLock::Unknown, work),
         }
+    }
+
+    fn owner_of(&self, key: EventKey) -> Result<Option<EventOwner>> {
+        self.event_owners.owner_of(key, || self.look_up(Isolation::Statement, |tx| events::owner_of(tx, key)))
+    }
+
+    /// Like [`write`](Self::write), for background work on an event. See
+    /// [`Store::write_unless_locked`](crate::store::Store::write_unless_locked).
+    pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        key: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let lock = self.owner_of(key)?.map_or(EventLock::Unknown, |owner| EventLock::Brief(owner.event, key));
+        self.writer.write_unless_locked(lock, work)
     }
 
     /// Deletes some of what only the engine needs, and does not need any more.
     pub(in crate::store) fn tidy(&self) -> Result<()> {
         if self.look_up(Isolation::Statement, tokens::any_old)? {
-            self.writer.write(None, tokens::delete_old)?;
+            self.write(None, tokens::delete_old)?;
         }
         Ok(())
     }

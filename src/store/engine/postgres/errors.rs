@@ -40,6 +40,8 @@ pub(super) enum Failure {
     ReadOnly,
     /// The schema has another version than this program works with.
     OtherSchema,
+    /// Other transactions have kept a row locked for too long.
+    LockTimeout,
     /// Anything else.
     Other,
 }
@@ -64,6 +66,7 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
         | SqlState::CANNOT_CONNECT_NOW
         | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
         | SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN => Failure::ConnectionLost,
+        SqlState::LOCK_NOT_AVAILABLE => Failure::LockTimeout,
         _ if code.code().starts_with("08") || ends_connection(error) => Failure::ConnectionLost,
         _ => Failure::Other,
     }
@@ -127,7 +130,7 @@ pub(super) fn statement_error(error: postgres::Error, purpose: Purpose) -> State
 fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     match failure(&error) {
         Failure::RunAgain if purpose == Purpose::Read => return Error::Unavailable(CANCELLED),
-        Failure::RunAgain => return Error::Unavailable("the store is busy"),
+        Failure::RunAgain | Failure::LockTimeout => return Error::Unavailable("the store is busy"),
         Failure::ConnectionLost => {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
             return Error::Unavailable("the database does not answer");
@@ -137,7 +140,6 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     let message = error.as_db_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
     let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());
     let kind = match error.code() {
-        Some(&SqlState::LOCK_NOT_AVAILABLE) => return Error::Unavailable("the store is busy"),
         Some(&SqlState::QUERY_CANCELED) if purpose == Purpose::Write => {
             return Error::Unavailable("the store is busy");
         }

@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use super::lanes::{LaneJob, LaneLead};
 use super::pool::Borrowed;
-use super::writer::{Commit, PostgresWriter, Ran};
+use super::write_state::EventLock;
+use super::writer::{Commit, NotBegun, PostgresWriter, Ran, SingleEnd};
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
+use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::Recorded;
 
@@ -39,72 +41,74 @@ enum MemberAnswer {
 /// How a group ended.
 enum GroupEnd {
     Committed,
-    /// It was undone.
+    /// It was undone, or could not begin.
     Undone,
-    /// None of its jobs is run again.
-    Failed(Error),
 }
 
 impl PostgresWriter {
-    /// Runs the jobs that wait in the lane as one group, and answers their callers.
+    /// Runs the jobs that wait in the queue as one group, and answers their callers.
     pub(super) fn lead(&self, lead: &LaneLead<'_>) {
         let mut group = Vec::new();
-        let end = self.run_group(lead, &mut group);
-        let mut failed = None;
+        let (end, mut refusal) = self.run_group(lead, &mut group);
         for Member { mut job, answer } in group {
-            let result = match (&end, answer, &failed) {
-                (_, _, Some(error)) | (GroupEnd::Failed(error), _, _) => Err(Error::clone(error)),
+            let result = match (&end, answer, &refusal) {
                 (GroupEnd::Committed, MemberAnswer::Own, _) => Ok(()),
                 (GroupEnd::Committed, MemberAnswer::Error(error), _) => Err(error),
-                (GroupEnd::Undone, _, _) | (_, MemberAnswer::RunAgain, _) => self.run_singly(job.job.as_mut()),
+                (_, _, Some(error)) => Err(error.clone()),
+                (GroupEnd::Undone, _, None) | (GroupEnd::Committed, MemberAnswer::RunAgain, None) => {
+                    match self.run_singly(job.job.as_mut(), EventLock::Held(lead.event, job.key)) {
+                        SingleEnd::Ended(result) => {
+                            refusal = result.as_ref().err().filter(|_| self.last_write_failed()).cloned();
+                            result
+                        }
+                        SingleEnd::Busy(error) => {
+                            refusal = Some(error.clone());
+                            Err(error)
+                        }
+                    }
+                }
             };
-            if let Err(error) = &result
-                && (matches!(end, GroupEnd::Failed(_)) || self.last_write_failed())
-            {
-                failed = Some(error.clone());
-            }
             job.answer(result);
         }
-        // Those that wait behind have waited for the same lock, or for the same server.
-        if let Some(error) = failed {
-            while let Some(job) = lead.next_job() {
-                job.answer(Err(error.clone()));
-            }
+        if let Some(error) = refusal {
+            lead.refuse_all(&error);
         }
     }
 
-    fn run_group(&self, lead: &LaneLead<'_>, group: &mut Vec<Member>) -> GroupEnd {
-        let Some(first) = lead.next_job() else { return GroupEnd::Committed };
+    /// Runs a group. Returns how it ended, and why no further jobs are run.
+    fn run_group(&self, lead: &LaneLead<'_>, group: &mut Vec<Member>) -> (GroupEnd, Option<Error>) {
+        let Some(first) = lead.next_job() else { return (GroupEnd::Committed, None) };
         group.push(Member::new(first));
         let start = self.instant();
-        let (connection, began_at) = match self.begin(Some(lead.event)) {
+        let (connection, began_at) = match self.begin(EventLock::Held(lead.event, EventKey::Event(lead.event))) {
             Ok(begun) => begun,
-            // The lock was not available in time, or nothing is written any more.
-            Err(error) if matches!(error, Error::Store(_)) || !self.last_write_failed() => {
-                return GroupEnd::Failed(error);
+            // The server did not answer: the first job tries it again.
+            Err(NotBegun::Failed(error)) if self.last_write_failed() && !matches!(error, Error::Store(_)) => {
+                return (GroupEnd::Undone, None);
             }
-            Err(_) => return GroupEnd::Undone,
+            Err(NotBegun::Busy(error) | NotBegun::Failed(error)) => return (GroupEnd::Undone, Some(error)),
         };
         let mut recorded = Recorded::default();
-        if self.run_members(lead, &connection, began_at, group, &mut recorded).is_err() {
+        let Ok(refusal) = self.run_members(lead, &connection, began_at, group, &mut recorded) else {
             connection.roll_back();
             self.pool.give_back(connection);
-            return GroupEnd::Undone;
-        }
+            return (GroupEnd::Undone, None);
+        };
         match self.commit(connection, began_at) {
             Commit::Done => {
                 self.committed(group.len(), start, recorded);
-                GroupEnd::Committed
+                (GroupEnd::Committed, refusal)
             }
-            Commit::Undone { .. } | Commit::JobFailed(_) => GroupEnd::Undone,
+            Commit::Undone { .. } | Commit::JobFailed(_) | Commit::Busy(_) => (GroupEnd::Undone, refusal),
             Commit::Unknown(error) => {
                 self.commit_failed();
-                GroupEnd::Failed(error)
+                (GroupEnd::Undone, Some(error))
             }
         }
     }
 
-    /// Runs the first job of the group, and those that wait behind it. Fails if the transaction has to be undone.
+    /// Runs the first job of the group, and those that wait behind it. Returns an error for those that still wait if a row was
+    /// locked for too long: most of them would wait for it too. Fails if the transaction has to be undone.
     fn run_members(
         &self,
         lead: &LaneLead<'_>,
@@ -112,23 +116,31 @@ impl PostgresWriter {
         began_at: Timestamp,
         group: &mut Vec<Member>,
         recorded: &mut Recorded,
-    ) -> Result<()> {
+    ) -> Result<Option<Error>> {
         let start = self.instant();
         let memory = Rc::default();
         while let Some(member) = group.last_mut() {
-            connection.write.set_key(member.job.key);
+            connection.write.set_event_lock(EventLock::Held(lead.event, member.job.key));
             let ran = self.run_job(connection, member.job.job.as_mut(), began_at, &memory);
+            let mut refusal = None;
             if let Ran::Succeeded(new) = ran {
                 recorded.append(new);
             } else {
                 member.answer = match ran {
                     Ran::TransactionLost(error) => return Err(error),
+                    Ran::Busy(error) => {
+                        refusal = Some(error.clone());
+                        MemberAnswer::Error(error)
+                    }
                     Ran::Failed(error) => MemberAnswer::Error(error),
                     Ran::JobAgain(_) => MemberAnswer::RunAgain,
                     Ran::Succeeded(_) | Ran::Refused => MemberAnswer::Own,
                 };
                 connection.undo_job()?;
                 memory.clear();
+            }
+            if refusal.is_some() {
+                return Ok(refusal);
             }
             let has_room = group.len() < MAX_GROUP && connection.write.has_room();
             if !has_room || self.instant().saturating_sub(start) >= MAX_GROUP_TIME {
@@ -138,7 +150,7 @@ impl PostgresWriter {
             group.push(Member::new(next));
             connection.next_savepoint();
         }
-        Ok(())
+        Ok(None)
     }
 }
 

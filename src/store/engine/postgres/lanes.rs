@@ -4,15 +4,13 @@
 //! there are more jobs after its group, it hands the lead over to the caller of the next job. So no lane needs a thread, and
 //! no caller does the work of others for long.
 //!
-//! Organizations take turns in a lane. A caller can name the event of another organization, which fails; its jobs do not
-//! delay those of the owner.
+//! All jobs of a lane are of the organization that owns the event.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::error::Result;
-use crate::fair::RoundRobin;
-use crate::model::id::{EventId, OrganizationId};
+use crate::error::{Error, Result};
+use crate::model::id::EventId;
 use crate::store::engine::jobs::Job;
 use crate::store::engine::lock::EventKey;
 
@@ -20,7 +18,7 @@ use crate::store::engine::lock::EventKey;
 #[derive(Default)]
 pub(super) struct Lanes(Mutex<HashMap<EventId, Queue>>);
 
-type Queue = RoundRobin<OrganizationId, LaneJob>;
+type Queue = VecDeque<LaneJob>;
 
 /// A job in a lane.
 pub(super) struct LaneJob {
@@ -64,18 +62,12 @@ pub(super) struct LaneLead<'l> {
 
 impl Lanes {
     /// Adds a job to the lane of the event.
-    pub(super) fn add(
-        &self,
-        organization: OrganizationId,
-        event: EventId,
-        key: EventKey,
-        job: Box<dyn Job>,
-    ) -> Wait<'_> {
+    pub(super) fn add(&self, event: EventId, key: EventKey, job: Box<dyn Job>) -> Wait<'_> {
         let turn = Arc::new(Turn::default());
         let mut lanes = self.lanes();
         let is_led = lanes.contains_key(&event);
         let job = LaneJob { job, key, caller: Caller(Arc::clone(&turn)) };
-        lanes.entry(event).or_default().push(organization, job);
+        lanes.entry(event).or_default().push_back(job);
         drop(lanes);
         if !is_led {
             turn.set(TurnState::Leads);
@@ -110,14 +102,22 @@ impl<'l> Wait<'l> {
 impl LaneLead<'_> {
     /// Takes the next job.
     pub(super) fn next_job(&self) -> Option<LaneJob> {
-        self.lanes.lanes().get_mut(&self.event)?.pop()
+        self.lanes.lanes().get_mut(&self.event)?.pop_front()
+    }
+
+    /// Answers all jobs that wait with this error: they have waited for the same lock, connection or server as the one that
+    /// failed with it, and one after another would wait for it as long again.
+    pub(super) fn refuse_all(&self, error: &Error) {
+        while let Some(job) = self.next_job() {
+            job.answer(Err(error.clone()));
+        }
     }
 }
 
 impl Drop for LaneLead<'_> {
     fn drop(&mut self) {
         let mut lanes = self.lanes.lanes();
-        match lanes.get(&self.event).and_then(|queue| queue.iter().next()) {
+        match lanes.get(&self.event).and_then(|queue| queue.front()) {
             Some(next) => next.caller.0.set(TurnState::Leads),
             None => drop(lanes.remove(&self.event)),
         }

@@ -7,10 +7,8 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::Result;
-use crate::model::id::{EventId, OrganizationId};
+use crate::model::id::OrganizationId;
 use crate::store::engine::lock::{EventKey, Lock, RowLock};
-use crate::store::engine::transaction::Transaction;
 use crate::store::engine::values::Bind;
 
 /// The statement that takes a lock, and its parameter.
@@ -73,16 +71,4 @@ fn event_statement(event: EventKey) -> (&'static str, Bind<'static>) {
             id.into(),
         ),
     }
-}
-
-/// The event that is meant, if there is such an order, ticket type, ticket or discount.
-pub(super) fn event_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<EventId>> {
-    let (sql, id): (_, Bind<'_>) = match key {
-        EventKey::Event(id) => return Ok(Some(id)),
-        EventKey::Order(id) => ("SELECT event_id FROM orders WHERE id = ?1", id.into()),
-        EventKey::TicketType(id) => ("SELECT event_id FROM ticket_types WHERE id = ?1", id.into()),
-        EventKey::Ticket(id) => ("SELECT event_id FROM tickets WHERE id = ?1", id.into()),
-        EventKey::Discount(id) => ("SELECT event_id FROM discounts WHERE id = ?1", id.into()),
-    };
-    tx.query_opt(sql, &[id], |row| row.get("event_id"))
 }

@@ -8,6 +8,7 @@ mod connection;
 mod copy;
 mod engine;
 mod errors;
+mod event_owners;
 mod group;
 mod health;
 mod hosts;

@@ -13,6 +13,22 @@ const MAX_SAVEPOINTS: usize = 60;
 /// transaction succeeds the second time, and damaged data always violates the constraint.
 const MAX_RACES: u32 = 3;
 
+/// What a transaction locks of events.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum EventLock {
+    /// None: its job changes no sale.
+    #[default]
+    None,
+    /// This event, from the beginning. The job names it by the key.
+    Held(EventId, EventKey),
+    /// Like [`Held`](Self::Held), if no lock of the transaction has to be waited for longer than half a second.
+    Brief(EventId, EventKey),
+    /// None: the job names the event of another organization, and will not find it.
+    Foreign,
+    /// That which the job names, when it does. There was none a moment ago.
+    Unknown,
+}
+
 /// The state of the transaction that a connection is in.
 #[derive(Default)]
 pub(super) struct WriteState {
@@ -23,10 +39,7 @@ pub(super) struct WriteState {
     job_changed: Cell<bool>,
     changed: Cell<bool>,
     savepoints: Cell<usize>,
-    /// The event that is locked since the transaction began.
-    event: Cell<Option<EventId>>,
-    /// How the job that runs names this event.
-    key: Cell<Option<EventKey>>,
+    event_lock: Cell<EventLock>,
     /// How often the job has run, including this time.
     attempts: Cell<u32>,
 }
@@ -48,8 +61,7 @@ impl WriteState {
         self.job_changed.set(false);
         self.changed.set(false);
         self.savepoints.set(usize::from(has_savepoint));
-        self.event.set(None);
-        self.key.set(None);
+        self.event_lock.set(EventLock::None);
         self.attempts.set(1);
     }
 
@@ -63,9 +75,9 @@ impl WriteState {
         self.is_open.get()
     }
 
-    /// Notes that the event is locked.
-    pub(super) fn set_event(&self, event: EventId) {
-        self.event.set(Some(event));
+    /// Notes what the transaction locks of events, or how the next job names the event that it has locked.
+    pub(super) fn set_event_lock(&self, lock: EventLock) {
+        self.event_lock.set(lock);
     }
 
     /// Whether a statement of the transaction may have changed something.
@@ -92,15 +104,18 @@ impl WriteState {
         }
     }
 
-    /// Whether the transaction has locked this event when it began.
-    pub(super) fn has_locked(&self, event: EventKey) -> bool {
-        let by_id = self.event.get().map(EventKey::Event);
-        by_id.is_some() && (self.key.get() == Some(event) || by_id == Some(event))
-    }
-
-    /// Sets how the next job names the event that is locked.
-    pub(super) fn set_key(&self, key: EventKey) {
-        self.key.set(Some(key));
+    /// Whether a job that locks this event has to send the statement. Debug builds check that the job is one of an event:
+    /// any other waits for the event behind all jobs of its queue, and keeps them waiting.
+    pub(super) fn must_lock(&self, key: EventKey) -> bool {
+        match self.event_lock.get() {
+            EventLock::Held(event, by) | EventLock::Brief(event, by) => key != by && key != EventKey::Event(event),
+            EventLock::Foreign => false,
+            EventLock::Unknown => true,
+            EventLock::None => {
+                debug_assert!(false, "{key:?} is locked by a job that is not one of this event");
+                true
+            }
+        }
     }
 
     /// Sets how often the job has run, including this time.

@@ -33,11 +33,20 @@ impl PostgresConnection {
     /// Begins a transaction, locks the event, and sets a savepoint for the first job. Returns the time of the server, which
     /// is read when the event is locked.
     pub(super) fn begin_group(&self, event: EventId, clock: &ServerClock) -> Result<Timestamp> {
+        self.begin_locked("", event, clock)
+    }
+
+    /// Like [`begin_group`](Self::begin_group), for a transaction that waits at most half a second for each lock.
+    pub(super) fn begin_brief(&self, event: EventId, clock: &ServerClock) -> Result<Timestamp> {
+        self.begin_locked("SET LOCAL lock_timeout = '500ms';", event, clock)
+    }
+
+    fn begin_locked(&self, settings: &str, event: EventId, clock: &ServerClock) -> Result<Timestamp> {
         self.begin(true)?;
         let event_id = event.raw();
-        let answer =
-            self.simple_query(&format!("BEGIN; EXECUTE lock_event({event_id}); SAVEPOINT job; EXECUTE server_time"))?;
-        self.write.set_event(event);
+        let answer = self.simple_query(&format!(
+            "BEGIN; {settings} EXECUTE lock_event({event_id}); SAVEPOINT job; EXECUTE server_time"
+        ))?;
         let time = time_in(&answer)?;
         clock.note(time);
         Ok(time)
@@ -66,7 +75,7 @@ impl PostgresConnection {
 
     /// Undoes what the last job has done.
     pub(super) fn undo_job(&self) -> Result<()> {
-        self.clear_ahead();
+        self.clear_queue_of_job();
         if self.write.take_job_changed() || self.failure().is_some() {
             self.batch("ROLLBACK TO SAVEPOINT job")?;
         }

@@ -20,6 +20,7 @@ use super::lanes::Lanes;
 use super::pool::{Borrowed, Pool};
 use super::schema;
 use super::tokens::{Outcome, Token};
+use super::write_state::EventLock;
 use crate::environment::{Clock, Environment, SystemClock};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::fair::{Permit, Semaphore, Tenant};
@@ -83,16 +84,41 @@ pub(super) enum Ran {
     Refused,
     /// It ignored that one of its statements failed.
     Failed(Error),
+    /// Other transactions have kept a row locked for too long.
+    Busy(Error),
     /// It may succeed when it is run again: it finds what another transaction has written.
     JobAgain(Error),
     /// The transaction has to be undone, and may succeed when it is run again.
     TransactionLost(Error),
 }
 
+/// How a job ended that ran in a transaction of its own.
+pub(super) enum SingleEnd {
+    /// The transaction was committed, or undone because the job failed. An error replaces that of the job.
+    Ended(Result<()>),
+    /// Other transactions have kept a row locked for too long.
+    Busy(Error),
+}
+
+/// Why a transaction could not begin.
+pub(super) enum NotBegun {
+    /// Another transaction has kept the event locked for too long.
+    Busy(Error),
+    Failed(Error),
+}
+
+impl From<Error> for NotBegun {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// How an attempt at a transaction ended.
 enum Attempt {
     /// It was committed, or the job has failed and was undone.
     Ended(Result<()>),
+    /// Other transactions have kept a row locked for too long.
+    Busy(Error),
     /// It was undone, and may succeed when it is run again.
     RunAgain(Error),
 }
@@ -107,6 +133,8 @@ pub(super) enum Commit {
     },
     /// It was not tried: a statement of the transaction, which was sent with it, has failed.
     JobFailed(Error),
+    /// The same, because other transactions have kept a row locked for too long.
+    Busy(Error),
     Unknown(Error),
 }
 
@@ -148,18 +176,41 @@ impl PostgresWriter {
     pub(super) fn write<T: Send + 'static>(
         &self,
         organization: Option<OrganizationId>,
+        lock: EventLock,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.require_writable()?;
         let _counted = self.counted();
         let (mut job, answer) = jobs::job(work);
-        let ran = self.permit(organization).and_then(|_permit| self.run_singly(job.as_mut()));
+        let ran = self.permit(organization).and_then(|_permit| match self.run_singly(job.as_mut(), lock) {
+            SingleEnd::Ended(result) => result,
+            SingleEnd::Busy(error) => Err(error),
+        });
         job.answer(ran);
         answer.wait()
     }
 
-    /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The job names the
-    /// event by `key` when it locks it.
+    /// Like [`write`](Self::write), for background work. Returns `None` if locks of other transactions are in its way.
+    pub(super) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        lock: EventLock,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        self.require_writable()?;
+        let _counted = self.counted();
+        let (mut job, answer) = jobs::job(work);
+        let _permit = self.permit(None)?;
+        match self.run_singly(job.as_mut(), lock) {
+            SingleEnd::Ended(result) => {
+                job.answer(result);
+                answer.wait().map(Some)
+            }
+            SingleEnd::Busy(_) => Ok(None),
+        }
+    }
+
+    /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The event is one of
+    /// the organization. The job names it by `key` when it locks it.
     pub(super) fn write_in_lane<T: Send + 'static>(
         &self,
         organization: OrganizationId,
@@ -170,16 +221,12 @@ impl PostgresWriter {
         self.require_writable()?;
         let _counted = self.counted();
         let (job, answer) = jobs::job(work);
-        let wait = self.lanes.add(organization, event, key, job);
+        let wait = self.lanes.add(event, key, job);
         while let Some(lead) = wait.lead() {
             // Code of the embedding program runs in it. If it panics, the callers of the group get an error.
             let led = catch_unwind(AssertUnwindSafe(|| match self.permit(Some(organization)) {
                 Ok(_permit) => self.lead(&lead),
-                Err(error) => {
-                    if let Some(job) = lead.next_job() {
-                        job.answer(Err(error));
-                    }
-                }
+                Err(error) => lead.refuse_all(&error),
             }));
             if led.is_err() {
                 tracing::error!(target: "ticketing::store", "a panic undid a transaction");
@@ -237,16 +284,17 @@ impl PostgresWriter {
     }
 
     /// Runs a job in a transaction of its own, until it is neither lost nor undone. An error replaces that of the job.
-    pub(super) fn run_singly(&self, job: &mut dyn Job) -> Result<()> {
+    pub(super) fn run_singly(&self, job: &mut dyn Job, lock: EventLock) -> SingleEnd {
         let start = SystemClock.monotonic();
         let mut attempts = 1;
         loop {
-            match self.attempt(job, attempts) {
-                Attempt::Ended(result) => return result,
+            match self.attempt(job, lock, attempts) {
+                Attempt::Ended(result) => return SingleEnd::Ended(result),
+                Attempt::Busy(error) => return SingleEnd::Busy(error),
                 Attempt::RunAgain(error) => {
                     let is_late = SystemClock.monotonic().saturating_sub(start) >= MAX_TIME;
                     if is_late || (attempts >= MAX_ATTEMPTS && !self.last_write_failed()) {
-                        return Err(error);
+                        return SingleEnd::Ended(Err(error));
                     }
                 }
             }
@@ -255,12 +303,13 @@ impl PostgresWriter {
         }
     }
 
-    fn attempt(&self, job: &mut dyn Job, attempts: u32) -> Attempt {
+    fn attempt(&self, job: &mut dyn Job, lock: EventLock, attempts: u32) -> Attempt {
         let start = self.instant();
-        let (connection, began_at) = match self.begin(None) {
+        let (connection, began_at) = match self.begin(lock) {
             Ok(begun) => begun,
-            Err(error @ Error::Store(_)) => return Attempt::Ended(Err(error)),
-            Err(error) => return Attempt::RunAgain(error),
+            Err(NotBegun::Busy(error)) => return Attempt::Busy(error),
+            Err(NotBegun::Failed(error @ Error::Store(_))) => return Attempt::Ended(Err(error)),
+            Err(NotBegun::Failed(error)) => return Attempt::RunAgain(error),
         };
         connection.write.set_attempts(attempts);
         let ran = self.run_job(&connection, job, began_at, &Rc::default());
@@ -272,6 +321,7 @@ impl PostgresWriter {
                 }
                 Commit::Undone { error, run_again: true } => Attempt::RunAgain(error),
                 Commit::JobFailed(error) => Attempt::Ended(Err(error)),
+                Commit::Busy(error) => Attempt::Busy(error),
                 Commit::Undone { error, run_again: false } | Commit::Unknown(error) => {
                     self.commit_failed();
                     Attempt::Ended(Err(error))
@@ -283,6 +333,7 @@ impl PostgresWriter {
         match ran {
             Ran::Succeeded(_) | Ran::Refused => Attempt::Ended(Ok(())),
             Ran::Failed(error) => Attempt::Ended(Err(error)),
+            Ran::Busy(error) => Attempt::Busy(error),
             Ran::JobAgain(error) | Ran::TransactionLost(error) => Attempt::RunAgain(error),
         }
     }
@@ -294,14 +345,19 @@ impl PostgresWriter {
 
     /// Begins a transaction, which locks the event. Returns the time by the clock of the server. Another attempt would fail
     /// with the same [`Error::Store`].
-    pub(super) fn begin(&self, event: Option<EventId>) -> Result<(Borrowed, Timestamp)> {
+    pub(super) fn begin(&self, lock: EventLock) -> Result<(Borrowed, Timestamp), NotBegun> {
         if let Some(reason) = self.stopped() {
-            return Err(reason.clone().into());
+            return Err(NotBegun::Failed(reason.clone().into()));
         }
         let unreachable = |_: &Error| self.health.failed();
-        let open_on = |connection: &PostgresConnection| match event {
-            Some(event) => connection.begin_group(event, &self.server_clock),
-            None => connection.begin_write(&self.server_clock),
+        let open_on = |connection: &PostgresConnection| {
+            let begun = match lock {
+                EventLock::Held(event, _) => connection.begin_group(event, &self.server_clock),
+                EventLock::Brief(event, _) => connection.begin_brief(event, &self.server_clock),
+                _ => connection.begin_write(&self.server_clock),
+            };
+            connection.write.set_event_lock(lock);
+            begun
         };
         let mut connection = self.pool.take().inspect_err(unreachable)?;
         let mut begun = open_on(&connection);
@@ -316,9 +372,10 @@ impl PostgresWriter {
                 if connection.is_lost() || connection.failure() == Some(Failure::ReadOnly) {
                     unreachable(&error);
                 }
+                let is_busy = connection.failure() == Some(Failure::LockTimeout);
                 connection.roll_back();
                 self.pool.give_back(connection);
-                Err(error)
+                Err(if is_busy { NotBegun::Busy(error) } else { NotBegun::Failed(error) })
             }
         }
     }
@@ -348,6 +405,7 @@ impl PostgresWriter {
                 self.health.failed();
                 Ran::Failed(error)
             }
+            (_, Some(Failure::LockTimeout)) => Ran::Busy(Error::Unavailable("the store is busy")),
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
             (Ok(_), Some(Failure::Violation | Failure::ReadOnly | Failure::OtherSchema | Failure::Other)) => {
@@ -390,6 +448,7 @@ impl PostgresWriter {
                 connection.roll_back();
                 self.pool.give_back(connection);
                 match job_failed && !run_again {
+                    true if failure == Some(Failure::LockTimeout) => Commit::Busy(error),
                     true => Commit::JobFailed(error),
                     false => Commit::Undone { error, run_again },
                 }

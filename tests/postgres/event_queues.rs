@@ -1,0 +1,253 @@
+//! Each event has a queue of its own: what waits for one event does not delay the others.
+
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use postgres::Client;
+use ticketing::discount::CreateDiscount;
+use ticketing::environment::ManualClock;
+use ticketing::event::{CreateEvent, EventSettings, EventStatus, UpdateEvent};
+use ticketing::order::{CreateOrder, CreateOrderResponse, NewCustomer};
+use ticketing::payment::ManualMethod;
+use ticketing::ticket_type::CreateTicketType;
+use ticketing::{Amount, Error, TicketingService};
+
+use crate::clusters::start;
+use crate::common::cluster::Cluster;
+use crate::sale::{Sale, assert_clean, open};
+
+/// Locks the events with these slugs in a session of its own, until the client is dropped.
+fn lock(cluster: &Cluster, slugs: &[String]) -> Client {
+    let mut client = cluster.client("postgres");
+    client.batch_execute("BEGIN").unwrap();
+    let locked = client.execute("SELECT id FROM events WHERE slug = ANY ($1) FOR NO KEY UPDATE", &[&slugs]).unwrap();
+    assert_eq!(locked, u64::try_from(slugs.len()).unwrap());
+    client
+}
+
+/// Adds a ticket type for 10.00, and returns what orders one seat of it.
+fn paid_seats(
+    service: &TicketingService,
+    sale: &Sale,
+) -> impl Fn(&TicketingService, &str) -> Result<CreateOrderResponse, Error> {
+    let caller = service.act_for(sale.organization).unwrap();
+    let request = CreateTicketType::new("Front", Amount::whole(10), 1000);
+    let ticket_type = service.create_ticket_type(&caller, sale.event, request).unwrap().id;
+    let event = sale.event;
+    move |service, email| {
+        service.create_order(&caller, CreateOrder::new(event, NewCustomer::new("Ada", email), ticket_type, 1))
+    }
+}
+
+fn is_busy<T>(result: &Result<T, Error>) -> bool {
+    matches!(result, Err(Error::Unavailable(message)) if message.contains("busy"))
+}
+
+#[test]
+fn a_call_that_names_the_event_of_another_organization_does_not_wait_for_its_lock() {
+    let Some(cluster) = start() else { return };
+    let service = open(&cluster.url("postgres"));
+    let sale = Sale::new(&service, "event", 100);
+    let owner = service.act_for(sale.organization).unwrap();
+    let order = paid_seats(&service, &sale)(&service, "ada@example.com").unwrap().order.id;
+    let discount = CreateDiscount::percentage("EARLY", 10).event(sale.event);
+    let discount = service.create_discount(&owner, discount).unwrap().id;
+    let other = Sale::new(&service, "other", 100);
+    let caller = service.act_for(other.organization).unwrap();
+
+    let held = lock(&cluster, &["event".to_owned()]);
+    let foreign_event = Sale { organization: other.organization, ..sale };
+    let ordered = foreign_event.order(&service, "eve@example.com");
+    assert!(matches!(ordered, Err(Error::Validation(_))), "{ordered:?}");
+    let changes = [
+        service.update_event(&caller, sale.event, UpdateEvent::default()).map(drop),
+        service.update_event_settings(&caller, sale.event, EventSettings::default()).map(drop),
+        service.delete_event(&caller, sale.event),
+        service.delete_ticket_type(&caller, sale.ticket_type),
+        service.delete_discount(&caller, discount),
+        service.cancel_order(&caller, order).map(drop),
+        service.mark_order_paid(&caller, order, ManualMethod::Cash).map(drop),
+        service.mark_checkout_reminder_sent(&caller, order).map(drop),
+        service.payment_failed(&caller, order).map(drop),
+        service.renew_checkout(&caller, order).map(drop),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        assert!(matches!(change, Err(Error::NotFound(_))), "{number}: {change:?}");
+    }
+    drop(held);
+    assert_clean(&service);
+}
+
+#[test]
+fn an_event_that_stays_locked_does_not_keep_the_holds_of_others_from_expiring() {
+    let Some(cluster) = start() else { return };
+    let clock = ManualClock::new("2099-01-01T00:00:00Z".parse().unwrap());
+    let service = TicketingService::postgres(&cluster.url("postgres")).unwrap();
+    let service = service.clock(clock.clone()).sandbox_gateway().open().unwrap();
+    // Events with lower and higher ids than that of the locked one.
+    let sales: Vec<_> = ["a", "b", "locked", "c"].iter().map(|slug| Sale::new(&service, slug, 100)).collect();
+    for sale in &sales {
+        paid_seats(&service, sale)(&service, "ada@example.com").unwrap();
+    }
+    clock.advance(Duration::from_secs(2 * 3600));
+
+    let held = lock(&cluster, &["locked".to_owned()]);
+    let report = service.run_maintenance().unwrap();
+    assert_eq!((report.expired_orders, report.skipped_rows), (3, 0));
+    sales[0].order(&service, "eve@example.com").unwrap();
+    drop(held);
+    assert_eq!(service.run_maintenance().unwrap().expired_orders, 1);
+    assert_clean(&service);
+}
+
+#[test]
+fn a_locked_ticket_type_does_not_keep_the_holds_of_other_events_from_expiring() {
+    let Some(cluster) = start() else { return };
+    let clock = ManualClock::new("2099-01-01T00:00:00Z".parse().unwrap());
+    let service = TicketingService::postgres(&cluster.url("postgres")).unwrap();
+    let service = service.clock(clock.clone()).sandbox_gateway().open().unwrap();
+    let sales: Vec<_> = ["a", "locked", "c"].iter().map(|slug| Sale::new(&service, slug, 100)).collect();
+    for sale in &sales {
+        paid_seats(&service, sale)(&service, "ada@example.com").unwrap();
+    }
+    clock.advance(Duration::from_secs(2 * 3600));
+
+    let mut held = cluster.client("postgres");
+    held.batch_execute("BEGIN").unwrap();
+    let types =
+        "SELECT t.id FROM ticket_types t JOIN events e ON e.id = t.event_id WHERE e.slug = 'locked' FOR UPDATE OF t";
+    held.execute(types, &[]).unwrap();
+    assert_eq!(service.run_maintenance().unwrap().expired_orders, 2);
+    drop(held);
+    assert_eq!(service.run_maintenance().unwrap().expired_orders, 1);
+    assert_clean(&service);
+}
+
+#[test]
+fn orders_through_the_gateway_share_the_transactions_that_record_their_links() {
+    const CALLERS: usize = 32;
+    const ORDERS: usize = 4;
+    // A commit takes as long as with a standby in another zone.
+    let Some(cluster) = Cluster::start("fsync = on\ncommit_delay = 5000\ncommit_siblings = 0") else { return };
+    let service = open(&cluster.url("postgres"));
+    let sale = Sale::new(&service, "event", 100);
+    let order = paid_seats(&service, &sale);
+    let mut client = cluster.client("postgres");
+    let mut transactions =
+        || client.query_one("SELECT COUNT(*) FROM transaction_tokens", &[]).unwrap().get::<_, i64>(0);
+    let before = transactions();
+    std::thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            let (service, order) = (&service, &order);
+            scope.spawn(move || {
+                for number in 0..ORDERS {
+                    let created = order(service, &format!("{caller}-{number}@example.com")).unwrap();
+                    assert!(created.checkout_url.is_some());
+                }
+            });
+        }
+    });
+    let needed = usize::try_from(transactions() - before).unwrap();
+    assert!(needed < CALLERS * ORDERS / 2, "{needed} transactions for {} orders", CALLERS * ORDERS);
+    assert_clean(&service);
+}
+
+#[test]
+fn jobs_that_wait_behind_one_that_has_waited_for_a_lock_in_vain_are_refused_with_it() {
+    const CALLERS: usize = 12;
+    let Some(cluster) = start() else { return };
+    let service = open(&cluster.url("postgres"));
+    let sale = Sale::new(&service, "event", 1000);
+    // Undoes a group, because the statement fails after its job. Until then it waits for the test.
+    cluster
+        .client("postgres")
+        .batch_execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM pg_advisory_lock(1); PERFORM pg_advisory_unlock(1);
+                IF NEW.customer_name = 'Eve' THEN RAISE EXCEPTION 'not Eve'; END IF; RETURN NEW; END $$;
+            CREATE TRIGGER refuse BEFORE INSERT ON tickets FOR EACH ROW EXECUTE FUNCTION refuse()",
+        )
+        .unwrap();
+    let mut gate = cluster.client("postgres");
+    gate.batch_execute("SELECT pg_advisory_lock(1)").unwrap();
+    let waiting = |what: &str, number: i64| {
+        let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1";
+        let mut client = cluster.client("postgres");
+        while client.query_one(sql, &[&what]).unwrap().get::<_, i64>(0) < number {
+            std::thread::yield_now();
+        }
+    };
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let (service, results) = (&service, &results);
+        let (answered, first_answer) = channel();
+        for number in 0..CALLERS {
+            let answered = answered.clone();
+            scope.spawn(move || {
+                let customer = NewCustomer::new("Eve", format!("{number}@example.com"));
+                let caller = service.act_for(sale.organization).unwrap();
+                let result = service.create_order(&caller, CreateOrder::new(sale.event, customer, sale.ticket_type, 1));
+                results.lock().unwrap().push(result.map(drop));
+                let _ = answered.send(());
+            });
+        }
+        waiting("%tickets%", 1);
+        // A session that gets the lock of the event as soon as the group is undone.
+        let cluster = &cluster;
+        let (locked, is_locked) = channel();
+        let holder = scope.spawn(move || {
+            let held = lock(cluster, &["event".to_owned()]);
+            locked.send(()).unwrap();
+            held
+        });
+        waiting("%FOR NO KEY UPDATE%", 1);
+        gate.batch_execute("SELECT pg_advisory_unlock(1)").unwrap();
+        is_locked.recv().unwrap();
+        first_answer.recv().unwrap();
+        first_answer.recv().unwrap();
+        drop(holder.join().unwrap());
+    });
+    let results = results.into_inner().unwrap();
+    let busy = results.iter().filter(|result| is_busy(result)).count();
+    assert!(busy >= CALLERS - 1, "{busy} of {CALLERS} were refused because of the lock: {results:?}");
+}
+
+#[test]
+fn jobs_that_have_waited_for_a_connection_as_long_as_their_leader_fail_with_it() {
+    /// An organization alone gets 8 connections, each for 10 seconds: the second half waits for the first one.
+    const LOCKED: usize = 16;
+    const WAITING: usize = 4;
+    let Some(cluster) = start() else { return };
+    let service = open(&cluster.url("postgres"));
+    let sale = Sale::new(&service, "event", 100);
+    let caller = service.act_for(sale.organization).unwrap();
+    let slugs: Vec<_> = (0..LOCKED).map(|number| format!("locked-{number}")).collect();
+    let add_event = |slug: &String| {
+        let mut event = CreateEvent::new("Summer Night", slug, "2100-07-01T18:00:00Z".parse().unwrap());
+        event.status = Some(EventStatus::Published);
+        service.create_event(&caller, event).unwrap().id
+    };
+    let events: Vec<_> = slugs.iter().map(add_event).collect();
+    let held = lock(&cluster, &slugs);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let (service, caller, results) = (&service, &caller, &results);
+        for event in events {
+            scope.spawn(move || service.update_event_settings(caller, event, EventSettings::default().tags(["jazz"])));
+        }
+        while service.statistics().commits.jobs_waiting < LOCKED {
+            std::thread::yield_now();
+        }
+        for number in 0..WAITING {
+            scope.spawn(move || {
+                let result = sale.order(service, &format!("{number}@example.com"));
+                results.lock().unwrap().push(result);
+            });
+        }
+    });
+    drop(held);
+    let results = results.into_inner().unwrap();
+    assert_eq!(results.iter().filter(|result| is_busy(result)).count(), WAITING, "{results:?}");
+    sale.order(&service, "later@example.com").unwrap();
+}
