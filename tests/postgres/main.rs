@@ -17,6 +17,7 @@ mod queued_statements;
 mod races;
 mod sale;
 mod schema_versions;
+mod schemas;
 mod silent_servers;
 mod standby;
 mod stopped_server;
