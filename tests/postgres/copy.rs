@@ -34,6 +34,26 @@ fn copy(file: &Path, url: &str) -> ticketing::Result<u64> {
     Ok(copied.rows)
 }
 
+#[test]
+fn tables_of_others_in_the_target_are_ignored() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path());
+    let url = cluster.url("postgres");
+    let others = "CREATE TABLE monitor_heartbeat (id BIGINT PRIMARY KEY); INSERT INTO monitor_heartbeat VALUES (1)";
+    cluster.client("postgres").batch_execute(others).unwrap();
+    assert!(copy(&path, &url).unwrap() > 50);
+    assert!(TicketingService::postgres(&url).unwrap().open().unwrap().check().unwrap().is_clean());
+
+    // Control: a further column of a table is not ignored.
+    cluster.create("other");
+    let url = cluster.url("other");
+    drop(TicketingService::postgres(&url).unwrap().open().unwrap());
+    cluster.client("other").batch_execute("ALTER TABLE orders ADD COLUMN further BIGINT").unwrap();
+    let error = copy(&path, &url).unwrap_err().to_string();
+    assert!(error.contains("orders.further"), "{error}");
+}
+
 /// The rows of each table as sorted text.
 type Rows = BTreeMap<String, Vec<String>>;
 

@@ -40,7 +40,9 @@ pub(in crate::store) fn copy(
     let mut client = options.connect().map_err(errors::cannot_open)?;
     // If the copy ends early, the connection is closed, and the server undoes the transaction.
     prepare(&mut client)?;
-    let known = known_tables(&mut client)?;
+    let mut known = known_tables(&mut client)?;
+    // Further tables of the target are those of an extension or of another program.
+    known.retain(|table, _| tables.contains_key(table));
     require_same(tables, &known)?;
     let order = parents_first(&mut client, &known)?;
     require_empty(&mut client, &order)?;
