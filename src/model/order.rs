@@ -300,7 +300,8 @@ form! {
         pub completed_from: Option<Timestamp>,
         /// Only orders completed before this time.
         pub completed_before: Option<Timestamp>,
-        /// Only orders that last changed at this time or later.
+        /// Only orders that last changed at this time or later. To poll for changes, overlap by a minute: the time of a change
+        /// is that at which its transaction began, and others that began later may appear before it.
         pub updated_from: Option<Timestamp>,
         /// Only orders that last changed before this time.
         pub updated_before: Option<Timestamp>,
