@@ -34,8 +34,25 @@ fn each_request_has_a_log_line_without_personal_data_or_secrets() {
         assert!(line.contains(part), "{part}: {line}");
     }
     log.assert_clean(&[&server.key, token, code, "ada@example.com", "Ada"]);
+    refuse_many(log);
     #[cfg(feature = "documents")]
     open_links(log);
+}
+
+/// Of the requests that are refused because there are too many, one in a second has a line.
+fn refuse_many(log: &log::CapturedLog) {
+    const REFUSED: usize = 300;
+    let server = Server::with(|builder| builder, |options| options.rate_limit = Some(5));
+    let mut client = server.client();
+    for _ in 0..5 {
+        client.get("/v1/events").expect(200);
+    }
+    for _ in 0..REFUSED {
+        client.get("/v1/events").expect(429);
+    }
+    let lines = log.lines().into_iter().filter(|line| line.contains("status=429")).count();
+    // In 100 seconds at most.
+    assert!((1..100).contains(&lines), "{lines} lines");
 }
 
 /// Opens links of tickets and orders: right, wrong, dead and malformed ones. Neither their tokens nor the codes of the
@@ -72,7 +89,7 @@ fn open_links(log: &log::CapturedLog) {
     client.get(&format!("/orders/{of_order}/tickets.pdf")).expect(200);
     client.get(&format!("/orders/{live}")).expect(404);
     client.get(&format!("/tickets/{live}/nothing")).expect(404);
-    client.get(&format!("/tickets/{live}/")).expect(404);
+    client.get(&format!("/tickets/{live}/")).expect(308);
     client.get(&format!("/orders/{of_order}/nothing/more")).expect(404);
     client.get(&format!("/tickets/%{:02X}{}", live.as_bytes()[0], &live[1..])).expect(404);
     client.send("GET", &format!("/tickets/{wrong}"), &["Accept: application/json"], b"").expect(404);

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{HeaderValue, Uri};
+use axum::http::{HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use tokio::time::Instant;
 use tower::{Layer, Service};
@@ -83,7 +83,8 @@ impl Observation {
     }
 
     /// Completes the response, and writes the log line, which must not contain API keys, ticket codes or addresses: it has
-    /// the route instead of the path, only known methods, and no header but the request id.
+    /// the route instead of the path, only known methods, and no header but the request id. Of requests that are refused
+    /// because there are too many, one in a second has a line.
     fn finish(self, mut response: Response) -> Response {
         let id = self.id.to_str().unwrap_or_default();
         let route = match &self.matched_path {
@@ -99,15 +100,20 @@ impl Observation {
         }
         let duration = self.started.elapsed();
         self.state.metrics.request_finished(route, self.method, response.status(), duration);
-        tracing::info!(
-            target: "ticketing::request",
-            method = %self.method,
-            route,
-            status = response.status().as_u16(),
-            milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            request_id = id,
-            "request handled"
-        );
+        let is_refused = response.status() == StatusCode::TOO_MANY_REQUESTS;
+        let refused = if is_refused { self.state.refusal_log.count(Instant::now()) } else { None };
+        if !is_refused || refused.is_some() {
+            tracing::info!(
+                target: "ticketing::request",
+                method = %self.method,
+                route,
+                status = response.status().as_u16(),
+                milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+                request_id = id,
+                refused_before = refused,
+                "request handled"
+            );
+        }
         response.headers_mut().insert(REQUEST_ID, self.id);
         response
     }

@@ -212,6 +212,7 @@ mod problem;
 mod prometheus_text;
 mod query;
 mod rate_limit;
+mod refusal_log;
 mod request;
 mod request_id;
 mod routes;

@@ -11,6 +11,7 @@ use super::link_turns::LinkTurns;
 use super::metrics::Metrics;
 use super::options::ServerOptions;
 use super::rate_limit::RateLimits;
+use super::refusal_log::RefusalLog;
 use crate::service::TicketingService;
 
 pub(super) type AppState = Arc<ServerState>;
@@ -22,6 +23,7 @@ pub(super) struct ServerState {
     /// For notices of the payment gateway until their signature was verified.
     pub(super) unverified_bodies: BodyBudget,
     pub(super) metrics: Metrics,
+    pub(super) refusal_log: RefusalLog,
     /// The links of tickets and orders that are being read.
     #[cfg(feature = "documents")]
     pub(super) link_turns: LinkTurns,
@@ -39,6 +41,7 @@ impl ServerState {
             link_turns: LinkTurns::default(),
             limits: RateLimits::new(options),
             files: Files::default(),
+            refusal_log: RefusalLog::default(),
             unverified_bodies: BodyBudget::default(),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),
