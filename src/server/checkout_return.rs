@@ -55,7 +55,7 @@ async fn settle(
     accepted: String,
 ) -> Result<Response, Problem> {
     let known = session.clone();
-    let organization = service.call(move |service| Ok(service.organization_of_checkout(&known)?)).await?;
+    let organization = service.look_up(None, move |service| Ok(service.organization_of_checkout(&known)?)).await?;
     let settle = move |service: &TicketingService| {
         let settled = service.settle_checkout(&session)?;
         if settled.redirect_url.is_some() {

@@ -40,7 +40,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
         let checkout = service.hosted_checkout(&token)?;
         Ok(pages::checkout_page(&checkout, service.now(), &languages)?)
     };
-    let page = state.service.call(render).await;
+    let page = state.service.look_up(None, render).await;
     respond(page.map(|page| Html(page).into_response()), &accepted)
 }
 
@@ -62,7 +62,7 @@ async fn redirect(service: &BlockingService, token: String, request: Request) ->
     let (head, body) = request.into_parts();
     // Anyone can send a form, so nothing of it is read before the token was found.
     let known = token.clone();
-    let organization = service.call(move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
+    let organization = service.look_up(None, move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
     let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers).await?;
     let outcome = outcome(&form)
         .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;

@@ -276,7 +276,7 @@ mod tests {
         for source in [TICKET, TICKET_DOCUMENT, CALENDAR_ENTRY, ORDER, ORDER_DOCUMENT] {
             assert!(is_busy(source).await, "the token is looked up with a permit for pages");
         }
-        assert!(state.service.call(|_| Ok(())).await.is_ok(), "operations have permits of their own");
+        assert!(state.service.call(None, |_| Ok(())).await.is_ok(), "operations have permits of their own");
         drop(permits);
         for source in [TICKET, TICKET_DOCUMENT, CALENDAR_ENTRY, ORDER, ORDER_DOCUMENT] {
             assert!(!is_busy(source).await);

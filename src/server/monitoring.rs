@@ -34,7 +34,7 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
             Err(Problem::unavailable("the store is not ready"))
         }
     };
-    state.service.call(check).await
+    state.service.check_health(check).await
 }
 
 async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Result<Response, Problem> {

@@ -29,11 +29,11 @@ pub struct ServerOptions {
     /// counts as one address, and so do all clients behind a proxy: a proxy should limit the connections of each client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
-    /// 256. Further requests are refused with 503. Requests that may call the payment gateway can use three quarters of
-    /// them, and those of one organization as many as are left of these, which is half of them if it is alone: so one
-    /// that waits for the gateway with all its requests delays no other. Keep the [calls to the
-    /// gateway](crate::Builder::gateway_calls) (128 by default) below these three quarters, so that free orders need
-    /// not wait for it. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
+    /// 256, at least 4. Further requests are refused with 503. An eighth is kept for authentication and for reads of one
+    /// resource. Of the rest, an organization gets as many as are free, which is half of them if it is alone: so one whose
+    /// requests all wait, for a lock of its own or for the gateway, delays no other. Requests that may call the payment
+    /// gateway can use three quarters of the rest. Keep the [calls to the gateway](crate::Builder::gateway_calls) (128 by
+    /// default) below these, so that free orders need not wait for it. Health checks and metrics need none of them. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
     /// starts with the first request. Each process counts for itself. A [caller of the

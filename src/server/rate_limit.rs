@@ -1,7 +1,7 @@
 //! Rate limits: requests per API key, failed authentications per client address, and requests of links of tickets and
 //! orders per link and per client address. All use fixed windows of one minute, counted in the memory of this process.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use super::client_network::network;
 use super::options::ServerOptions;
 use super::problem::Problem;
-use crate::model::id::ApiKeyId;
+use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::timestamp::Timestamp;
 
 /// The length of a window, in milliseconds.
@@ -87,8 +87,8 @@ pub(super) struct RateLimits {
     of_links: Mutex<Windows<Option<u64>>>,
     /// From this number of failures of an address on, its unknown keys are refused without a look-up.
     failures_until_unchecked: u32,
-    /// Hashes of the keys that were valid when they were last used.
-    valid_keys: RwLock<HashSet<u64>>,
+    /// The organizations of the keys that were valid when they were last used, by the hash of the key.
+    valid_keys: RwLock<HashMap<u64, OrganizationId>>,
     hasher: RandomState,
 }
 
@@ -109,16 +109,22 @@ impl RateLimits {
     }
 
     /// Remembers that a key is valid. Its requests are then always checked, whatever others send from their address.
-    pub(super) fn remember_valid(&self, key: &str) {
+    pub(super) fn remember_valid(&self, key: &str, organization: OrganizationId) {
         let hash = self.hasher.hash_one(key);
-        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
             return;
         }
         let mut valid_keys = self.valid_keys.write().unwrap_or_else(PoisonError::into_inner);
         if valid_keys.len() >= MAX_VALID_KEYS {
             valid_keys.clear();
         }
-        valid_keys.insert(hash);
+        valid_keys.insert(hash, organization);
+    }
+
+    /// The organization of a key that was valid before. It says for whom a request may be, not that it is allowed.
+    pub(super) fn organization_of(&self, key: &str) -> Option<OrganizationId> {
+        let valid_keys = self.valid_keys.read().unwrap_or_else(PoisonError::into_inner);
+        valid_keys.get(&self.hasher.hash_one(key)).copied()
     }
 
     /// Refuses a key without a look-up if its address is far beyond the limit of failed authentications, unless the key
@@ -130,7 +136,7 @@ impl RateLimits {
             return Ok(());
         }
         let hash = self.hasher.hash_one(key);
-        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
             return Ok(());
         }
         Err(self.count_failure(address, now))
@@ -320,7 +326,7 @@ mod tests {
     fn far_beyond_the_limit_only_keys_that_were_valid_are_looked_up() {
         let limits = limits(200);
         let [address, other] = [1_u32, 2].map(|number| Some(IpAddr::V4(number.into())));
-        limits.remember_valid("valid");
+        limits.remember_valid("valid", OrganizationId::from_raw(1));
         for _ in 0..1999 {
             limits.count_failure(address, at(0));
         }

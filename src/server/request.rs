@@ -22,7 +22,7 @@ use super::query;
 use super::rate_limit::RateLimitStatus;
 use super::state::AppState;
 use crate::error::Error;
-use crate::fair::Semaphore;
+use crate::fair::Tenant;
 use crate::model::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::scope::Scope;
 use crate::service::TicketingService;
@@ -51,7 +51,7 @@ pub(super) async fn refuse(state: AppState, problem: Problem, request: Request) 
     let request = IncomingRequest::new(&state, head);
     let authenticated = Arc::clone(&request);
     let authenticate = move |service: &TicketingService| authenticated.authenticate(service);
-    let result = state.service.call(authenticate).await;
+    let result = state.service.look_up(request.likely_tenant(), authenticate).await;
     request.finish(result.and(Err(problem)))
 }
 
@@ -61,10 +61,9 @@ struct Target {
     parameters: Vec<String>,
 }
 
-/// Authorizes the request and executes the operation, in one call on a blocking thread. If the body has not arrived
-/// yet, the request is authorized first in a separate call, so that the server never waits for a client that it is going to
-/// refuse. If the organization has so many requests for the payment gateway or for documents in progress that this one has
-/// to wait, it waits on no thread, and the operation is executed in a second call.
+/// Authorizes the request and executes the operation, in one call on a blocking thread for the organization of the API key.
+/// The request is authorized first, in a separate call, if this organization is not known yet, or if the body has not
+/// arrived, so that the server never waits for a client that it is going to refuse.
 async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,
@@ -72,82 +71,64 @@ async fn authorize_and_execute(
     body: Body,
 ) -> Result<Response, Problem> {
     let Operation { waits_for, scope, .. } = *target.operation;
-    // What not every request needs is boxed, because the future is allocated for each request.
-    let (caller, body) = if target.operation.reads_body() {
-        Box::pin(read_body(service, request, scope, body)).await?
-    } else {
-        (None, body::check_length(&request.head.headers).map(|()| Vec::new()))
+    let is_look_up = target.operation.is_look_up();
+    let mut tenant = request.likely_tenant();
+    let mut caller = None;
+    let mut body = target.operation.reads_body().then(|| RequestBody::new(body));
+    let has_arrived = match &mut body {
+        Some(body) => body.has_arrived(&request.head.headers).await,
+        None => true,
     };
-    let execution = Box::new(Execution { request: Arc::clone(request), target, body });
-    let needs_permit = service.additional_permits(waits_for).cloned();
-    let first = move |service: &TicketingService| execution.authorize_and_run(service, caller, needs_permit.as_ref());
-    match service.call(first).await? {
-        Progress::Finished(response) => Ok(response),
-        Progress::NeedsPermit(caller, execution) => {
-            let holder = Some(caller.organization);
-            let permits = service.additional_permits(waits_for).unwrap_or(&service.gateway);
-            Box::pin(service.call_with(permits, holder, move |service| execution.run(service, &caller))).await
-        }
+    // What not every request needs is boxed, because the future is allocated for each request.
+    if !has_arrived || (tenant.is_none() && !is_look_up) {
+        let authorized = Box::pin(authorize_first(service, request, tenant, scope)).await?;
+        tenant = Some(authorized.organization);
+        caller = Some(authorized);
+    }
+    let body = match body {
+        Some(body) => Box::pin(body.read(&request.head.headers)).await,
+        None => body::check_length(&request.head.headers).map(|()| Vec::new()),
+    };
+    let execution = Box::new(Execution { request: Arc::clone(request), target, caller, body });
+    if is_look_up {
+        // The key and the resource are looked up in one transaction.
+        return service.look_up(tenant, |service| service.with_look_ups(|| execution.run(service))?).await;
+    }
+    let run = |service: &TicketingService| execution.run(service);
+    match service.additional_permits(waits_for) {
+        Some(permits) => service.call_with(permits, tenant, run).await,
+        None => service.call(tenant, run).await,
     }
 }
 
-/// Reads the body. Returns the caller too if the body had not arrived yet.
-async fn read_body(
+/// Authorizes the request before anything else of it is looked at.
+async fn authorize_first(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,
+    tenant: Tenant,
     scope: Scope,
-    body: Body,
-) -> Result<(Option<Caller>, Result<Vec<u8>, Problem>), Problem> {
-    let headers = &request.head.headers;
-    let mut body = RequestBody::new(body);
-    let mut caller = None;
-    if !body.has_arrived(headers).await {
-        let request = Arc::clone(request);
-        let authorize = move |service: &TicketingService| request.authorize(service, scope);
-        caller = Some(service.call(authorize).await?);
-    }
-    Ok((caller, body.read(headers).await))
+) -> Result<Caller, Problem> {
+    let request = Arc::clone(request);
+    service.look_up(tenant, move |service| request.authorize(service, scope)).await
 }
 
 /// A request that was read, and is to be executed.
 struct Execution {
     request: Arc<IncomingRequest>,
     target: Target,
+    /// If the request was authorized already.
+    caller: Option<Caller>,
     body: Result<Vec<u8>, Problem>,
 }
 
-enum Progress {
-    Finished(Response),
-    /// The organization has so many requests in progress that this one has to wait.
-    NeedsPermit(Caller, Box<Execution>),
-}
-
 impl Execution {
-    /// Executes the operation with a permit, if it needs one and need not wait for it.
-    fn authorize_and_run(
-        self: Box<Self>,
-        service: &TicketingService,
-        caller: Option<Caller>,
-        permits: Option<&Semaphore>,
-    ) -> Result<Progress, Problem> {
-        let is_look_up = self.target.operation.is_look_up();
-        let work = || {
-            let caller = match caller {
-                Some(caller) => caller,
-                None => self.request.authorize(service, self.target.operation.scope)?,
-            };
-            let permit = permits.map(|permits| permits.try_acquire(Some(caller.organization)));
-            match permit {
-                Some(None) => Ok(Progress::NeedsPermit(caller, self)),
-                None | Some(Some(_)) => self.run(service, &caller).map(Progress::Finished),
-            }
+    fn run(self, service: &TicketingService) -> Result<Response, Problem> {
+        let Self { request, target, caller, body } = self;
+        let caller = match caller {
+            Some(caller) => caller,
+            None => request.authorize(service, target.operation.scope)?,
         };
-        // The key and the resource are then looked up in one transaction.
-        if is_look_up { service.with_look_ups(work)? } else { work() }
-    }
-
-    fn run(self, service: &TicketingService, caller: &Caller) -> Result<Response, Problem> {
-        self.request.execute(service, &self.target, caller, self.body)
+        request.execute(service, &target, &caller, body)
     }
 }
 
@@ -164,6 +145,15 @@ impl IncomingRequest {
     fn new(state: &AppState, head: Parts) -> Arc<Self> {
         let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
         Arc::new(Self { head, client, state: Arc::clone(state), rate_limit: OnceLock::new() })
+    }
+
+    /// The organization whose permits the request takes: that of the API key when it was last valid. Without one, it is
+    /// `None` until the request is authenticated.
+    fn likely_tenant(&self) -> Tenant {
+        match self.head.extensions.get::<Caller>() {
+            Some(caller) => Some(caller.organization),
+            None => self.state.limits.organization_of(api_key(&self.head.headers)?),
+        }
     }
 
     /// Returns the caller, and counts the request for the rate limit of its API key. A caller without one is not
@@ -184,7 +174,7 @@ impl IncomingRequest {
         let authenticated = match api_key(&self.head.headers) {
             Some(key) => {
                 limits.refuse_unchecked(key, self.client, service.now())?;
-                service.authenticate(key).inspect(|_| limits.remember_valid(key))
+                service.authenticate(key).inspect(|caller| limits.remember_valid(key, caller.organization))
             }
             None => Err(Error::Unauthenticated),
         };

@@ -17,6 +17,7 @@ mod gateway_shares;
 mod hanging_logos;
 mod idempotency;
 mod limits;
+mod locked_event;
 mod metrics;
 mod openapi_bounds;
 mod openapi_clients;
