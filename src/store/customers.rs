@@ -1,7 +1,7 @@
 //! Customers: one for each organization and e-mail address.
 
-use super::Transaction;
 use super::columns::{self, Column};
+use super::{RowLock, Transaction};
 use crate::error::{Error, Result};
 use crate::model::customer::{Customer, NewCustomer};
 use crate::model::id::{CustomerId, OrganizationId};
@@ -15,6 +15,7 @@ const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_k
 /// How often a customer is looked for and inserted.
 const MAX_ATTEMPTS: usize = 16;
 
+const LOCK: &str = "SELECT id FROM customers WHERE id = ?1 AND organization_id = ?2";
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
 /// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
@@ -53,7 +54,14 @@ fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &New
     })?;
     let Some(mut customer) = found else { return Ok(None) };
     if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
-        tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
+        // If another transaction stores metadata of the customer now, its request counts as the later one: waiting for it could
+        // be a deadlock, because both transactions have orders of several customers.
+        if tx
+            .query_opt_locking(RowLock::ChangeUnlocked, LOCK, &[customer.id.into(), organization.into()], |_| Ok(()))?
+            .is_some()
+        {
+            tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
+        }
         customer.metadata.clone_from(metadata);
     }
     Ok(Some(customer))

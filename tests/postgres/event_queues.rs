@@ -251,3 +251,43 @@ fn jobs_that_have_waited_for_a_connection_as_long_as_their_leader_fail_with_it()
     assert_eq!(results.iter().filter(|result| is_busy(result)).count(), WAITING, "{results:?}");
     sale.order(&service, "later@example.com").unwrap();
 }
+
+#[test]
+fn orders_of_the_same_customers_for_two_events_end_in_no_deadlock() {
+    const CUSTOMERS: usize = 20;
+    let Some(cluster) = Cluster::start("fsync = on\ndeadlock_timeout = 20ms") else { return };
+    let service = open(&cluster.url("postgres"));
+    let first = Sale::new(&service, "first", 10_000);
+    let caller = service.act_for(first.organization).unwrap();
+    let mut event = CreateEvent::new("Winter Night", "second", "2100-12-01T18:00:00Z".parse().unwrap());
+    event.status = Some(EventStatus::Published);
+    let event = service.create_event(&caller, event).unwrap().id;
+    let request = CreateTicketType::new("Seat", Amount::cents(0), 10_000);
+    let ticket_type = service.create_ticket_type(&caller, event, request).unwrap().id;
+    let sales = [first, Sale { event, ticket_type, ..first }];
+    let order = |sale: &Sale, customer: usize, number: usize| {
+        let mut customer = NewCustomer::new("Ada", format!("{customer}@example.com"));
+        customer.metadata = Some([("number".to_owned(), number.to_string())].into_iter().collect());
+        service.create_order(&caller, CreateOrder::new(sale.event, customer, sale.ticket_type, 1)).unwrap();
+    };
+    (0..CUSTOMERS).for_each(|customer| order(&first, customer, 0));
+    std::thread::scope(|scope| {
+        for thread in 0..24 {
+            let (sale, order) = (&sales[thread % 2], &order);
+            scope.spawn(move || {
+                for number in 1..=CUSTOMERS {
+                    // The two events have the customers in opposite orders.
+                    let customer = (thread + number) % CUSTOMERS;
+                    let customer = if thread % 2 == 0 { customer } else { CUSTOMERS - 1 - customer };
+                    order(sale, customer, thread * CUSTOMERS + number);
+                }
+            });
+        }
+    });
+    assert_clean(&service);
+    // A connection reports what it has counted when it ends.
+    drop(caller);
+    service.close(Duration::from_secs(5)).unwrap();
+    let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'";
+    assert_eq!(cluster.client("postgres").query_one(sql, &[]).unwrap().get::<_, i64>(0), 0);
+}

@@ -15,6 +15,8 @@ pub(in crate::store) enum RowLock {
     Change(&'static str),
     /// Like [`Update`](Self::Update), without the rows that another transaction has locked: it does their work.
     UpdateUnlocked,
+    /// Other transactions wait that lock the rows or change them. Without the rows that another one has locked like this.
+    ChangeUnlocked,
 }
 
 /// The rows that a transaction locks, so that no other one changes them before it ends.

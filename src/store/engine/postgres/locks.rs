@@ -47,6 +47,7 @@ pub(super) fn clause(lock: RowLock) -> Cow<'static, str> {
         RowLock::Update => "FOR UPDATE".into(),
         RowLock::Change(table) => format!("FOR NO KEY UPDATE OF {table}").into(),
         RowLock::UpdateUnlocked => "FOR UPDATE SKIP LOCKED".into(),
+        RowLock::ChangeUnlocked => "FOR NO KEY UPDATE SKIP LOCKED".into(),
     }
 }
 
