@@ -327,7 +327,7 @@ impl Builder {
     ///
     /// So one key cannot fill the disk of all organizations within minutes. Ordinary sales stay far below it: an order
     /// of two tickets writes about 1 KB. Texts count with their bytes and numbers with 8; the file grows by up to twice
-    /// as much, because of its indexes. The text of a notification counts once, and its row, 45 bytes, for each webhook
+    /// as much, because of its indexes. The text of a notification counts once, and its row, 84 bytes, for each webhook
     /// endpoint that gets it, also if the webhook sender stores the row later.
     ///
     /// Beyond the quota, operations that create or update fail with

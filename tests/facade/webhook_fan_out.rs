@@ -324,7 +324,7 @@ fn rows_that_the_sender_inserts_later_count_for_the_quota_of_the_order() {
     }
     let caller = with_key(&fixture, &fixture.caller);
     let order = || fixture.service.create_order(&caller, CreateOrder::new(free.event_id, new_customer(), free.id, 100));
-    // Each order is about 10,000 rows of 45 bytes for the endpoints, 100 notifications and 100 tickets.
+    // Each order is about 10,000 rows of 84 bytes for the endpoints, 100 notifications and 100 tickets.
     let refused = (0..20).find_map(|number| order().err().map(|error| (number, error)));
     let (accepted, error) = refused.expect("the quota refuses an order");
     assert!(matches!(error, Error::WriteQuotaExceeded { .. }), "{error:?}");
@@ -336,7 +336,7 @@ fn rows_that_the_sender_inserts_later_count_for_the_quota_of_the_order() {
     fixture.database().run("UPDATE webhook_endpoints SET enabled = 0");
     deliver(&fixture);
     assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (100 * 101 * accepted, 0));
-    let bytes = fixture.stored("SELECT CAST(SUM(32 + LENGTH(type)) AS BIGINT) FROM webhook_outbox");
+    let bytes = fixture.stored("SELECT CAST(SUM(64 + LENGTH(type) + LENGTH(state)) AS BIGINT) FROM webhook_outbox");
     let bytes = u64::try_from(bytes).expect("a size");
     assert!(bytes <= QUOTA + QUOTA / 3, "{bytes}");
     assert!(bytes > QUOTA / 2, "{bytes}");
