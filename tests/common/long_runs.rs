@@ -13,7 +13,7 @@
 //! | `TICKETING_FUZZ_INPUTS` | `hostile_clients fuzzing`, `webhooks fuzzed_answers`: changed requests and answers | inputs of each kind | 1000 or 1500 |
 //! | `TICKETING_STRIPE_CASES` | `stripe model`: random sales with lost, doubled and reordered notices, crashes and faults | cases | 200 |
 //! | `TICKETING_MONEY_RUNS` | `money runs`: random sales, refunds, disputes and faults against a double-entry book | runs of 48 orders | 8 |
-//! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans and small orders beside expensive requests | seconds, with a limit for the latencies | 200 requests |
+//! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans, small orders and reads beside expensive requests | seconds, with a limit for the latencies | 200 requests |
 //! | `TICKETING_TERMINATIONS` | `postgres lost_connections`: connections to PostgreSQL are terminated | connections | 100 |
 //! | `TICKETING_DATABASE_CRASHES` | `postgres lost_connections`: PostgreSQL crashes | crashes | 4 |
 //! | `TICKETING_SERVER_KILLS` | `postgres lost_connections`: servers are killed | kills | 50 |

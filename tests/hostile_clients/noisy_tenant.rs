@@ -1,5 +1,9 @@
-//! A tenant with expensive requests beside one with scans and small orders. All requests of the small one are answered,
+//! A tenant with expensive requests beside one with scans, small orders and reads. All requests of the small one are answered,
 //! and its latencies are printed, alone and beside the other.
+//!
+//! The expensive tenant does what was found to delay others: many writes of one event at the same time, orders that name the
+//! event of the other, large orders with many webhook endpoints, long pages of ticket types with logos, searches, events
+//! that are cancelled, one link with many tickets, and notices of a gateway whose bodies never come.
 //!
 //! `TICKETING_NOISY_TENANT` is the number of seconds for each of the two measurements. If it is set, the 99th percentile
 //! of the small tenant may at most double: use it with `--release`, on a machine without other work.
@@ -7,26 +11,39 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::log;
 use crate::common::long_runs::repetitions;
+use crate::common::transport::FakeTransport;
+use ticketing::Builder;
 use ticketing::environment::{Clock, SystemClock};
+use ticketing::webhook::SenderOptions;
 
 /// How many requests of the small tenant are measured by default.
 const REQUESTS: usize = 200;
-/// How many connections the expensive tenant uses.
+/// How many connections the expensive tenant uses, besides those of a burst.
 const NOISY_CLIENTS: usize = 6;
+/// How many writes of a burst are sent at the same time: more than the server works on.
+const BURST: usize = 300;
+/// How many ticket types a large order has, and how many seats of each: the most of both.
+const TYPES: usize = 5;
+const MOST_OF_TYPE: u32 = 100;
+/// The size of a logo: a page of ticket types has room for five of them.
+const LOGO: usize = 699_000;
 /// The pause after each of its requests if latencies are judged: together, its clients stay below 1,200 requests a minute.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// A free ticket type with many seats, on sale.
+/// An event with a free ticket type with many seats, on sale.
 fn free_event(client: &mut Client, slug: &str) -> EventOnSale {
-    let mut on_sale = event_on_sale(client, slug);
-    let free = json!({"name": "Free", "price": 0, "quantity": 10_000_000, "maxPerOrder": 100});
-    on_sale.ticket_type = id(&client.post(&format!("/v1/events/{}/ticket-types", on_sale.event), &free).expect(201));
-    on_sale
+    let on_sale = event_on_sale(client, slug);
+    EventOnSale { ticket_type: free_type(client, &on_sale.event), ..on_sale }
+}
+
+fn free_type(client: &mut Client, event: &str) -> String {
+    let free = json!({"name": "Free", "price": 0, "quantity": 10_000_000, "maxPerOrder": MOST_OF_TYPE});
+    id(&client.post(&format!("/v1/events/{event}/ticket-types"), &free).expect(201))
 }
 
 /// The answers to a tenant's requests.
@@ -65,15 +82,17 @@ impl SmallTenant {
     fn run(&mut self, goes_on: impl Fn(usize) -> bool) -> Answers {
         let order = order_of(&self.on_sale.event, &self.on_sale.ticket_type, 1);
         let scan = json!({"code": self.code});
+        let read = format!("/v1/events/{}", self.on_sale.event);
         let mut answers = Answers::default();
         while goes_on(answers.latencies.len()) {
             for (path, body, expected) in [
                 ("/v1/tickets/check-in", &scan, 200),
                 ("/v1/orders", &order, 201),
+                (&read, &Value::Null, 200),
                 ("/v1/tickets/check-out", &scan, 200),
             ] {
                 let start = SystemClock.monotonic();
-                let response = self.client.post(path, body);
+                let response = if body.is_null() { self.client.get(path) } else { self.client.post(path, body) };
                 answers.latencies.push(SystemClock.monotonic() - start);
                 if response.status != expected {
                     answers.refused.push(format!("{path}: {}", response.text()));
@@ -85,24 +104,86 @@ impl SmallTenant {
     }
 }
 
-/// Fills an organization, and returns the requests that its clients repeat.
-fn expensive_requests(server: &Server) -> Vec<(&'static str, String, serde_json::Value)> {
+/// A request of the expensive tenant.
+enum Noise {
+    Get(String),
+    Post(&'static str, Value),
+    /// An event is created and cancelled.
+    Cancel,
+    /// An event is changed by many requests at the same time.
+    Burst(String),
+    /// A notice of the gateway, whose body never comes.
+    Notice,
+}
+
+/// Fills an organization, and returns the requests that its clients repeat. `others` is an event of another one.
+fn expensive_requests(server: &Server, others: &EventOnSale, endpoints: usize) -> Vec<Noise> {
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = free_event(&mut client, "large");
-    for _ in 0..5 {
-        client.post("/v1/orders", &order_of(&event, &ticket_type, 100)).expect(201);
+    for number in 0..endpoints {
+        let webhook = json!({"url": format!("https://example.com/{number}"), "events": ["ticket.issued"]});
+        client.post("/v1/webhooks", &webhook).expect(201);
+    }
+    let types = (1..TYPES).map(|_| free_type(&mut client, &event));
+    let types: Vec<String> = std::iter::once(ticket_type).chain(types).collect();
+    let item = |ticket_type| json!({"ticketId": ticket_type, "quantity": MOST_OF_TYPE});
+    let mut large = order_of(&event, &types[0], MOST_OF_TYPE);
+    large["items"] = types.iter().map(item).collect();
+    let order = client.post("/v1/orders", &large).expect(201).json()["order"]["id"].clone();
+    let details = format!("/v1/orders/{}/details", order.as_str().expect("an id"));
+    let details = client.get(&details).expect(200).json();
+    let link = details["documentsUrl"].as_str().and_then(|url| url.splitn(4, '/').nth(3));
+    let logos = event_on_sale(&mut client, "logos").event;
+    for number in 0..6 {
+        let logo = format!("data:image/png;base64,{}", "A".repeat(LOGO));
+        let with_logo = json!({"name": format!("Logo {number}"), "price": 0, "quantity": 1, "ticketLogo": logo});
+        client.post(&format!("/v1/events/{logos}/ticket-types"), &with_logo).expect(201);
     }
     for number in 0..20 {
         event_on_sale(&mut client, &format!("searched-{number}"));
     }
-    vec![
-        ("POST", "/v1/orders".to_owned(), order_of(&event, &ticket_type, 100)),
-        ("GET", "/v1/events?q=night%25_night&limit=100".to_owned(), json!(null)),
-        ("GET", "/v1/tickets?status=CANCELLED&limit=100".to_owned(), json!(null)),
-        ("GET", format!("/v1/events/{event}/summary"), json!(null)),
-        ("GET", "/v1/orders?customerEmail=nobody%40example.com".to_owned(), json!(null)),
-        ("CANCEL", String::new(), json!(null)),
-    ]
+    let mut requests = vec![
+        Noise::Burst(format!("/v1/events/{event}")),
+        Noise::Post("/v1/orders", large),
+        Noise::Get("/v1/events?q=night%25_night&limit=100".to_owned()),
+        Noise::Post("/v1/orders", order_of(&others.event, &others.ticket_type, 1)),
+        Noise::Get("/v1/tickets?status=CANCELLED&limit=100".to_owned()),
+        Noise::Get(format!("/v1/events/{event}/summary")),
+        Noise::Get(format!("/v1/events/{logos}/ticket-types?limit=100")),
+        Noise::Get("/v1/orders?customerEmail=nobody%40example.com".to_owned()),
+        Noise::Cancel,
+        Noise::Notice,
+    ];
+    requests.extend(link.map(|link| Noise::Get(format!("/{link}"))));
+    requests
+}
+
+/// Sends one of them. It may be refused.
+fn send(noise: &Noise, server: &Server, client: &mut Client, number: usize) {
+    match noise {
+        Noise::Get(path) => drop(client.get(path)),
+        Noise::Post(path, body) => drop(client.post(path, body)),
+        Noise::Cancel => cancel_an_event(client, number),
+        Noise::Burst(path) => change_at_once(server, path),
+        Noise::Notice => {
+            let mut client = server.client();
+            client.write(b"POST /gateway/notices HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n{");
+        }
+    }
+}
+
+/// Changes an event by many requests at the same time.
+fn change_at_once(server: &Server, path: &str) {
+    let body = json!({"title": "Another title"}).to_string();
+    let head = format!("PATCH {path} HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}", server.key);
+    let head = format!("{head}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
+    let mut clients: Vec<Client> = (0..BURST).map(|_| server.client()).collect();
+    for client in &mut clients {
+        client.write(format!("{head}\r\n\r\n{body}").as_bytes());
+    }
+    for client in &mut clients {
+        drop(client.read_response());
+    }
 }
 
 /// Creates an event with pending orders, and cancels it.
@@ -117,10 +198,13 @@ fn cancel_an_event(client: &mut Client, number: usize) {
 #[test]
 fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered() {
     log::capture();
-    let server = Server::with(ticketing::Builder::sandbox_gateway, |options| options.rate_limit = None);
+    let transport = FakeTransport::succeeding();
+    let build = |builder: Builder| builder.sandbox_gateway().webhook_transport(transport);
+    let server = Server::with(build, |options| options.rate_limit = None);
+    let _sender = server.service.start_webhook_sender(SenderOptions::default()).expect("a sender");
     let mut small = SmallTenant::new(&server);
-    let requests = expensive_requests(&server);
     let seconds = repetitions("TICKETING_NOISY_TENANT", 0);
+    let requests = expensive_requests(&server, &small.on_sale, if seconds == 0 { 4 } else { 100 });
     let mut measure = || {
         let end = SystemClock.monotonic() + Duration::from_secs(seconds);
         small.run(|done| if seconds == 0 { done < REQUESTS } else { SystemClock.monotonic() < end })
@@ -133,17 +217,11 @@ fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered(
             let (server, requests, ends, noise) = (&server, &requests, &ends, &noise);
             scope.spawn(move || {
                 let mut client = server.client();
-                for (method, path, body) in requests.iter().cycle().skip(first) {
+                for request in requests.iter().cycle().skip(first * 2) {
                     if ends.load(Ordering::Relaxed) {
                         return;
                     }
-                    let number = noise.fetch_add(1, Ordering::Relaxed);
-                    // The expensive requests may be refused.
-                    match *method {
-                        "GET" => drop(client.get(path)),
-                        "CANCEL" => cancel_an_event(&mut client, number),
-                        _ => drop(client.post(path, body)),
-                    }
+                    send(request, server, &mut client, noise.fetch_add(1, Ordering::Relaxed));
                     if seconds > 0 {
                         std::thread::sleep(PAUSE);
                     }
@@ -170,7 +248,7 @@ fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered(
 #[test]
 fn control_refused_requests_of_the_small_tenant_are_noticed() {
     log::capture();
-    let server = Server::with(ticketing::Builder::sandbox_gateway, |options| options.rate_limit = None);
+    let server = Server::with(Builder::sandbox_gateway, |options| options.rate_limit = None);
     let mut small = SmallTenant::new(&server);
     let database = server.database();
     database.begin();
