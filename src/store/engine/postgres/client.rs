@@ -16,6 +16,7 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, Socket};
 
 use super::budget::Budget;
+use super::errors::SILENT;
 use super::hosts::{FirstHost, Host};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 
@@ -27,9 +28,6 @@ const BUDGET_CHECK: Duration = Duration::from_millis(20);
 
 /// How long the server may take to accept that a statement is cancelled.
 const MAX_CANCELLING_TIME: Duration = Duration::from_secs(1);
-
-/// The error of a server that does not answer.
-const SILENT: &str = "the database does not answer";
 
 /// A request. It is sent when the future is first polled. The result is how many rows a statement changed.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>;

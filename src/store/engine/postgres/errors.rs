@@ -10,6 +10,9 @@ use crate::error::{Error, StoreError, StoreErrorKind};
 use crate::store::engine::readers::TOO_LONG;
 use crate::store::engine::violation::{Constraint, StatementError, Violation};
 
+/// The error of a server that does not answer.
+pub(super) const SILENT: &str = "the database does not answer";
+
 /// The unique indexes of the schema that have a name in the store.
 const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
     ("api_keys_by_hash", Constraint::ApiKeyHash),
@@ -133,7 +136,7 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
         Failure::RunAgain | Failure::LockTimeout => return Error::Unavailable("the store is busy"),
         Failure::ConnectionLost => {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
-            return Error::Unavailable("the database does not answer");
+            return Error::Unavailable(SILENT);
         }
         Failure::Violation | Failure::ReadOnly | Failure::OtherSchema | Failure::Other => {}
     }

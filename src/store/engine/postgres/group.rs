@@ -7,6 +7,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::commits::error_of_others;
 use super::lanes::{LaneJob, LaneLead};
 use super::pool::Borrowed;
 use super::write_state::EventLock;
@@ -58,7 +59,7 @@ impl PostgresWriter {
                 (GroupEnd::Undone, _, None) | (GroupEnd::Committed, MemberAnswer::RunAgain, None) => {
                     match self.run_singly(job.job.as_mut(), EventLock::Held(lead.event, job.key)) {
                         SingleEnd::Ended(result) => {
-                            refusal = result.as_ref().err().filter(|_| self.last_write_failed()).cloned();
+                            refusal = result.as_ref().err().filter(|_| self.last_write_failed()).map(error_of_others);
                             result
                         }
                         SingleEnd::Busy(error) => {
@@ -71,7 +72,7 @@ impl PostgresWriter {
             job.answer(result);
         }
         if let Some(error) = refusal {
-            lead.refuse_all(&error);
+            lead.refuse_all(&error_of_others(&error));
         }
     }
 

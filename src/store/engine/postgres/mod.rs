@@ -4,6 +4,7 @@ mod announcer;
 mod budget;
 mod client;
 mod clock;
+mod commits;
 mod connection;
 mod copy;
 mod engine;

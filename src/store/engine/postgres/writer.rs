@@ -3,8 +3,7 @@
 //! Jobs that change the sale of an event share transactions, see [`group`](super::group). Every other job has its own.
 //!
 //! A job is run again in a new transaction if PostgreSQL ended its own to resolve a deadlock, or if the connection was lost
-//! before the commit. If it is lost during the commit, the outcome is unknown at first, and found out by the transaction's
-//! [token](super::tokens).
+//! before the commit. See [`commits`](super::commits) for what happens if it is lost during the commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -14,15 +13,13 @@ use std::time::Duration;
 
 use super::clock::ServerClock;
 use super::connection::PostgresConnection;
-use super::errors::Failure;
-use super::health::{Health, Prospect};
+use super::errors::{Failure, SILENT};
+use super::health::Health;
 use super::lanes::Lanes;
 use super::pool::{Borrowed, Pool};
-use super::schema;
-use super::tokens::{Outcome, Token};
 use super::write_state::EventLock;
 use crate::environment::{Clock, Environment, SystemClock};
-use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::error::{Error, Result, StoreError};
 use crate::fair::{Permit, Semaphore, Tenant};
 use crate::model::id::{EventId, OrganizationId};
 use crate::model::timestamp::Timestamp;
@@ -34,7 +31,6 @@ use crate::store::engine::lock::EventKey;
 use crate::store::engine::memory::Memory;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
-use crate::store::migrations;
 
 /// How long a write waits for its permit: longer than for a lock.
 const MAX_WAIT: Duration = Duration::from_secs(15);
@@ -48,32 +44,23 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 /// The longest pause before a job is run again.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long the outcome of a commit is asked for.
-const MAX_QUESTION_TIME: Duration = Duration::from_secs(8);
-
-/// How long the server may take to answer when it is checked, and before that until it can be used.
-const MAX_PROBE_TIME: Duration = Duration::from_millis(1500);
-
-/// Reads something.
-const ANY_ROW: &str = "SELECT 1 FROM organizations LIMIT 1";
-
 /// Runs jobs in write transactions.
 pub(super) struct PostgresWriter {
     pub(super) pool: Pool,
     /// As many as the pool has connections.
     permits: Semaphore,
     lanes: Lanes,
-    environment: Environment,
+    pub(super) environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
-    server_clock: ServerClock,
+    pub(super) server_clock: ServerClock,
     /// Whether the clock of the server is that of the service.
     uses_server_clock: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
-    health: Health,
+    pub(super) health: Health,
     /// Why nothing is written any more.
-    stopped: OnceLock<StoreError>,
+    pub(super) stopped: OnceLock<StoreError>,
 }
 
 /// How a job ran.
@@ -255,34 +242,6 @@ impl PostgresWriter {
         self.health.is_failing()
     }
 
-    /// Fails at once if writes have failed for some time, unless the database accepts writes again.
-    fn require_writable(&self) -> Result<()> {
-        match self.health.prospect() {
-            Prospect::MaySucceed => Ok(()),
-            Prospect::Finds(_probe) => self.probe(),
-            Prospect::Fails => Err(Error::Unavailable("the database accepts no writes at the moment")),
-        }
-    }
-
-    /// Fails if the server does not answer within seconds, or if there is a reason to doubt that it accepts writes and it does
-    /// not accept one.
-    pub(super) fn check(&self) -> Result<()> {
-        if let Some(reason) = self.stopped() {
-            return Err(reason.clone().into());
-        }
-        if self.health.is_doubtful(self.callers() > 0) {
-            return self.probe();
-        }
-        self.on_connection(MAX_PROBE_TIME, |connection| connection.simple_query(ANY_ROW).map(drop))
-    }
-
-    /// Commits something, to find out whether the database accepts writes: asks for a transaction that there never was.
-    fn probe(&self) -> Result<()> {
-        self.ask(Token::new(self.server_clock.now(), &self.environment), MAX_PROBE_TIME)?;
-        self.health.committed();
-        Ok(())
-    }
-
     /// Runs a job in a transaction of its own, until it is neither lost nor undone. An error replaces that of the job.
     pub(super) fn run_singly(&self, job: &mut dyn Job, lock: EventLock) -> SingleEnd {
         let start = SystemClock.monotonic();
@@ -399,7 +358,7 @@ impl PostgresWriter {
             (_, Some(Failure::RunAgain)) => Ran::TransactionLost(Error::Unavailable("the store is busy")),
             (_, Some(Failure::ConnectionLost)) => {
                 self.health.failed();
-                Ran::TransactionLost(Error::Unavailable("the database does not answer"))
+                Ran::TransactionLost(Error::Unavailable(SILENT))
             }
             (Err(error), Some(Failure::ReadOnly)) => {
                 self.health.failed();
@@ -412,110 +371,6 @@ impl PostgresWriter {
                 Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()))
             }
         }
-    }
-
-    pub(super) fn commit(&self, connection: Borrowed, began_at: Timestamp) -> Commit {
-        let token = Token::new(began_at, &self.environment);
-        let result = connection.commit(token);
-        let (failure, has_changed) = (connection.failure(), connection.write.has_changed());
-        match result {
-            Ok(()) => {
-                self.pool.give_back(connection);
-                if has_changed {
-                    self.health.committed();
-                }
-                Commit::Done
-            }
-            Err(error) if failure == Some(Failure::ConnectionLost) => {
-                // Its place in the pool is free for the connection on which the outcome is asked for.
-                self.pool.give_back(connection);
-                let run_again = true;
-                if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
-            }
-            Err(_) if failure == Some(Failure::OtherSchema) => {
-                connection.roll_back();
-                let error = self.other_schema(&connection);
-                self.pool.give_back(connection);
-                Commit::Undone { error, run_again: false }
-            }
-            Err(error) => {
-                if failure == Some(Failure::ReadOnly) {
-                    self.health.failed();
-                }
-                let job_failed = connection.queued_failed();
-                // No constraint of the schema is only checked by the commit, so a violation would come again.
-                let run_again = failure == Some(Failure::RunAgain) || (job_failed && connection.must_run_again(&error));
-                connection.roll_back();
-                self.pool.give_back(connection);
-                match job_failed && !run_again {
-                    true if failure == Some(Failure::LockTimeout) => Commit::Busy(error),
-                    true => Commit::JobFailed(error),
-                    false => Commit::Undone { error, run_again },
-                }
-            }
-        }
-    }
-
-    /// The error of a transaction that met another schema. If a newer program has migrated it, nothing is written any more.
-    fn other_schema(&self, connection: &PostgresConnection) -> Error {
-        let known = migrations::known_of_postgres();
-        match schema::version(connection) {
-            Ok(found) if found > known => {
-                let reason = StoreError::from(StoreErrorKind::SchemaTooNew { found, known });
-                tracing::error!(target: "ticketing::store", error = %reason, "nothing is written any more");
-                self.stopped.get_or_init(|| reason).clone().into()
-            }
-            Ok(found) => StoreErrorKind::SchemaTooOld { found, known }.into(),
-            Err(error) => error,
-        }
-    }
-
-    /// Finds out how a commit ended whose connection was lost.
-    fn outcome(&self, token: Token, error: Error) -> Commit {
-        let start = SystemClock.monotonic();
-        let left = || MAX_QUESTION_TIME.saturating_sub(SystemClock.monotonic().saturating_sub(start));
-        let mut questions = 0;
-        while !left().is_zero() {
-            match self.ask(token, left()) {
-                Ok(Outcome::Committed) => return Commit::Done,
-                Ok(Outcome::Undone) => return Commit::Undone { error, run_again: true },
-                Ok(Outcome::Unknown) => break,
-                Err(_) => {
-                    self.health.failed();
-                    questions += 1;
-                    self.pause(questions);
-                }
-            }
-        }
-        tracing::error!(target: "ticketing::store", "it is not known whether a transaction was committed");
-        Commit::Unknown(Error::Unavailable("the database does not answer: it is not known whether this was done"))
-    }
-
-    fn ask(&self, token: Token, max_time: Duration) -> Result<Outcome> {
-        self.on_connection(max_time, |connection| token.ask(connection))
-    }
-
-    /// Runs statements that may be cancelled at any time. Waits for a connection, and for the answers, up to `max_time` each.
-    fn on_connection<T>(&self, max_time: Duration, run: impl Fn(&PostgresConnection) -> Result<T>) -> Result<T> {
-        let run_within = |connection: &PostgresConnection| {
-            connection.set_max_time(Some(max_time));
-            let result = run(connection);
-            connection.set_max_time(None);
-            result
-        };
-        let mut connection = self.pool.take_within(max_time)?;
-        let mut result = run_within(&connection);
-        if connection.is_lost() && !connection.is_silent() {
-            // The server has ended this connection a moment ago.
-            connection = self.pool.reopen(connection, max_time)?;
-            result = run_within(&connection);
-        }
-        if connection.is_silent() {
-            // It may wait for a standby, which has no limit.
-            connection.cancel();
-        }
-        self.pool.give_back(connection);
-        result
     }
 
     /// Reports a commit that failed, and whose jobs are not run again.
@@ -535,7 +390,7 @@ impl PostgresWriter {
     }
 
     /// Waits for a random time, which is longer after more attempts.
-    fn pause(&self, attempts: u32) {
+    pub(super) fn pause(&self, attempts: u32) {
         let longest = Duration::from_millis(2_u64 << attempts.min(10)).min(MAX_PAUSE);
         let mut random = [0; 2];
         self.environment.entropy.fill(&mut random);

@@ -1,0 +1,173 @@
+//! How write transactions are committed, and how it is found out whether the database commits any.
+//!
+//! If the connection is lost during a commit, or the server does not answer in time, the outcome is found out by the
+//! transaction's [token](super::tokens).
+
+use std::time::Duration;
+
+use super::connection::PostgresConnection;
+use super::errors::{Failure, SILENT};
+use super::health::Prospect;
+use super::pool::Borrowed;
+use super::schema;
+use super::tokens::{Outcome, Token};
+use super::writer::{Commit, PostgresWriter};
+use crate::environment::{Clock, SystemClock};
+use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::model::timestamp::Timestamp;
+use crate::store::engine::connection::Connection as _;
+use crate::store::engine::readers::ReaderPool;
+use crate::store::migrations;
+
+/// How long the outcome of a commit is asked for.
+const MAX_QUESTION_TIME: Duration = Duration::from_secs(8);
+
+/// How long the server may take to answer when it is checked, and before that until it can be used.
+const MAX_PROBE_TIME: Duration = Duration::from_millis(1500);
+
+/// Reads something.
+const ANY_ROW: &str = "SELECT 1 FROM organizations LIMIT 1";
+
+/// The error of jobs whose commit may have succeeded.
+const NOT_KNOWN: &str = "the database does not answer: it is not known whether this was done";
+
+/// The error of jobs that were not run, because others have failed with this one.
+pub(super) fn error_of_others(error: &Error) -> Error {
+    match error {
+        Error::Unavailable(NOT_KNOWN) => Error::Unavailable(SILENT),
+        error => error.clone(),
+    }
+}
+
+impl PostgresWriter {
+    pub(super) fn commit(&self, connection: Borrowed, began_at: Timestamp) -> Commit {
+        let token = Token::new(began_at, &self.environment);
+        let result = connection.commit(token);
+        let (failure, has_changed) = (connection.failure(), connection.write.has_changed());
+        match result {
+            Ok(()) => {
+                self.pool.give_back(connection);
+                if has_changed {
+                    self.health.committed();
+                }
+                Commit::Done
+            }
+            Err(error) if failure == Some(Failure::ConnectionLost) => {
+                // Its place in the pool is free for the connection on which the outcome is asked for.
+                self.pool.give_back(connection);
+                let run_again = true;
+                if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
+            }
+            Err(_) if failure == Some(Failure::OtherSchema) => {
+                connection.roll_back();
+                let error = self.other_schema(&connection);
+                self.pool.give_back(connection);
+                Commit::Undone { error, run_again: false }
+            }
+            Err(error) => {
+                if failure == Some(Failure::ReadOnly) {
+                    self.health.failed();
+                }
+                let job_failed = connection.queued_failed();
+                // No constraint of the schema is only checked by the commit, so a violation would come again.
+                let run_again = failure == Some(Failure::RunAgain) || (job_failed && connection.must_run_again(&error));
+                connection.roll_back();
+                self.pool.give_back(connection);
+                match job_failed && !run_again {
+                    true if failure == Some(Failure::LockTimeout) => Commit::Busy(error),
+                    true => Commit::JobFailed(error),
+                    false => Commit::Undone { error, run_again },
+                }
+            }
+        }
+    }
+
+    /// The error of a transaction that met another schema. If a newer program has migrated it, nothing is written any more.
+    fn other_schema(&self, connection: &PostgresConnection) -> Error {
+        let known = migrations::known_of_postgres();
+        match schema::version(connection) {
+            Ok(found) if found > known => {
+                let reason = StoreError::from(StoreErrorKind::SchemaTooNew { found, known });
+                tracing::error!(target: "ticketing::store", error = %reason, "nothing is written any more");
+                self.stopped.get_or_init(|| reason).clone().into()
+            }
+            Ok(found) => StoreErrorKind::SchemaTooOld { found, known }.into(),
+            Err(error) => error,
+        }
+    }
+
+    /// Finds out how a commit ended whose connection was lost.
+    fn outcome(&self, token: Token, error: Error) -> Commit {
+        let start = SystemClock.monotonic();
+        let left = || MAX_QUESTION_TIME.saturating_sub(SystemClock.monotonic().saturating_sub(start));
+        let mut questions = 0;
+        while !left().is_zero() {
+            match self.ask(token, left()) {
+                Ok(Outcome::Committed) => return Commit::Done,
+                Ok(Outcome::Undone) => return Commit::Undone { error, run_again: true },
+                Ok(Outcome::Unknown) => break,
+                Err(_) => {
+                    self.health.failed();
+                    questions += 1;
+                    self.pause(questions);
+                }
+            }
+        }
+        tracing::error!(target: "ticketing::store", "it is not known whether a transaction was committed");
+        Commit::Unknown(Error::Unavailable(NOT_KNOWN))
+    }
+
+    /// Asks for the outcome, which commits something too.
+    fn ask(&self, token: Token, max_time: Duration) -> Result<Outcome> {
+        self.on_connection(max_time, |connection| token.ask(connection)).inspect(|_| self.health.committed())
+    }
+
+    /// Runs statements that may be cancelled at any time. Waits for a connection, and for the answers, up to `max_time` each.
+    fn on_connection<T>(&self, max_time: Duration, run: impl Fn(&PostgresConnection) -> Result<T>) -> Result<T> {
+        let run_within = |connection: &PostgresConnection| {
+            connection.set_max_time(Some(max_time));
+            let result = run(connection);
+            connection.set_max_time(None);
+            result
+        };
+        let mut connection = self.pool.take_within(max_time)?;
+        let mut result = run_within(&connection);
+        if connection.is_lost() && !connection.is_silent() {
+            // The server has ended this connection a moment ago.
+            connection = self.pool.reopen(connection, max_time)?;
+            result = run_within(&connection);
+        }
+        if connection.is_silent() {
+            // It may wait for a standby, which has no limit.
+            connection.cancel();
+        }
+        self.pool.give_back(connection);
+        result
+    }
+
+    /// Fails at once if writes have failed for some time, unless the database accepts writes again.
+    pub(super) fn require_writable(&self) -> Result<()> {
+        match self.health.prospect() {
+            Prospect::MaySucceed => Ok(()),
+            Prospect::Finds(_probe) => self.probe(),
+            Prospect::Fails => Err(Error::Unavailable("the database accepts no writes at the moment")),
+        }
+    }
+
+    /// Fails if the server does not answer within seconds, or if there is a reason to doubt that it accepts writes and it does
+    /// not accept one.
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some(reason) = self.stopped() {
+            return Err(reason.clone().into());
+        }
+        if self.health.is_doubtful(self.callers() > 0) {
+            return self.probe();
+        }
+        self.on_connection(MAX_PROBE_TIME, |connection| connection.simple_query(ANY_ROW).map(drop))
+    }
+
+    /// Commits something, to find out whether the database accepts writes: asks for a transaction that there never was.
+    fn probe(&self) -> Result<()> {
+        self.ask(Token::new(self.server_clock.now(), &self.environment), MAX_PROBE_TIME).map(drop)
+    }
+}
