@@ -37,7 +37,7 @@ pub(in crate::store) fn copy(
     options: &PostgresOptions,
     progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
 ) -> Result<CopyProgress> {
-    let mut client = options.connect().map_err(errors::cannot_open)?;
+    let mut client = options.connect()?;
     // If the copy ends early, the connection is closed, and the server undoes the transaction.
     prepare(&mut client)?;
     let mut known = known_tables(&mut client)?;

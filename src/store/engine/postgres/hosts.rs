@@ -38,8 +38,8 @@ impl FirstHost {
     where
         T: MakeTlsConnect<Socket> + Clone,
     {
-        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
-        let each = u32::try_from(hosts).unwrap_or(u32::MAX).max(1);
+        let hosts = number_of_hosts(config);
+        let each = u32::try_from(hosts).unwrap_or(u32::MAX);
         let max_time = config.get_connect_timeout().copied().unwrap_or(MAX_CONNECT_TIME).min(max_time / each);
         let first = match config.get_load_balance_hosts() {
             LoadBalanceHosts::Random => self.0.fetch_add(1, Ordering::Relaxed),
@@ -63,6 +63,11 @@ impl FirstHost {
         }
         Err(failed)
     }
+
+    /// The configuration with this host only.
+    pub(super) fn only(&self, config: &Config) -> Config {
+        only(config, self.0.load(Ordering::Relaxed) % number_of_hosts(config))
+    }
 }
 
 impl Host {
@@ -77,6 +82,11 @@ impl Host {
         // Another connection may have left it already.
         let _ = self.first.0.compare_exchange(self.number, next, Ordering::Relaxed, Ordering::Relaxed);
     }
+}
+
+/// How many hosts the URL names, at least 1.
+fn number_of_hosts(config: &Config) -> usize {
+    config.get_hosts().len().max(config.get_hostaddrs().len()).max(1)
 }
 
 /// The configuration with this host only.

@@ -8,7 +8,9 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
+use super::errors::convert;
 use super::options::PostgresOptions;
+use super::purpose::Purpose;
 use super::work_message::{self, CHANNEL};
 use crate::store::commit_notifier::{CommitNotifier, CommittedWork};
 
@@ -50,13 +52,9 @@ impl Listener {
 fn listen(options: &PostgresOptions, notifier: &Weak<CommitNotifier>, process: u64, ended: &AtomicBool) {
     let mut pause = MIN_PAUSE;
     while !ended.load(Ordering::Relaxed) {
-        let connected = options.connect().and_then(|mut client| {
-            client.batch_execute(&format!("LISTEN {CHANNEL}"))?;
-            Ok(client)
-        });
-        let lost = connected.and_then(|client| {
+        let lost = options.connect().and_then(|client| {
             pause = MIN_PAUSE;
-            hear(client, notifier, process, ended)
+            hear(client, notifier, process, ended).map_err(|error| convert(error, Purpose::Read))
         });
         if let Err(error) = lost {
             tracing::debug!(target: "ticketing::store", %error, "the connection that listens to other processes was lost");
@@ -77,6 +75,7 @@ fn hear(
     process: u64,
     ended: &AtomicBool,
 ) -> Result<(), postgres::Error> {
+    client.batch_execute(&format!("LISTEN {CHANNEL}"))?;
     // What others committed before.
     tell(notifier, &CommittedWork { fan_outs: true, handlers: true, ..CommittedWork::default() });
     let mut quiet_steps = 0;

@@ -15,6 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::client::PipeliningClient;
 use super::clock::ServerClock;
+use super::errors::cannot_open;
 use super::hosts::{FirstHost, MAX_CONNECT_TIME};
 use super::tls::{self, Encryption};
 use crate::error::{FieldErrors, Result};
@@ -157,13 +158,16 @@ impl PostgresOptions {
         }
     }
 
-    /// Opens a connection.
-    pub(super) fn connect(&self) -> Result<Client, postgres::Error> {
-        let config = postgres::Config::from(self.config.clone());
-        match &self.tls {
+    /// Opens a connection of the crate `postgres`, which has no limit for the time until a host can be used. So the host that
+    /// is connected to is one that has answered a moment ago.
+    pub(super) fn connect(&self) -> Result<Client> {
+        drop(self.connect_pipelining(Duration::MAX)?);
+        let config = postgres::Config::from(self.first_host.only(&self.config));
+        let connected = match &self.tls {
             Some(tls) => config.connect(tls.clone()),
             None => config.connect(NoTls),
-        }
+        };
+        connected.map_err(cannot_open)
     }
 }
 
