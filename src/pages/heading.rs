@@ -37,7 +37,7 @@ impl<'a> Heading<'a> {
             period: words::period(words, zone, event.start, event.end),
             zone: words::zone_at(zone, event.timezone, event.start),
             location: event.location.map(printed_text::line),
-            foreign: language.filter(|tag| !words::speak(words, tag)),
+            foreign: language.filter(|tag| words::is_tag(tag) && !words::speak(words, tag)),
         })
     }
 

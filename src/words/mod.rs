@@ -32,6 +32,18 @@ const ALL: [&Words; 7] = [
     &dutch::DUTCH,
 ];
 
+/// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of up to 8 letters and digits, of which the
+/// first has 2 or more letters and no digit.
+#[cfg(feature = "http")]
+pub(crate) fn is_tag(text: &str) -> bool {
+    let mut subtags = text.split('-');
+    let primary = subtags.next().unwrap_or_default();
+    let is_primary = (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_primary
+        && subtags
+            .all(|subtag| (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
 /// Whether these are the words of a language tag's language.
 #[cfg(feature = "http")]
 pub(crate) fn speak(words: &Words, tag: &str) -> bool {
@@ -95,6 +107,17 @@ mod tests {
         }
         assert_eq!(of(["pl", "nl", "de"]).language, "nl");
         assert_eq!(of([]).language, "en");
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_text_that_has_not_the_form_of_a_language_tag_is_none() {
+        for tag in ["ar", "zh-Hant-TW", "es-419", "sr-Latn"] {
+            assert!(is_tag(tag), "{tag}");
+        }
+        for text in ["", "a", "ar-", "-ar", "ar_EG", "<b>", "4r", "toolongprimary", "ar-waytoolong", "ar EG"] {
+            assert!(!is_tag(text), "{text}");
+        }
     }
 
     #[cfg(feature = "http")]

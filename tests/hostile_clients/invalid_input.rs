@@ -202,7 +202,9 @@ fn a_malformed_id_is_not_found() {
         }
         let anonymous = server.client_with("").get(&format!("/v1/events/{id}"));
         assert_eq!(anonymous.status, 401, "{id}");
-        assert_eq!(server.client_with("").get(&format!("/checkout/{id}")).status, 404, "{id}");
+        // A dot that a mail program has appended to a link is taken away.
+        let expected = if id.ends_with('.') { 308 } else { 404 };
+        assert_eq!(server.client_with("").get(&format!("/checkout/{id}")).status, expected, "{id}");
     }
     // A percent-encoded id is the id.
     client.get(&format!("/v1/events/{}", percent_encoded(event.as_bytes()))).expect(200);
