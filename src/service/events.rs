@@ -226,7 +226,7 @@ impl TicketingService {
     pub fn record_page_view(&self, caller: &Caller, id: EventId) -> Result<()> {
         caller.require(Scope::EventsRead)?;
         let organization = caller.organization;
-        self.write_for(caller.identity(), move |tx| events::record_page_view(tx, organization, id))
+        self.write_event_for(caller.identity(), id, move |tx| events::record_page_view(tx, organization, id))
     }
 
     /// Deletes an event with its ticket types and discounts.

@@ -88,11 +88,7 @@ impl Engine {
         event: EventKey,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
-        match self {
-            Self::Sqlite(engine) => engine.write(None, work).map(Some),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(engine) => engine.write_unless_locked(event, work),
-        }
+        call!(self.write_unless_locked(event, work))
     }
 
     /// Whether each statement costs a round trip to a server.

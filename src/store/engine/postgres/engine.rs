@@ -149,7 +149,7 @@ impl PostgresEngine {
     ) -> Result<T> {
         match self.owner_of(key)? {
             Some(owner) if owner.organization == organization => {
-                self.writer.write_in_lane(organization, owner.event, key, work)
+                self.writer.write_in_queue(organization, owner.event, key, work)
             }
             // The job fails, because it does not find the event. It neither waits for the others of the event nor locks it.
             Some(_) => self.writer.write(Some(organization), EventLock::Foreign, work),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::commits::error_of_others;
-use super::lanes::{LaneJob, LaneLead};
+use super::event_queues::{Leader, QueuedJob};
 use super::pool::Borrowed;
 use super::write_state::EventLock;
 use super::writer::{Commit, NotBegun, PostgresWriter, Ran, SingleEnd};
@@ -26,7 +26,7 @@ const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// A job of a group, and how it is answered when the group is committed.
 pub(super) struct Member {
-    job: LaneJob,
+    job: QueuedJob,
     answer: MemberAnswer,
 }
 
@@ -48,16 +48,16 @@ enum GroupEnd {
 
 impl PostgresWriter {
     /// Runs the jobs that wait in the queue as one group, and answers their callers.
-    pub(super) fn lead(&self, lead: &LaneLead<'_>) {
+    pub(super) fn lead(&self, leader: &Leader<'_>) {
         let mut group = Vec::new();
-        let (end, mut refusal) = self.run_group(lead, &mut group);
+        let (end, mut refusal) = self.run_group(leader, &mut group);
         for Member { mut job, answer } in group {
             let result = match (&end, answer, &refusal) {
                 (GroupEnd::Committed, MemberAnswer::Own, _) => Ok(()),
                 (GroupEnd::Committed, MemberAnswer::Error(error), _) => Err(error),
                 (_, _, Some(error)) => Err(error.clone()),
                 (GroupEnd::Undone, _, None) | (GroupEnd::Committed, MemberAnswer::RunAgain, None) => {
-                    match self.run_singly(job.job.as_mut(), EventLock::Held(lead.event, job.key)) {
+                    match self.run_singly(job.job.as_mut(), EventLock::Held(leader.event, job.key)) {
                         SingleEnd::Ended(result) => {
                             refusal = result.as_ref().err().filter(|_| self.last_write_failed()).map(error_of_others);
                             result
@@ -72,16 +72,16 @@ impl PostgresWriter {
             job.answer(result);
         }
         if let Some(error) = refusal {
-            lead.refuse_all(&error_of_others(&error));
+            leader.refuse_all(&error_of_others(&error));
         }
     }
 
     /// Runs a group. Returns how it ended, and why no further jobs are run.
-    fn run_group(&self, lead: &LaneLead<'_>, group: &mut Vec<Member>) -> (GroupEnd, Option<Error>) {
-        let Some(first) = lead.next_job() else { return (GroupEnd::Committed, None) };
+    fn run_group(&self, leader: &Leader<'_>, group: &mut Vec<Member>) -> (GroupEnd, Option<Error>) {
+        let Some(first) = leader.next_job() else { return (GroupEnd::Committed, None) };
         group.push(Member::new(first));
         let start = self.instant();
-        let (connection, began_at) = match self.begin(EventLock::Held(lead.event, EventKey::Event(lead.event))) {
+        let (connection, began_at) = match self.begin(EventLock::Held(leader.event, EventKey::Event(leader.event))) {
             Ok(begun) => begun,
             // The server did not answer: the first job tries it again.
             Err(NotBegun::Failed(error)) if self.last_write_failed() && !matches!(error, Error::Store(_)) => {
@@ -90,7 +90,7 @@ impl PostgresWriter {
             Err(NotBegun::Busy(error) | NotBegun::Failed(error)) => return (GroupEnd::Undone, Some(error)),
         };
         let mut recorded = Recorded::default();
-        let Ok(refusal) = self.run_members(lead, &connection, began_at, group, &mut recorded) else {
+        let Ok(refusal) = self.run_members(leader, &connection, began_at, group, &mut recorded) else {
             connection.roll_back();
             self.pool.give_back(connection);
             return (GroupEnd::Undone, None);
@@ -112,7 +112,7 @@ impl PostgresWriter {
     /// locked for too long: most of them would wait for it too. Fails if the transaction has to be undone.
     fn run_members(
         &self,
-        lead: &LaneLead<'_>,
+        leader: &Leader<'_>,
         connection: &Borrowed,
         began_at: Timestamp,
         group: &mut Vec<Member>,
@@ -121,7 +121,7 @@ impl PostgresWriter {
         let start = self.instant();
         let memory = Rc::default();
         while let Some(member) = group.last_mut() {
-            connection.write.set_event_lock(EventLock::Held(lead.event, member.job.key));
+            connection.write.set_event_lock(EventLock::Held(leader.event, member.job.key));
             let ran = self.run_job(connection, member.job.job.as_mut(), began_at, &memory);
             let mut refusal = None;
             if let Ran::Succeeded(new) = ran {
@@ -147,7 +147,7 @@ impl PostgresWriter {
             if !has_room || self.instant().saturating_sub(start) >= MAX_GROUP_TIME {
                 break;
             }
-            let Some(next) = lead.next_job() else { break };
+            let Some(next) = leader.next_job() else { break };
             group.push(Member::new(next));
             connection.next_savepoint();
         }
@@ -156,7 +156,7 @@ impl PostgresWriter {
 }
 
 impl Member {
-    fn new(job: LaneJob) -> Self {
+    fn new(job: QueuedJob) -> Self {
         Self { job, answer: MemberAnswer::Own }
     }
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::clock::ServerClock;
 use super::connection::PostgresConnection;
 use super::errors::{Failure, SILENT};
+use super::event_queues::EventQueues;
 use super::health::Health;
-use super::lanes::Lanes;
 use super::pool::{Borrowed, Pool};
 use super::write_state::EventLock;
 use crate::environment::{Clock, Environment, SystemClock};
@@ -49,7 +49,7 @@ pub(super) struct PostgresWriter {
     pub(super) pool: Pool,
     /// As many as the pool has connections.
     permits: Semaphore,
-    lanes: Lanes,
+    queues: EventQueues,
     pub(super) environment: Environment,
     ids: Arc<IdSource>,
     after_commit: AfterCommit,
@@ -146,7 +146,7 @@ impl PostgresWriter {
         Self {
             pool,
             permits: Semaphore::new(connections.max(1)),
-            lanes: Lanes::default(),
+            queues: EventQueues::default(),
             environment,
             ids,
             after_commit,
@@ -198,7 +198,7 @@ impl PostgresWriter {
 
     /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The event is one of
     /// the organization. The job names it by `key` when it locks it.
-    pub(super) fn write_in_lane<T: Send + 'static>(
+    pub(super) fn write_in_queue<T: Send + 'static>(
         &self,
         organization: OrganizationId,
         event: EventId,
@@ -208,12 +208,12 @@ impl PostgresWriter {
         self.require_writable()?;
         let _counted = self.counted();
         let (job, answer) = jobs::job(work);
-        let wait = self.lanes.add(event, key, job);
-        while let Some(lead) = wait.lead() {
+        let wait = self.queues.add(event, key, job);
+        while let Some(leader) = wait.leader() {
             // Code of the embedding program runs in it. If it panics, the callers of the group get an error.
             let led = catch_unwind(AssertUnwindSafe(|| match self.permit(Some(organization)) {
-                Ok(_permit) => self.lead(&lead),
-                Err(error) => lead.refuse_all(&error),
+                Ok(_permit) => self.lead(&leader),
+                Err(error) => leader.refuse_all(&error),
             }));
             if led.is_err() {
                 tracing::error!(target: "ticketing::store", "a panic undid a transaction");

@@ -95,6 +95,15 @@ impl SqliteEngine {
         self.writer.write(Some(organization), work)
     }
 
+    /// Like [`write`](Self::write): no event is locked by itself.
+    pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        _: EventKey,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        self.writer.write(None, work).map(Some)
+    }
+
     /// Does nothing: the engine keeps nothing of its own in the database.
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "another engine has something to delete")]
     pub(in crate::store) fn tidy(&self) -> Result<()> {
