@@ -90,8 +90,8 @@ pub(super) fn compose(
     Ok(sheets)
 }
 
-/// A ticket while its pages are set. If its title is read from right to left, all but its text stands at the right side, and
-/// the code at the left. Otherwise it is the other way round, whatever the direction of a name.
+/// A ticket while its pages are set. If its title is read from right to left, everything but its text is aligned to the right,
+/// and the code is on the left. Otherwise the sides are swapped. The direction of a name does not matter.
 struct Ticket<'a> {
     sheets: &'a mut Sheets,
     typesetter: &'a mut Typesetter,

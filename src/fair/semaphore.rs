@@ -93,7 +93,7 @@ pub(crate) struct Waiter {
 }
 
 impl Semaphore {
-    /// A semaphore whose tenants all share in the same way, and of which any number may wait.
+    /// A semaphore without reserved permits and without a limit on the number of waiters.
     pub(crate) fn new(permits: usize) -> Self {
         Self::with(Limits::new(permits))
     }

@@ -115,7 +115,7 @@ pub(super) fn documents_url(checkout: &HostedCheckout) -> Option<&str> {
     checkout.documents_url.as_deref().filter(|_| checkout.order.status == OrderStatus::Completed)
 }
 
-/// What became of the order.
+/// The state of the order, for the customer. `None` while it can be paid and no payment has failed.
 fn notice(checkout: &HostedCheckout, words: &Words) -> Option<Notice> {
     let order = &checkout.order;
     let payment = order.payment_gateway.as_ref().map(|payment| payment.status);

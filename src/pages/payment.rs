@@ -32,7 +32,7 @@ impl PaymentPage<'_> {
     }
 }
 
-/// What became of a payment. `accepted` is the header `Accept-Language`.
+/// The page with the result of a payment. `accepted` is the header `Accept-Language`.
 pub(crate) fn payment_page(settled: &SettledCheckout, checkout: &HostedCheckout, accepted: &str) -> Result<String> {
     let language = checkout.language.as_deref();
     let words = words::of(language.into_iter().chain(words::accepted(accepted)));

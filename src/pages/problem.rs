@@ -27,7 +27,7 @@ pub(crate) enum ProblemKind {
     #[cfg(feature = "documents")]
     Ticket,
     Checkout,
-    /// Something that is none of the pages.
+    /// Any other path.
     Other,
 }
 

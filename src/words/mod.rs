@@ -32,8 +32,8 @@ const ALL: [&Words; 7] = [
     &dutch::DUTCH,
 ];
 
-/// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of up to 8 letters and digits, of which the
-/// first has 2 or more letters and no digit.
+/// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of 1 to 8 letters and digits, separated by
+/// hyphens. The first has 2 to 8 letters and no digit.
 #[cfg(feature = "http")]
 pub(crate) fn is_tag(text: &str) -> bool {
     let mut subtags = text.split('-');
@@ -53,7 +53,7 @@ pub(crate) fn speak(words: &Words, tag: &str) -> bool {
 /// Where English dates are written as in the United States.
 const AMERICAN_REGIONS: [&str; 3] = ["US", "CA", "PH"];
 
-/// Returns the words of the first language tag that is known, such as `de-AT`, and English if there is none.
+/// Returns the words for the first tag, such as `de-AT`, whose language has words here. Falls back to English.
 pub(crate) fn of<'a>(tags: impl IntoIterator<Item = &'a str>) -> &'static Words {
     tags.into_iter().find_map(find).unwrap_or(&english::ENGLISH)
 }

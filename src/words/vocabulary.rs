@@ -126,7 +126,7 @@ pub(crate) struct Message {
     pub(crate) text: &'static str,
 }
 
-/// What became of a payment or of its order.
+/// The results of a payment, and the states of its order.
 #[cfg(feature = "http")]
 #[derive(Debug)]
 pub(crate) struct Payment {
