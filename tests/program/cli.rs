@@ -11,10 +11,9 @@ use crate::common::Database;
 use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
 use serde_json::Value;
 use ticketing::event::{CreateEvent, EventStatus};
-use ticketing::order::{ListOrders, NewCustomer, OrderStatus};
+use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::organization::Scope;
 use ticketing::text_enum::TextEnum;
-use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Amount, TicketingService, Timestamp};
 
@@ -288,6 +287,9 @@ fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
 #[cfg(feature = "documents")]
 #[test]
 fn ticket_documents_have_the_paper_that_is_set() {
+    use ticketing::order::NewCustomer;
+    use ticketing::ticket::IssueTickets;
+
     for (arguments, size) in [(&[][..], "595.276 841.89"), (&["--paper", "letter"], "612 792")] {
         let folder = folder();
         let server = ExampleServer::start(folder.path(), arguments);
