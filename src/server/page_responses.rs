@@ -1,12 +1,10 @@
 //! Responses with pages: their headers, and problems as pages.
 
-use axum::body::Body;
 use axum::http::header::{
-    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 
 use super::problem::Problem;
 use crate::pages::{self, ProblemKind, STYLE_HASH};
@@ -55,7 +53,8 @@ pub(super) fn without_appended(uri: &Uri) -> Option<Response> {
     Some((StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]).into_response())
 }
 
-/// A page that says what is wrong. It does not repeat the path of the request, which may contain a token.
+/// A page that says what is wrong, or the problem as JSON if there is no page. Neither has the path of the request, which may
+/// contain a token.
 pub(super) fn problem_response(
     problem: &Problem,
     kind: ProblemKind,
@@ -63,13 +62,10 @@ pub(super) fn problem_response(
     accepted: &str,
 ) -> Response {
     let status = problem.status();
-    let page = pages::problem_page(kind, status.as_u16(), documentation, accepted);
-    let mut response =
-        Response::new(Body::from(page.unwrap_or_else(|error| Problem::from(error).status().to_string())));
-    *response.status_mut() = status;
-    response.headers_mut().extend(problem.header());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    response
+    match pages::problem_page(kind, status.as_u16(), documentation, accepted) {
+        Ok(page) => (status, problem.header().map(|header| [header]), Html(page)).into_response(),
+        Err(_) => problem.render_without_request(),
+    }
 }
 
 /// Adds the headers of every page: it loads nothing and runs no script, and nothing is stored by proxies, told to other

@@ -219,7 +219,6 @@ impl Problem {
     }
 
     /// The response to a request whose path must not be repeated.
-    #[cfg(feature = "documents")]
     pub(super) fn render_without_request(&self) -> Response {
         self.response(self.prepared_body.as_deref().map_or_else(|| self.body(), str::to_owned))
     }

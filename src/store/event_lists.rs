@@ -1,10 +1,10 @@
 //! Lists of events.
 
-use super::Transaction;
 use super::events::{ALL, PAGE, decode};
 use super::lists::{can_sort, cursor_bound, limit_plus_one};
 use super::page_ids::{PageIds, select_ids};
-use super::pages::{read_page_of, read_page_of_long_rows};
+use super::pages::{read_page, read_page_of};
+use super::{RowLength, Transaction};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus, ListEvents};
 use crate::model::id::{EventId, OrganizationId};
@@ -59,7 +59,15 @@ pub(crate) fn list(
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     if **request == (ListEvents { page: request.page.clone(), ..ListEvents::default() }) {
         let binds = [organization.into(), cursor, limit_plus_one(&request.page)];
-        return read_page_of_long_rows(tx, ALL, &binds, &request.page, |row| decode(row, tx.now()), |event| event.id);
+        return read_page(
+            tx,
+            RowLength::Long,
+            ALL,
+            &binds,
+            &request.page,
+            |row| decode(row, tx.now()),
+            |event| event.id,
+        );
     }
     let filters = vec![
         organization.into(),

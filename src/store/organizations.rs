@@ -2,7 +2,7 @@
 
 use super::lists::limit_plus_one;
 use super::pages::read_page;
-use super::{Bind, Constraint, Row, RowLock, Transaction, on_violation};
+use super::{Bind, Constraint, Row, RowLength, RowLock, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::id::{ApiKeyId, OrganizationId};
 use crate::model::organization::{ListOrganizations, Organization, OrganizationFields};
@@ -116,7 +116,7 @@ pub(crate) fn list(
         }
         None => LIST,
     };
-    read_page(tx, sql, &binds, &request.page, decode, |organization| organization.id)
+    read_page(tx, RowLength::Short, sql, &binds, &request.page, decode, |organization| organization.id)
 }
 
 /// Whether there is an organization. Reads one row.

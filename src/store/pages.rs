@@ -25,26 +25,14 @@ const BYTES_WITHOUT_TEXT: usize = 4096;
 /// Reads a page of a list. The statement returns up to one item more than the request asks for.
 pub(super) fn read_page<T: Serialize, C>(
     tx: &Transaction<'_>,
+    rows: RowLength,
     sql: &str,
     binds: &[Bind<'_>],
     request: &PageRequest<C>,
     decode: impl FnMut(&Row<'_>) -> Result<T>,
     cursor: impl Fn(&T) -> C,
 ) -> Result<Page<T, C>> {
-    let items = PageItems::read(tx, RowLength::Short, sql, binds, request, decode, |item| item)?;
-    Ok(items.into_page(cursor))
-}
-
-/// Like [`read_page`], for a list whose rows can be long.
-pub(super) fn read_page_of_long_rows<T: Serialize, C>(
-    tx: &Transaction<'_>,
-    sql: &str,
-    binds: &[Bind<'_>],
-    request: &PageRequest<C>,
-    decode: impl FnMut(&Row<'_>) -> Result<T>,
-    cursor: impl Fn(&T) -> C,
-) -> Result<Page<T, C>> {
-    let items = PageItems::read(tx, RowLength::Long, sql, binds, request, decode, |item| item)?;
+    let items = PageItems::read(tx, rows, sql, binds, request, decode, |item| item)?;
     Ok(items.into_page(cursor))
 }
 

@@ -4,7 +4,7 @@ use super::lists::{can_sort, cursor_bound, limit_plus_one};
 use super::page_ids::{PageIds, select_ids};
 use super::pages::{read_page, read_page_of};
 use super::tickets::{ALL, PAGE, decode};
-use super::{Transaction, customers, ticket_types};
+use super::{RowLength, Transaction, customers, ticket_types};
 use crate::error::Result;
 use crate::model::id::{CustomerId, EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::model::page::Page;
@@ -58,7 +58,7 @@ pub(crate) fn list(
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     if **request == (ListTickets { page: request.page.clone(), ..ListTickets::default() }) {
         let binds = [organization.into(), cursor, limit_plus_one(&request.page)];
-        return read_page(tx, ALL, &binds, &request.page, |row| decode(tx, row), |ticket| ticket.id);
+        return read_page(tx, RowLength::Short, ALL, &binds, &request.page, |row| decode(tx, row), |ticket| ticket.id);
     }
     let customer = match &request.customer_email {
         None => None,

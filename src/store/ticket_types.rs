@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_decimals;
 use super::lists::{has_at_least, limit_plus_one, unknown_cursor};
-use super::pages::read_page_of_long_rows;
-use super::{Bind, Transaction};
+use super::pages::read_page;
+use super::{Bind, RowLength, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
@@ -182,7 +182,7 @@ pub(crate) fn list(
         request.status.map(TextEnum::as_str).into(),
         request.reference.as_ref().into(),
     ];
-    read_page_of_long_rows(tx, LIST, &binds, &request.page, decode, |ticket_type| ticket_type.id)
+    read_page(tx, RowLength::Long, LIST, &binds, &request.page, decode, |ticket_type| ticket_type.id)
 }
 
 /// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.

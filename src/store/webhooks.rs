@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::lists::{cursor_bound, has_at_least, limit_plus_one};
 use super::pages::read_page;
-use super::{Bind, CommitEvent, RowLock, Transaction, subscribed_endpoints, webhook_removals};
+use super::{Bind, CommitEvent, RowLength, RowLock, Transaction, subscribed_endpoints, webhook_removals};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{OrganizationId, WebhookId};
 use crate::model::notification_types::EventType;
@@ -140,6 +140,7 @@ pub(crate) fn list(
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     read_page(
         tx,
+        RowLength::Short,
         LIST,
         &[organization.into(), cursor, limit_plus_one(&request.page)],
         &request.page,

@@ -216,7 +216,10 @@ fn the_checkout_page_shows_cancelled_and_refunded_orders() {
 #[cfg(feature = "documents")]
 #[test]
 fn whoever_has_paid_finds_the_tickets_and_the_checkout_speaks_the_language_of_the_order() {
-    let server = Server::with(|builder| builder.sandbox_gateway().ticket_documents(ticketing::documents::TicketDocuments::default()), |_| {});
+    let server = Server::with(
+        |builder| builder.sandbox_gateway().ticket_documents(ticketing::documents::TicketDocuments::default()),
+        |_| {},
+    );
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let mut order = order_of(&event, &ticket_type, 2);
