@@ -76,6 +76,15 @@ impl<'a> TicketToPrint<'a> {
     }
 }
 
+/// A label, and the lines below it.
+#[derive(Debug, Clone, Hash)]
+pub(crate) struct Field {
+    pub(crate) label: &'static str,
+    pub(crate) lines: Vec<String>,
+    /// Whether the organizer has written the lines.
+    pub(crate) is_organizers: bool,
+}
+
 /// What a ticket says, in the words of its language.
 #[derive(Debug, Hash)]
 pub(crate) struct Content {
@@ -88,8 +97,7 @@ pub(crate) struct Content {
     pub(crate) zone: String,
     pub(crate) location: Option<String>,
     pub(crate) ticket_type: String,
-    /// Labels, each with its lines.
-    pub(crate) fields: Vec<(&'static str, Vec<String>)>,
+    pub(crate) fields: Vec<Field>,
     /// The lines of the text of the ticket type.
     pub(crate) text: Vec<String>,
     pub(crate) code: String,
@@ -107,16 +115,18 @@ impl Content {
     pub(crate) fn of(ticket: TicketToPrint<'_>, words: &'static Words) -> Result<Self> {
         let TicketToPrint { event, ticket_type, ticket, order, language, organizer, price, number, of } = ticket;
         let zone = Zone::stored(&event.timezone)?;
-        let mut fields = Vec::new();
-        if let Some(customer) = &ticket.customer {
-            fields.push((words.ticket.name, vec![printed_text::line(&customer.name)]));
-        }
-        fields.push((words.ticket.valid, words::validity(words, zone, ticket_type)));
+        let name = ticket.customer.iter().map(|customer| printed_text::line(&customer.name)).collect();
         let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| printed_text::line(area)).collect();
-        fields.push((words.ticket.access_areas, vec![areas.join(" · ")]));
         let price = price.filter(|price| price.minor_units() > 0);
-        fields.extend(price.map(|price| (words.ticket.price, vec![words::money(words, price, &event.currency)])));
-        fields.retain(|(_, lines)| lines.iter().any(|line| !line.is_empty()));
+        let price = price.map(|price| words::money(words, price, &event.currency));
+        let labels = &words.ticket;
+        let mut fields = vec![
+            Field { label: labels.name, lines: name, is_organizers: false },
+            Field { label: labels.valid, lines: words::validity(words, zone, ticket_type), is_organizers: false },
+            Field { label: labels.access_areas, lines: vec![areas.join(" · ")], is_organizers: true },
+            Field { label: labels.price, lines: price.into_iter().collect(), is_organizers: false },
+        ];
+        fields.retain(|field| field.lines.iter().any(|line| !line.is_empty()));
         Ok(Self {
             words,
             language: language.map(str::to_owned),
@@ -137,7 +147,7 @@ impl Content {
 
     /// What the organizer and the customer have written.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let fields = self.fields.iter().flat_map(|(_, lines)| lines);
+        let fields = self.fields.iter().flat_map(|field| &field.lines);
         let texts = [&self.title, &self.ticket_type].into_iter().chain(&self.location).chain(fields).chain(&self.text);
         texts.map(String::as_str)
     }

@@ -7,11 +7,12 @@ use krilla::image::Image;
 use parley::Alignment;
 
 use super::Paper;
-use super::content::{Content, code_in_groups};
+use super::content::{Content, Field, code_in_groups};
 use super::qr;
 use super::sheets::{Element, Shape, Sheets};
 use super::typesetter::{Color, Paragraph, Style, Typesetter};
 use crate::error::Result;
+use crate::words;
 
 /// The level of the heading of a ticket, below its event.
 const SECOND: NonZeroU16 = NonZeroU16::MIN.saturating_add(1);
@@ -68,7 +69,8 @@ pub(super) fn compose(
     logo: Option<&Image>,
 ) -> Result<Sheets> {
     let name = content.position.as_ref().unwrap_or(&content.title).clone();
-    let mut sheets = Sheets::new(name, paper, TOP_MARGIN, BOTTOM_MARGIN);
+    let foreign = words::foreign(content.words, content.language.as_deref()).map(str::to_owned);
+    let mut sheets = Sheets::new(name, foreign, paper, TOP_MARGIN, BOTTOM_MARGIN);
     let width = sheets.width() - 2.0 * SIDE_MARGIN;
     let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
     let is_rtl = title.layout.is_rtl();
@@ -78,11 +80,11 @@ pub(super) fn compose(
     }
     ticket.draw_heading();
     ticket.draw_rule();
-    let below = ticket.sheets.y;
-    let frame_bottom = ticket.draw_code()?;
-    ticket.sheets.y = below;
+    // The code is read after the fields, and drawn beside them.
+    let (page, top) = (ticket.sheets.last_page(), ticket.sheets.y);
     ticket.draw_fields();
-    if ticket.sheets.pages.len() == 1 {
+    let frame_bottom = ticket.draw_code(page, top)?;
+    if ticket.sheets.last_page() == page {
         ticket.sheets.y = ticket.sheets.y.max(frame_bottom);
     }
     ticket.draw_text();
@@ -137,11 +139,11 @@ impl Ticket<'_> {
         self.sheets.y += 3.0 * MILLIMETER;
         // In two lines, the second begins after the dash.
         let period = content.period.replace(' ', "\u{A0}").replace("–\u{A0}", "– ");
-        self.paragraph(&period, self.beside_title(PERIOD), width);
-        self.paragraph(&content.zone, self.beside_title(ZONE), width);
+        self.paragraph(Element::Text, &period, self.beside_title(PERIOD), width);
+        self.paragraph(Element::Text, &content.zone, self.beside_title(ZONE), width);
         if let Some(location) = &content.location {
             self.sheets.y += 2.5 * MILLIMETER;
-            self.paragraph(location, self.beside_title(LOCATION), width);
+            self.paragraph(Element::OrganizersText, location, self.beside_title(LOCATION), width);
         }
         self.sheets.y += 7.0 * MILLIMETER;
     }
@@ -154,12 +156,11 @@ impl Ticket<'_> {
         self.sheets.y += 8.0 * MILLIMETER;
     }
 
-    /// Draws the QR code and the code in letters opposite to the title. Returns where their frame ends.
+    /// Draws the QR code and the code in letters on a page, opposite to the title. Returns where their frame ends.
     #[expect(clippy::cast_precision_loss, reason = "a QR code of version 2 has 25 modules in a row")]
-    fn draw_code(&mut self) -> Result<f32> {
+    fn draw_code(&mut self, page: usize, top: f32) -> Result<f32> {
         let content = self.content;
         let left = if self.is_rtl { SIDE_MARGIN } else { SIDE_MARGIN + self.width - FRAME_WIDTH };
-        let top = self.sheets.y;
         let rectangles = qr::dark_runs(&content.code)?
             .iter()
             .map(|run| [run.column as f32 * MODULE, run.row as f32 * MODULE, run.length as f32 * MODULE, MODULE])
@@ -167,15 +168,14 @@ impl Ticket<'_> {
         let figure = self.sheets.begin(Element::Figure(content.words.ticket.qr_code.to_owned()));
         let inset = (FRAME_WIDTH - QR_SIDE) / 2.0;
         let qr = Shape::Rectangles { rectangles, color: Color(0, 0, 0) };
-        self.sheets.draw(left + inset, top + inset, qr, Some(figure));
+        self.sheets.draw_on(page, left + inset, top + inset, qr, Some(figure));
 
         let code = self.sheets.begin(Element::Text);
         let letters = self.typesetter.set(&code_in_groups(&content.code), CODE, FRAME_WIDTH);
         let height = inset + QR_SIDE + QUIET_ZONE + letters.layout.height() + 4.0 * MILLIMETER;
-        let page = self.sheets.pages.len() - 1;
         self.sheets.place(page, left, top + inset + QR_SIDE + QUIET_ZONE, &letters, Some(code));
         let frame = Shape::Frame { width: FRAME_WIDTH, height, radius: 3.0 * MILLIMETER, color: HAIRLINE };
-        self.sheets.draw(left, top, frame, None);
+        self.sheets.draw_on(page, left, top, frame, None);
         Ok(top + height)
     }
 
@@ -183,18 +183,19 @@ impl Ticket<'_> {
         let content = self.content;
         let width = self.width - FRAME_WIDTH - COLUMN_GAP;
         let label_style = self.beside_title(LABEL);
-        self.paragraph(content.words.ticket.noun, label_style, width);
+        self.paragraph(Element::Text, content.words.ticket.noun, label_style, width);
         self.sheets.y += 0.5 * MILLIMETER;
         let ticket_type = self.typesetter.set(&content.ticket_type, self.beside_title(TICKET_TYPE), width);
         self.flow(Element::Heading(SECOND, content.ticket_type.clone()), &ticket_type);
-        for (label, lines) in &content.fields {
+        for Field { label, lines, is_organizers } in &content.fields {
             self.sheets.y += 5.0 * MILLIMETER;
             // A label does not stand alone at the end of a page.
             self.sheets.make_room(LABEL.size * LABEL.leading + 2.0 * VALUE.size * VALUE.leading);
-            self.paragraph(label, label_style, width);
+            self.paragraph(Element::Text, label, label_style, width);
             self.sheets.y += 0.5 * MILLIMETER;
             for line in lines {
-                self.paragraph(line, self.beside_title(VALUE), width);
+                let element = if *is_organizers { Element::OrganizersText } else { Element::Text };
+                self.paragraph(element, line, self.beside_title(VALUE), width);
             }
         }
     }
@@ -211,7 +212,7 @@ impl Ticket<'_> {
             if line.is_empty() {
                 self.sheets.y += 0.7 * TEXT.size * TEXT.leading;
             } else {
-                self.paragraph(line, TEXT, self.width);
+                self.paragraph(Element::OrganizersText, line, TEXT, self.width);
             }
         }
     }
@@ -250,9 +251,9 @@ impl Ticket<'_> {
         }
     }
 
-    fn paragraph(&mut self, text: &str, style: Style, width: f32) {
+    fn paragraph(&mut self, element: Element, text: &str, style: Style, width: f32) {
         let paragraph = self.typesetter.set(text, style, width);
-        self.flow(Element::Text, &paragraph);
+        self.flow(element, &paragraph);
     }
 
     /// Draws a paragraph at the side of the title, below what was drawn before.

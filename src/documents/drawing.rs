@@ -9,7 +9,7 @@ use krilla::outline::{Outline, OutlineNode};
 use krilla::page::PageSettings;
 use krilla::paint::{Fill, Stroke};
 use krilla::surface::Surface;
-use krilla::tagging::{Artifact, ArtifactType, ContentTag, Identifier, SpanTag, Tag, TagGroup, TagTree};
+use krilla::tagging::{Artifact, ArtifactType, ContentTag, Identifier, SpanTag, Tag, TagGroup, TagKind, TagTree};
 use krilla::text::{GlyphId, KrillaGlyph};
 use krilla::{Document, SerializeSettings, color};
 use parley::layout::Run;
@@ -84,7 +84,7 @@ fn draw_all(
         }
         let mut section = TagGroup::new(Tag::Section);
         for (element, identifiers) in ticket.elements.iter().zip(tagged) {
-            section.push(group(element, identifiers));
+            section.push(group(element, identifiers, ticket.foreign.as_deref()));
         }
         tree.push(section);
     }
@@ -98,13 +98,16 @@ fn internal(what: &str) -> Error {
     Error::Internal(format!("a ticket document could not be written: {what}"))
 }
 
-fn group(element: &Element, identifiers: Vec<Identifier>) -> TagGroup {
-    let children = identifiers.into_iter().map(Into::into).collect();
-    match element {
-        Element::Heading(level, title) => TagGroup::with_children(Tag::Hn(*level, Some(title.clone())), children),
-        Element::Text => TagGroup::with_children(Tag::P, children),
-        Element::Figure(shows) => TagGroup::with_children(Tag::Figure(Some(shows.clone())), children),
-    }
+/// An element of the structure. `foreign` is the language of what the organizer has written, if the document has another one.
+fn group(element: &Element, identifiers: Vec<Identifier>, foreign: Option<&str>) -> TagGroup {
+    let foreign = foreign.map(str::to_owned);
+    let tag: TagKind = match element {
+        Element::Heading(level, title) => Tag::Hn(*level, Some(title.clone())).with_lang(foreign).into(),
+        Element::Text => Tag::P.into(),
+        Element::OrganizersText => Tag::P.with_lang(foreign).into(),
+        Element::Figure(shows) => Tag::Figure(Some(shows.clone())).into(),
+    };
+    TagGroup::with_children(tag, identifiers.into_iter().map(Into::into).collect())
 }
 
 fn draw(surface: &mut Surface<'_>, mark: &Mark, fonts: &mut Fonts) -> Result<()> {

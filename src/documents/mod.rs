@@ -11,8 +11,9 @@
 //! Tickets without an order, which [`issue_tickets`](crate::TicketingService::issue_tickets) issues, have that of their
 //! holder's locale.
 //!
-//! The same ticket gives the same bytes until something that it says is changed. The file is tagged for screen readers, and accessible
-//! as PDF/UA-1 demands. If its title is read from right to left, a ticket is mirrored.
+//! The same ticket gives the same bytes until something that it says is changed. The file is accessible as PDF/UA-1 demands: it
+//! is tagged for screen readers, which read the code after what the ticket says, and what the organizer has written has the
+//! language of the order. If its title is read from right to left, a ticket is mirrored.
 //!
 //! # Links
 //!
@@ -81,7 +82,7 @@ use sha2::{Digest, Sha256};
 pub use crate::model::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
 #[cfg(feature = "http")]
-pub(crate) use content::{Content, code_in_groups, organizer};
+pub(crate) use content::{Content, Field, code_in_groups, organizer};
 pub(crate) use logos::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 

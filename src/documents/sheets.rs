@@ -11,9 +11,12 @@ use super::typesetter::{Color, Paragraph};
 /// A part of a document, as a screen reader sees it.
 #[derive(Debug)]
 pub(super) enum Element {
-    /// A heading of a level from 1, and its whole text.
+    /// A heading of a level from 1, and its whole text, which the organizer has written.
     Heading(NonZeroU16, String),
+    /// Words of the document.
     Text,
+    /// What the organizer has written.
+    OrganizersText,
     /// A picture, and what it shows.
     Figure(String),
 }
@@ -57,11 +60,14 @@ pub(super) struct Mark {
 pub(super) struct Sheets {
     /// What the table of contents says.
     pub(super) name: String,
+    /// The language tag of what the organizer has written, if it is another language than that of the document.
+    pub(super) foreign: Option<String>,
     width: f32,
     /// The lowest place for text.
     pub(super) bottom: f32,
     pub(super) top: f32,
     pub(super) pages: Vec<Vec<Mark>>,
+    /// In the order in which they are read.
     pub(super) elements: Vec<Element>,
     /// Where the next block begins on the last page.
     pub(super) y: f32,
@@ -69,9 +75,10 @@ pub(super) struct Sheets {
 
 impl Sheets {
     /// One empty page, with margins above and below.
-    pub(super) fn new(name: String, paper: Paper, top: f32, bottom: f32) -> Self {
+    pub(super) fn new(name: String, foreign: Option<String>, paper: Paper, top: f32, bottom: f32) -> Self {
         let (width, height) = paper.size();
-        Self { name, width, bottom: height - bottom, top, pages: vec![Vec::new()], elements: Vec::new(), y: top }
+        let (pages, elements) = (vec![Vec::new()], Vec::new());
+        Self { name, foreign, width, bottom: height - bottom, top, pages, elements, y: top }
     }
 
     pub(super) fn width(&self) -> f32 {
@@ -84,9 +91,19 @@ impl Sheets {
         self.elements.len() - 1
     }
 
+    /// The index of the last page.
+    pub(super) fn last_page(&self) -> usize {
+        self.pages.len() - 1
+    }
+
     /// Draws on the last page.
     pub(super) fn draw(&mut self, x: f32, y: f32, shape: Shape, element: Option<usize>) {
-        if let Some(page) = self.pages.last_mut() {
+        self.draw_on(self.last_page(), x, y, shape, element);
+    }
+
+    /// Draws on a page, apart from the flow.
+    pub(super) fn draw_on(&mut self, page: usize, x: f32, y: f32, shape: Shape, element: Option<usize>) {
+        if let Some(page) = self.pages.get_mut(page) {
             page.push(Mark { x, y, shape, element });
         }
     }
@@ -116,9 +133,8 @@ impl Sheets {
 
     /// Draws a paragraph at a place of a page, apart from the flow.
     pub(super) fn place(&mut self, page: usize, x: f32, y: f32, paragraph: &Arc<Paragraph>, element: Option<usize>) {
-        let Some(page) = self.pages.get_mut(page) else { return };
         for index in 0..paragraph.layout.len() {
-            page.push(Mark { x, y, shape: Shape::Line { paragraph: Arc::clone(paragraph), index }, element });
+            self.draw_on(page, x, y, Shape::Line { paragraph: Arc::clone(paragraph), index }, element);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::notice::Notice;
-use crate::documents::{Content, code_in_groups, qr};
+use crate::documents::{Content, Field, code_in_groups, qr};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus};
 use crate::model::ticket::{IssuedTicket, TicketStatus};
@@ -23,8 +23,7 @@ pub(super) struct Card {
     /// Whether the ticket can be used for the first time.
     pub(super) is_fresh: bool,
     pub(super) ticket_type: String,
-    /// Labels, each with its lines.
-    pub(super) fields: Vec<(&'static str, Vec<String>)>,
+    pub(super) fields: Vec<Field>,
     pub(super) text: Option<String>,
     /// `None` if the ticket admits nobody any more.
     pub(super) code: Option<Code>,

@@ -29,7 +29,7 @@ pub(super) struct EventFacts<'a> {
 }
 
 impl<'a> Heading<'a> {
-    /// `language` is the language tag of the order, in whose language the organizer is assumed to write.
+    /// `language` is the language tag of the order.
     pub(super) fn of(event: &EventFacts<'_>, words: &Words, language: Option<&'a str>) -> Result<Self> {
         let zone = Zone::stored(event.timezone)?;
         Ok(Self {
@@ -37,7 +37,7 @@ impl<'a> Heading<'a> {
             period: words::period(words, zone, event.start, event.end),
             zone: words::zone_at(zone, event.timezone, event.start),
             location: event.location.map(printed_text::line),
-            foreign: language.filter(|tag| words::is_tag(tag) && !words::speak(words, tag)),
+            foreign: words::foreign(words, language),
         })
     }
 

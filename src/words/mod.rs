@@ -34,8 +34,7 @@ const ALL: [&Words; 7] = [
 
 /// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of 1 to 8 letters and digits, separated by
 /// hyphens. The first has 2 to 8 letters and no digit.
-#[cfg(feature = "http")]
-pub(crate) fn is_tag(text: &str) -> bool {
+fn is_tag(text: &str) -> bool {
     let mut subtags = text.split('-');
     let primary = subtags.next().unwrap_or_default();
     let is_primary = (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -44,10 +43,10 @@ pub(crate) fn is_tag(text: &str) -> bool {
             .all(|subtag| (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Whether these are the words of a language tag's language.
-#[cfg(feature = "http")]
-pub(crate) fn speak(words: &Words, tag: &str) -> bool {
-    find(tag).is_some_and(|found| found.language == words.language)
+/// The language of what an organizer has written beside these words, if it is another one than theirs. `language` is that of
+/// the order, in which the organizer is assumed to write. `None` if it does not have the form of a language tag.
+pub(crate) fn foreign<'a>(words: &Words, language: Option<&'a str>) -> Option<&'a str> {
+    language.filter(|tag| is_tag(tag) && find(tag).is_none_or(|found| found.language != words.language))
 }
 
 /// Where English dates are written as in the United States.
@@ -109,7 +108,6 @@ mod tests {
         assert_eq!(of([]).language, "en");
     }
 
-    #[cfg(feature = "http")]
     #[test]
     fn a_text_that_has_not_the_form_of_a_language_tag_is_none() {
         for tag in ["ar", "zh-Hant-TW", "es-419", "sr-Latn"] {

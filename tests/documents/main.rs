@@ -17,4 +17,5 @@ mod operations;
 mod pictures;
 mod readable;
 mod scripts;
+mod structure;
 mod tools;
