@@ -8,7 +8,7 @@ use crate::model::checkout::CheckoutStatus;
 use crate::model::id::OrderId;
 use crate::rules::checkout::{ATTEMPTS_UNTIL_LOST, CLAIM_DURATION, delay_after, next_look_up};
 use crate::store::checkout_attempts::{self, CheckoutAttempt, DueCheckout, OpenCheckout};
-use crate::store::{Transaction, checkouts};
+use crate::store::{LockedEvent, Transaction, checkouts};
 
 /// Claims those of these checkouts that are due: no other process asks about them until the claim ends, which the process
 /// renews while it waits for the gateway.
@@ -17,33 +17,28 @@ pub(crate) fn claim_all(
     due: &[DueCheckout],
 ) -> Result<(EachRow<DueCheckout>, Vec<CheckoutAttempt>)> {
     let attempts = std::cell::RefCell::new(Vec::new());
-    let mut due = due.to_vec();
-    // Every transaction that locks several events locks them in this order.
-    due.sort_by_key(|checkout| checkout.event);
-    let rows = each_row(tx, &due, |tx, checkout| {
-        tx.lock_event(checkout.event)?;
-        let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(CLAIM_DURATION))?;
-        let is_claimed = attempt.is_some();
-        attempts.borrow_mut().extend(attempt);
-        Ok(is_claimed)
-    })?;
+    let rows = each_row(
+        tx,
+        due,
+        |checkout| checkout.event,
+        |tx, checkout| {
+            let attempt = checkout_attempts::claim(tx, checkout.order, tx.now().saturating_add(CLAIM_DURATION))?;
+            let is_claimed = attempt.is_some();
+            attempts.borrow_mut().extend(attempt);
+            Ok(is_claimed)
+        },
+    )?;
     Ok((rows, attempts.into_inner()))
 }
 
 /// Lets these open checkouts be looked up now.
 pub(crate) fn look_up_all_now(tx: &Transaction<'_>, open: &[OpenCheckout]) -> Result<EachRow<OpenCheckout>> {
-    let mut open = open.to_vec();
-    open.sort_by_key(|checkout| checkout.event);
-    each_row(tx, &open, |tx, checkout| {
-        tx.lock_event(checkout.event)?;
-        checkout_attempts::look_up_now(tx, checkout.order)
-    })
+    each_row(tx, open, |checkout| checkout.event, |tx, checkout| checkout_attempts::look_up_now(tx, checkout.order))
 }
 
 /// Records that nothing can be paid any more under a checkout. `reference` is the gateway's id of it. Without one, it
 /// may be an earlier checkout of the order, so nothing is recorded if there are several.
-pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId, reference: Option<&str>) -> Result<()> {
-    tx.lock_event(order)?;
+pub(crate) fn closed(tx: &LockedEvent<'_>, order: OrderId, reference: Option<&str>) -> Result<()> {
     match reference {
         Some(reference) => checkout_attempts::close_newest(tx, order, reference),
         None => checkout_attempts::close_only(tx, order),
@@ -51,22 +46,19 @@ pub(crate) fn closed(tx: &Transaction<'_>, order: OrderId, reference: Option<&st
 }
 
 /// Records that nothing can be paid any more for an order that has ended, whose checkout cannot be renewed any more.
-pub(crate) fn nothing_to_close(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    tx.lock_event(order)?;
+pub(crate) fn nothing_to_close(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     checkout_attempts::close(tx, order)
 }
 
 /// Records the gateway's id of a checkout whose start was not answered in time. Fails with
 /// [`Error::PaymentGatewayFailed`](crate::error::Error::PaymentGatewayFailed) if another order has it.
-pub(crate) fn started(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<()> {
-    tx.lock_event(order)?;
+pub(crate) fn started(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> Result<()> {
     checkouts::record_reference(tx, order, reference)
 }
 
 /// Records that the gateway failed, and schedules the next attempt. Returns whether there is one: a checkout that is to be
 /// closed in an account to which the program has no access any more is asked about as in [`unproven`].
-pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<bool> {
-    tx.lock_event(attempt.order)?;
+pub(crate) fn unavailable(tx: &LockedEvent<'_>, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<bool> {
     let problem = failure.to_string();
     let is_lost = matches!(failure, GatewayError::NotExecuted(_)) && attempt.number >= ATTEMPTS_UNTIL_LOST;
     if is_lost && attempt.status == CheckoutStatus::Closing {
@@ -81,8 +73,7 @@ pub(crate) fn unavailable(tx: &Transaction<'_>, attempt: &CheckoutAttempt, failu
 /// paid: the gateway does not know the checkout, or refuses to say anything about it. Perhaps it was given the key of
 /// another account, and gets the right one back. When the checkout has ended by itself, it is looked up a few more
 /// times. Returns whether there is a next attempt.
-pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<bool> {
-    tx.lock_event(attempt.order)?;
+pub(crate) fn unproven(tx: &LockedEvent<'_>, attempt: &CheckoutAttempt, problem: &str) -> Result<bool> {
     let next = if tx.now() < attempt.expires_at {
         Some(tx.now().saturating_add(delay_after(attempt.number)).min(attempt.expires_at))
     } else {
@@ -97,8 +88,7 @@ pub(crate) fn unproven(tx: &Transaction<'_>, attempt: &CheckoutAttempt, problem:
 
 /// Schedules the next attempt for a checkout that the customer may still pay. One that the gateway cannot close is only
 /// looked up from then on.
-pub(crate) fn still_open(tx: &Transaction<'_>, attempt: &CheckoutAttempt, can_close: bool) -> Result<()> {
-    tx.lock_event(attempt.order)?;
+pub(crate) fn still_open(tx: &LockedEvent<'_>, attempt: &CheckoutAttempt, can_close: bool) -> Result<()> {
     let look_up = attempt.hold_until.and_then(|hold_until| next_look_up(hold_until, tx.now()));
     let next = match attempt.status {
         CheckoutStatus::Closing if can_close => Some(tx.now().saturating_add(delay_after(attempt.number))),

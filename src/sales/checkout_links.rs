@@ -18,7 +18,7 @@ use super::{order_creation, order_lifecycle};
 use crate::error::{Error, Result};
 use crate::model::checkout::CheckoutTerms;
 use crate::model::gateway_account::GatewayIdentity;
-use crate::model::id::{ApiKeyId, EventId, OrderId, OrganizationId};
+use crate::model::id::{ApiKeyId, OrderId, OrganizationId};
 use crate::model::idempotency::Replayable;
 use crate::model::new_order::{CreateOrder, PaymentChoice};
 use crate::model::order::{CreateOrderResponse, Order, OrderStatus};
@@ -29,7 +29,7 @@ use crate::rules::checkout::{CLAIM_DURATION, claim_left, next_look_up};
 use crate::rules::gateway::is_asked;
 use crate::store::checkout_parameters::OrderToPay;
 use crate::store::checkouts::{CheckoutOrder, NewCheckout};
-use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts, orders};
+use crate::store::{LockedEvent, checkout_attempts, checkout_parameters, checkout_renewals, checkouts, orders};
 
 /// How a new order is paid.
 #[derive(Clone)]
@@ -88,14 +88,13 @@ pub(crate) struct LeasedStart {
 /// Creates an order. If the same request has been executed before, returns its result, or the order that still needs
 /// its link.
 pub(crate) fn create_or_resume(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     terms: &PaymentTerms,
     budget: &ReleaseBudget,
 ) -> Result<OrderProgress> {
-    tx.lock_event(request.event_id)?;
     order_creation::read_ahead(tx, organization, request)?;
     let order = match operation.prior_outcome(tx)? {
         PriorOutcome::Result(response) => {
@@ -162,7 +161,7 @@ pub(crate) fn create_or_resume(
 
 /// Stores that the gateway is asked for the checkout link of an order.
 fn ask_for_link(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     order: OrderToPay,
     gateway: &GatewayTerms,
@@ -183,13 +182,11 @@ fn is_without_link(order: &Order) -> bool {
 /// order because it got no link. Fails with [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if
 /// another order has the same payment reference.
 pub(crate) fn record(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     CheckoutOrder { organization, id }: CheckoutOrder,
-    event: EventId,
     checkout: &NewCheckout<'_>,
 ) -> Result<Option<Replayable<CreateOrderResponse>>> {
-    tx.lock_event(event)?;
     match operation.prior_outcome(tx)? {
         // Another process has recorded its link first.
         PriorOutcome::Result(response) => return Ok(Some(Replayable::replayed(response))),
@@ -207,13 +204,12 @@ pub(crate) fn record(
 /// `was_created`. Returns a response if the order no longer needs a link: it was completed meanwhile, or another
 /// process has recorded a link.
 pub(crate) fn cancel_without_link(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     was_created: bool,
 ) -> Result<Option<Replayable<CreateOrderResponse>>> {
-    tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Some(Replayable::replayed(response)));
     }

@@ -26,7 +26,7 @@ use crate::rules::order::{check_pending, status_at_hold};
 use crate::store::checkout_renewals::CurrentCheckout;
 use crate::store::checkouts::NewCheckout;
 use crate::store::order_status::{self, OrderState};
-use crate::store::{Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
+use crate::store::{LockedEvent, Transaction, checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
 
 /// An order whose checkout is to be renewed, as it was read before the gateway was asked.
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ fn in_progress() -> Error {
 
 /// Loads the order and its newest checkout again, and checks that no other request has changed them.
 fn load(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: OrderId,
     seen: &ToRenew,
@@ -110,13 +110,12 @@ pub(crate) enum RenewalProgress {
 
 /// Returns the checkout of a pending order as it is: the customer can still pay under it.
 pub(crate) fn keep(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     seen: &ToRenew,
 ) -> Result<Replayable<RenewCheckoutResponse>> {
-    tx.lock_event(id)?;
     operation.run(tx, || {
         let (_, checkout) = load(tx, organization, id, seen)?;
         response(id, checkout, false)
@@ -125,14 +124,13 @@ pub(crate) fn keep(
 
 /// Replaces the checkout of a pending order, under which nothing can be paid any more, by a new one.
 pub(crate) fn begin(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     seen: &ToRenew,
     gateway: &GatewayTerms,
 ) -> Result<RenewalProgress> {
-    tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(RenewalProgress::Finished(Replayable::replayed(response)));
     }
@@ -163,14 +161,13 @@ pub(crate) fn begin(
 /// [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if another checkout has the same reference. Returns
 /// `None` if the order has ended meanwhile: then the checkout is closed.
 pub(crate) fn record(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
     renewals: i64,
     new: &NewCheckout<'_>,
 ) -> Result<Option<Replayable<RenewCheckoutResponse>>> {
-    tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Some(Replayable::replayed(response)));
     }
@@ -199,8 +196,7 @@ pub(crate) fn record(
 }
 
 /// Records that the gateway created no checkout. If it refused for good, `is_refused`, the next renewal is another one.
-pub(crate) fn failed(tx: &Transaction<'_>, id: OrderId, renewals: i64, is_refused: bool) -> Result<()> {
-    tx.lock_event(id)?;
+pub(crate) fn failed(tx: &LockedEvent<'_>, id: OrderId, renewals: i64, is_refused: bool) -> Result<()> {
     let checkout = checkout_renewals::current(tx, id)?;
     if is_refused && checkout.renewals == renewals && checkout.reference.is_none() {
         checkout_attempts::close(tx, id)?;

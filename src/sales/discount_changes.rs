@@ -16,16 +16,15 @@ use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::rules::count_limit::{AUTOMATIC_DISCOUNTS, is_enabled_automatic};
 use crate::rules::discount as rules;
 use crate::rules::money::decimals_of_stored;
-use crate::store::{Transaction, discounts, events};
+use crate::store::{LockedEvent, Transaction, discounts, events};
 
 /// Creates a discount of an event.
 pub(crate) fn create(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &Request<CreateDiscount>,
 ) -> Result<Discount> {
     let event = request.body.event_id;
-    tx.lock_event(event)?;
     let mut errors = request.errors.clone();
     let ticket_types = request.body.applicable_ticket_types.as_deref().unwrap_or_default();
     let decimals = check_references(tx, organization, event, ticket_types, &mut errors)?;
@@ -39,13 +38,12 @@ pub(crate) fn create(
 
 /// Updates a discount.
 pub(crate) fn update(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     call: &ConditionalCaller,
     id: DiscountId,
     request: &Request<UpdateDiscount>,
     budget: &ReleaseBudget,
 ) -> Result<Discount> {
-    tx.lock_event(id)?;
     let organization = call.caller.organization;
     let current = CurrentDiscount::from(discounts::stored(tx, organization, id)?);
     call.check_revision(current.revision)?;
@@ -76,8 +74,7 @@ fn check_room_for_automatic(tx: &Transaction<'_>, event: EventId) -> Result<()> 
 }
 
 /// Deletes a discount. A discount that an order ever used cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: DiscountId) -> Result<()> {
-    tx.lock_event(id)?;
+pub(crate) fn delete(tx: &LockedEvent<'_>, call: &ConditionalCaller, id: DiscountId) -> Result<()> {
     let current = discounts::stored(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     discounts::delete(tx, call.caller.organization, id)

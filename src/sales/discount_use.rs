@@ -10,7 +10,7 @@ use crate::model::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::model::new_order::CreateOrder;
 use crate::rules::discount::{self as rules, DiscountTerms, apply, choose_best};
 use crate::rules::pricing::OrderPrice;
-use crate::store::{Transaction, discount_uses, discounts};
+use crate::store::{LockedEvent, Transaction, discount_uses, discounts};
 
 /// The price of an order, and the discount that it uses.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ pub(super) fn subtract_expired_uses(
 }
 
 /// Claims a use of the discount that an order was priced with.
-pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId, budget: &ReleaseBudget) -> Result<()> {
+pub(super) fn claim(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId, budget: &ReleaseBudget) -> Result<()> {
     if try_claim(tx, event, discount, budget)? {
         return Ok(());
     }
@@ -90,7 +90,7 @@ pub(super) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId, 
 
 /// Claims a use. If none is left, releases a use of an expired hold, and tries once more. Returns whether it succeeded.
 pub(super) fn try_claim(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     event: EventId,
     discount: DiscountId,
     budget: &ReleaseBudget,

@@ -1,7 +1,8 @@
-//! Background work on many rows in one transaction: each row by itself.
+//! Background work on many rows of sales in one transaction: each row by itself.
 
 use crate::error::{Error, Result};
-use crate::store::{Savepoint, Transaction};
+use crate::model::id::EventId;
+use crate::store::{LockedEvent, Savepoint, Transaction};
 
 /// After how many statements a transaction leaves the remaining rows to the next one. Rows differ: an order with one item
 /// takes about five statements, and one with a hundred items about a hundred.
@@ -23,14 +24,18 @@ pub(crate) struct SkippedRow<R> {
     pub(crate) error: Error,
 }
 
-/// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, until this has
-/// taken `MAX_STATEMENTS`, or as many savepoints as the engine wants at most: at least for one row. A row for which it fails is skipped. Fails if nothing can be written at
-/// all.
+/// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, with the event of
+/// the row locked. Stops after `MAX_STATEMENTS`, or as many savepoints as the engine wants at most, but not before the
+/// first row. A row for which `work` fails is skipped. Fails if nothing can be written at all.
 pub(crate) fn each_row<R: Copy>(
     tx: &Transaction<'_>,
     rows: &[R],
-    work: impl Fn(&Transaction<'_>, R) -> Result<bool>,
+    event: impl Fn(&R) -> EventId,
+    work: impl Fn(&LockedEvent<'_>, R) -> Result<bool>,
 ) -> Result<EachRow<R>> {
+    let mut rows = rows.to_vec();
+    // Every transaction that locks several events locks them in this order.
+    rows.sort_by_key(&event);
     let mut result = EachRow { changed: 0, remaining: Vec::new(), skipped: Vec::new() };
     let before = tx.statements();
     for (index, row) in rows.iter().copied().enumerate() {
@@ -38,7 +43,7 @@ pub(crate) fn each_row<R: Copy>(
             result.remaining = rows[index..].to_vec();
             break;
         }
-        match tx.savepoint(|tx| work(tx, row))? {
+        match tx.savepoint(|tx| work(&tx.lock_event(event(&row))?, row))? {
             Savepoint::Released(changed) => result.changed += usize::from(changed),
             Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
             Savepoint::RolledBack(error) => result.skipped.push(SkippedRow { row, error }),

@@ -10,7 +10,7 @@ use crate::model::event::{
 use crate::model::id::{EventId, OrganizationId};
 use crate::rules::{checked, event as rules};
 use crate::store::events::OverEvent;
-use crate::store::{Transaction, discounts, event_cancellations, events, organizations};
+use crate::store::{LockedEvent, Transaction, discounts, event_cancellations, events, organizations};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
 pub(crate) fn create(
@@ -26,12 +26,11 @@ pub(crate) fn create(
 
 /// Updates an event. If it is cancelled, the caller cancels its pending orders in transactions of their own.
 pub(crate) fn update(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     call: &ConditionalCaller,
     id: EventId,
     request: &Request<UpdateEvent>,
 ) -> Result<Event> {
-    tx.lock_event(id)?;
     let organization = call.caller.organization;
     let current = events::get(tx, organization, id)?;
     call.check_revision(current.revision)?;
@@ -58,12 +57,11 @@ pub(crate) fn update(
 
 /// Updates the settings of an event.
 pub(crate) fn update_settings(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     call: &ConditionalCaller,
     id: EventId,
     request: &Request<EventSettings>,
 ) -> Result<Event> {
-    tx.lock_event(id)?;
     let current = events::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     let mut errors = request.errors.clone();
@@ -77,8 +75,7 @@ pub(crate) fn update_settings(
 /// Deletes an event with its ticket types and discounts, or a batch of its discounts if it has many. Returns whether the
 /// event is deleted: if not, this is to be called again with `is_first` false. Meanwhile the event is not on sale. An event
 /// with orders or tickets cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: EventId, is_first: bool) -> Result<bool> {
-    tx.lock_event(id)?;
+pub(crate) fn delete(tx: &LockedEvent<'_>, call: &ConditionalCaller, id: EventId, is_first: bool) -> Result<bool> {
     let organization = call.caller.organization;
     match events::get(tx, organization, id) {
         Ok(current) if is_first => call.check_revision(current.revision)?,
@@ -96,11 +93,5 @@ pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: EventId
 
 /// Sets these events to EXPIRED, those that are over and on sale.
 pub(crate) fn expire_all(tx: &Transaction<'_>, over: &[OverEvent]) -> Result<EachRow<OverEvent>> {
-    let mut over = over.to_vec();
-    // Every transaction that locks several events locks them in this order.
-    over.sort_by_key(|event| event.id);
-    each_row(tx, &over, |tx, event| {
-        tx.lock_event(event.id)?;
-        events::expire(tx, event.id)
-    })
+    each_row(tx, over, |event| event.id, |tx, event| events::expire(tx, event.id))
 }

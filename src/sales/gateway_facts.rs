@@ -16,7 +16,7 @@ use crate::store::ledger::ReturnedBy;
 use crate::store::order_status::OrderState;
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::StoredRefund;
-use crate::store::{Transaction, disputes, ledger, payments, refunds};
+use crate::store::{LockedEvent, Transaction, disputes, ledger, payments, refunds};
 
 use super::money_notifications;
 
@@ -55,7 +55,7 @@ impl Recorded {
 
 /// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known.
 pub(crate) fn record(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     order: OrderId,
     payment: Option<&str>,
@@ -88,7 +88,7 @@ fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Re
 /// recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of a completed
 /// order cancels the order.
 fn refund(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     order: OrderId,
     named: Option<&str>,
@@ -170,7 +170,7 @@ fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund
 /// Records a dispute, or what became of it. One that is decided is not open again. What it has moved is recorded when its
 /// payment is known.
 fn dispute(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     order: OrderId,
     named: Option<&str>,
@@ -234,7 +234,7 @@ fn dispute(
 }
 
 /// Records that what is left of a payment has gone back, because its gateway says so and lists no refunds.
-pub(super) fn record_rest_as_returned(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Result<Followed> {
+pub(super) fn record_rest_as_returned(tx: &LockedEvent<'_>, order: OrderId, named: Option<&str>) -> Result<Followed> {
     let Some(payment) = find_payment(tx, order, named)? else { return Ok(Followed::default()) };
     let rest = payment.sums.received - payment.sums.returned - payment.sums.taken;
     let mut account = Account::load(tx, payment)?;

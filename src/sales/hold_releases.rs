@@ -12,7 +12,7 @@ use super::holds::expire_all;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{DiscountId, EventId, TicketTypeId};
 use crate::store::order_status::{self, ExpiredHold, ExpiredReservation};
-use crate::store::{EventKey, Transaction, events};
+use crate::store::{EventKey, LockedEvent, Transaction, events};
 
 /// How many expired holds a transaction looks at, for all its ticket types and its discount, and at once.
 const MAX_HOLDS: i64 = 500;
@@ -77,7 +77,7 @@ pub(crate) fn is_beyond_budget(error: &Error) -> bool {
 ///
 /// It marks only as many orders as expired as are needed, those that expired first.
 pub(super) fn release_seats(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     event: EventId,
     ticket_type: TicketTypeId,
     needed: i64,
@@ -88,7 +88,7 @@ pub(super) fn release_seats(
 
 /// Releases uses of a discount like [`release_seats`].
 pub(super) fn release_uses(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     discount: DiscountId,
     needed: i64,
     budget: &ReleaseBudget,
@@ -99,7 +99,7 @@ pub(super) fn release_uses(
 /// Marks the first orders that `read` returns as expired, until they have reserved `needed` seats or uses. An order
 /// that cannot be expired keeps what it reserves; the maintenance reports it.
 fn release(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     needed: i64,
     budget: &ReleaseBudget,
     read: impl Fn(Option<ExpiredHold>, i64) -> Result<Vec<ExpiredReservation>>,
@@ -165,11 +165,10 @@ pub(crate) struct ReleasedBatch {
 
 /// Releases a batch of the expired holds of an event, those after `after` that expired first.
 pub(crate) fn release_batch(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     event: EventKey,
     after: Option<ExpiredHold>,
 ) -> Result<ReleasedBatch> {
-    tx.lock_event(event)?;
     let event = events::owner_of(tx, event)?.ok_or(Error::NotFound(ResourceKind::Event))?.event;
     let holds = order_status::expired_holds_of_event(tx, event, after, BATCH)?;
     let batch = expire_all(tx, &holds)?;

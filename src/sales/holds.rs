@@ -14,7 +14,7 @@ use crate::model::notification_types::NotificationDetails;
 use crate::store::order_status::{self, ExpiredHold};
 use crate::store::seat_counts::Seats;
 use crate::store::{
-    CommitEvent, Transaction, checkout_attempts, discount_uses, handler_queue, order_items, seat_counts,
+    CommitEvent, LockedEvent, Transaction, checkout_attempts, discount_uses, handler_queue, order_items, seat_counts,
 };
 
 /// What a pending order reserves, and for how long.
@@ -27,18 +27,12 @@ pub(crate) struct HoldTerms {
 
 /// Marks the orders of these holds as expired, those whose hold has expired.
 pub(crate) fn expire_all(tx: &Transaction<'_>, holds: &[ExpiredHold]) -> Result<EachRow<ExpiredHold>> {
-    let mut holds = holds.to_vec();
-    // Every transaction that locks several events locks them in this order.
-    holds.sort_by_key(|hold| hold.event);
-    each_row(tx, &holds, |tx, hold| {
-        tx.lock_event(hold.event)?;
-        expire(tx, hold.order, hold.event)
-    })
+    each_row(tx, holds, |hold| hold.event, |tx, hold| expire(tx, hold.order, hold.event))
 }
 
 /// If the hold of an order has expired, marks the order as expired and releases its seats and its discount use. Returns
 /// whether it did.
-pub(super) fn expire(tx: &Transaction<'_>, order: OrderId, event: EventId) -> Result<bool> {
+pub(super) fn expire(tx: &LockedEvent<'_>, order: OrderId, event: EventId) -> Result<bool> {
     let Some(expired) = order_status::expire(tx, order)? else { return Ok(false) };
     tx.record(CommitEvent::OrderExpired);
     for seats in seats_of_order(tx, order, event)? {

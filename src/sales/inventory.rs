@@ -6,23 +6,23 @@
 use super::hold_releases::{ReleaseBudget, release_seats};
 use crate::error::{Error, Reason, Result};
 use crate::store::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
-use crate::store::{Transaction, events};
+use crate::store::{LockedEvent, events};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
-pub(super) fn sell(tx: &Transaction<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
+pub(super) fn sell(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
     let unsold = claim(tx, seats, budget, seat_counts::sell)?;
     close_if_sold_out(tx, seats, unsold)
 }
 
 /// Reserves available seats for a pending order. Fails with the conflict `sold-out` if there are too few.
-pub(super) fn reserve(tx: &Transaction<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
+pub(super) fn reserve(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
     claim(tx, seats, budget, seat_counts::reserve)?;
     Ok(())
 }
 
 /// Sells available seats to an order that has expired. Fails with the conflict `sold-out` if there are too few.
 pub(super) fn sell_to_expired(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     seats: Seats,
     paid_through: PaidThrough,
     budget: &ReleaseBudget,
@@ -32,13 +32,13 @@ pub(super) fn sell_to_expired(
 }
 
 /// Sells seats that an order has reserved.
-pub(super) fn sell_reserved(tx: &Transaction<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
+pub(super) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
     let unsold = seat_counts::sell_reserved(tx, seats, paid_through)?;
     close_if_sold_out(tx, seats, unsold)
 }
 
 /// Frees the seats of cancelled tickets, of which `checked_in` were checked in.
-pub(super) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Result<()> {
+pub(super) fn restock(tx: &LockedEvent<'_>, seats: Seats, checked_in: i64) -> Result<()> {
     let unsold = seat_counts::restock(tx, seats, checked_in)?;
     // If this type had unsold seats before, the event was not sold out.
     if unsold == seats.count {
@@ -50,10 +50,10 @@ pub(super) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Re
 /// Claims available seats with `claim`. If there are too few, releases seats of expired holds and tries once more.
 /// Returns the number of unsold seats of the type.
 fn claim(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     seats: Seats,
     budget: &ReleaseBudget,
-    claim: impl Fn(&Transaction<'_>, Seats) -> Result<Option<i64>>,
+    claim: impl Fn(&LockedEvent<'_>, Seats) -> Result<Option<i64>>,
 ) -> Result<i64> {
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
@@ -69,7 +69,7 @@ fn claim(
 
 /// Releases seats of expired holds, so that this number of seats is available. If there are too few, changes nothing.
 /// Returns how many are available, with those of expired holds if they are needed.
-pub(super) fn make_available(tx: &Transaction<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<AvailableSeats> {
+pub(super) fn make_available(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<AvailableSeats> {
     let mut found = seat_counts::available(tx, seats)?;
     let needed = seats.count - found.available;
     // Usually a ticket type that is sold out has no reserved seats, and there is nothing to look for.
@@ -89,6 +89,6 @@ fn sold_out(wanted: i64, found: &AvailableSeats) -> Error {
     Error::conflict(Reason::SoldOut, detail)
 }
 
-fn close_if_sold_out(tx: &Transaction<'_>, seats: Seats, unsold: i64) -> Result<()> {
+fn close_if_sold_out(tx: &LockedEvent<'_>, seats: Seats, unsold: i64) -> Result<()> {
     if unsold == 0 { events::close_if_sold_out(tx, seats.event) } else { Ok(()) }
 }

@@ -6,7 +6,7 @@ use crate::model::id::ApiKeyId;
 use crate::model::received_payment::{ManualMethod, PaymentPurpose};
 use crate::store::order_status::OrderState;
 use crate::store::payments::NewPayment;
-use crate::store::{Transaction, payments};
+use crate::store::{LockedEvent, payments};
 
 /// How money was taken by hand.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub(crate) struct ManualPayment<'a> {
 }
 
 /// Records the payment by hand that completed an order.
-pub(super) fn receive(tx: &Transaction<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
+pub(super) fn receive(tx: &LockedEvent<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
     let new = NewPayment {
         organization: state.organization,
         order: state.id,

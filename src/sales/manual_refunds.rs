@@ -12,12 +12,12 @@ use crate::model::received_payment::ManualMethod;
 use crate::model::refund::{MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, SettledRefund};
 use crate::rules::money::{check_total, decimals_of_stored};
 use crate::store::payments::StoredPayment;
-use crate::store::{Transaction, order_status, orders, payments, refunds};
+use crate::store::{LockedEvent, Transaction, order_status, orders, payments, refunds};
 
 /// Records money that was given back by hand for an order: all that is owed, or this amount, or for this refund. The oldest
 /// refunds come first.
 pub(crate) fn mark_refunded(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     caller: Identity,
     id: OrderId,
     request: &Request<MarkRefunded>,

@@ -23,8 +23,8 @@ use crate::store::orders::NewOrder;
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
 use crate::store::{
-    CommitEvent, Transaction, customer_limit, customers, discounts, events, handler_queue, order_items, orders, outbox,
-    ticket_types, tickets,
+    CommitEvent, LockedEvent, Transaction, customer_limit, customers, discounts, events, handler_queue, order_items,
+    orders, outbox, ticket_types, tickets,
 };
 
 /// An order that was just created, the currency of its amounts, and the title of its event.
@@ -112,14 +112,13 @@ pub(super) fn read_ahead(
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
 /// its seats by the terms of `hold`. `step` returns the least amount in minor units of a currency that can be paid.
 pub(super) fn create(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     hold: HoldTerms,
     step: &dyn Fn(&str) -> i64,
     budget: &ReleaseBudget,
 ) -> Result<CreatedOrder> {
-    tx.lock_event(request.event_id)?;
     let (sale, entries) = load(tx, organization, request)?;
     let pricing = discount_use::price(tx, organization, request, full_price(&entries)?, step(&sale.currency), budget)?;
 
@@ -196,7 +195,7 @@ fn seat_count(request: &CreateOrder) -> i64 {
 /// Checks that the pending orders of a customer for the event reserve at most this many seats, together with this
 /// order.
 fn check_customer_limit(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &CreateOrder,
     most: u32,
@@ -210,7 +209,7 @@ fn check_customer_limit(
 
 /// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.
 fn claim_seats(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     request: &CreateOrder,
     entries: &[Entry],
     pricing: &OrderPricing,
@@ -235,7 +234,7 @@ fn claim_seats(
 
 /// Inserts the order and its items. Issues the tickets of a free order and reports it.
 fn insert(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &CreateOrder,
     sale: Sale,

@@ -37,15 +37,14 @@ use crate::store::refunds::NewRefund;
 use crate::store::seat_counts::{PaidThrough, Seats};
 use crate::store::tickets::{CancelledTicket, TicketHolder};
 use crate::store::{
-    CommitEvent, Transaction, checkout_attempts, discount_uses, handler_queue, maintenance_clock, order_items, orders,
-    outbox, sales_figures, seat_counts, tickets,
+    CommitEvent, LockedEvent, Transaction, checkout_attempts, discount_uses, handler_queue, maintenance_clock,
+    order_items, orders, outbox, sales_figures, seat_counts, tickets,
 };
 
 /// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
 /// the stored status is the actual one. If it is pending although its event is cancelled, cancels it first: the orders
 /// of a cancelled event are cancelled in batches, and it may not have been its turn.
-pub(super) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
-    tx.lock_event(id)?;
+pub(super) fn load(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
     let mut state = order_status::load(tx, organization, id)?;
     let status = status_at_hold(state.status, state.hold_until, tx.now());
     if status != state.status {
@@ -61,7 +60,7 @@ pub(super) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: Order
 
 /// Completes an order that was paid in another way than through the gateway.
 pub(crate) fn mark_paid(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: OrderId,
     by: &ManualPayment<'_>,
@@ -75,7 +74,7 @@ pub(crate) fn mark_paid(
 }
 
 /// Records that the customer of a pending order was reminded to pay.
-pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let state = load(tx, organization, id)?;
     check_pending(state.status)?;
     orders::mark_reminder_sent(tx, organization, id)?;
@@ -88,7 +87,7 @@ const CHANGED_CONCURRENTLY: &str = "another request changed the order at the sam
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
 /// does not wait for a payment stays as it is, and so does one whose `checkout`, if it is known, was replaced by a new one.
 pub(crate) fn payment_failed(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: OrderId,
     checkout: Option<&str>,
@@ -102,14 +101,14 @@ pub(crate) fn payment_failed(
 }
 
 /// Completes an order with a payment through the gateway: see [`complete`].
-pub(super) fn complete_by_gateway(tx: &Transaction<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<()> {
+pub(super) fn complete_by_gateway(tx: &LockedEvent<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<()> {
     complete(tx, state, PaidThrough::Gateway, budget)
 }
 
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
 /// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused if
 /// the event has ended.
-fn complete(tx: &Transaction<'_>, state: &OrderState, paid_through: PaidThrough, budget: &ReleaseBudget) -> Result<()> {
+fn complete(tx: &LockedEvent<'_>, state: &OrderState, paid_through: PaidThrough, budget: &ReleaseBudget) -> Result<()> {
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
     if expired && state.is_event_cancelled() {
@@ -157,7 +156,7 @@ fn has_event_ended(tx: &Transaction<'_>, state: &OrderState) -> Result<bool> {
 }
 
 /// Issues the tickets of a completed order. Reports the order and its tickets.
-fn issue_tickets(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
     let holder = TicketHolder {
         organization: state.organization,
         event: state.event,
@@ -190,7 +189,7 @@ pub(crate) struct Cancellation {
 /// Cancels an order and its tickets. What is left of its payment goes back. `may_refund` is the error of
 /// a caller that may not decide that money goes back: an order that was paid is then not cancelled.
 pub(crate) fn cancel(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     organization: OrganizationId,
     id: OrderId,
@@ -198,7 +197,6 @@ pub(crate) fn cancel(
     decided_by: Option<ApiKeyId>,
     may_refund: &Result<()>,
 ) -> Result<Cancellation> {
-    tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Cancellation { response: Replayable::replayed(response), followed: Followed::default() });
     }
@@ -212,7 +210,7 @@ pub(crate) fn cancel(
 }
 
 /// Cancels an order if it is pending. Any other order stays as it is.
-pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+pub(crate) fn cancel_if_pending(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Pending {
         cancel_uncompleted(tx, &state)?;
@@ -222,7 +220,7 @@ pub(crate) fn cancel_if_pending(tx: &Transaction<'_>, organization: Organization
 
 /// Cancels an order that cannot be paid, because it got no checkout link. Its hold may have expired meanwhile. A
 /// completed or cancelled order stays as it is.
-pub(super) fn cancel_unless_paid(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+pub(super) fn cancel_unless_paid(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
     let state = load(tx, organization, id)?;
     if matches!(state.status, OrderStatus::Pending | OrderStatus::Expired) {
         cancel_uncompleted(tx, &state)?;
@@ -236,16 +234,21 @@ pub(crate) fn cancel_of_cancelled_event(
     tx: &Transaction<'_>,
     orders: &[OrderToCancel],
 ) -> Result<EachRow<OrderToCancel>> {
-    each_row(tx, orders, |tx, order| Ok(load(tx, order.organization, order.order)?.status == OrderStatus::Cancelled))
+    each_row(
+        tx,
+        orders,
+        |order| order.event,
+        |tx, order| Ok(load(tx, order.organization, order.order)?.status == OrderStatus::Cancelled),
+    )
 }
 
 /// Cancels an order that is not completed, so that there is nothing to refund.
-pub(super) fn cancel_uncompleted(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+pub(super) fn cancel_uncompleted(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
     cancel_loaded(tx, state, &RefundTerms::default(), None).map(drop)
 }
 
 fn cancel_loaded(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     state: &OrderState,
     terms: &RefundTerms,
     decided_by: Option<ApiKeyId>,
@@ -278,7 +281,7 @@ fn cancel_loaded(
 }
 
 /// Sets an order to CANCELLED, releases what it has, and reports it. Gives no money back.
-pub(super) fn end(tx: &Transaction<'_>, state: &OrderState, requires_manual_refund: bool) -> Result<()> {
+pub(super) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_manual_refund: bool) -> Result<()> {
     if !order_status::cancel(tx, state.id, state.status)? {
         return Err(Error::conflict(Reason::OrderNotCancellable, CHANGED_CONCURRENTLY));
     }
@@ -311,7 +314,7 @@ pub(super) fn end(tx: &Transaction<'_>, state: &OrderState, requires_manual_refu
 }
 
 /// Releases the seats of cancelled tickets of an order, and reports the tickets.
-pub(super) fn restock(tx: &Transaction<'_>, state: &OrderState, mut cancelled: Vec<CancelledTicket>) -> Result<()> {
+pub(super) fn restock(tx: &LockedEvent<'_>, state: &OrderState, mut cancelled: Vec<CancelledTicket>) -> Result<()> {
     cancelled.sort_by_key(|ticket| ticket.ticket_type);
     for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
@@ -330,14 +333,14 @@ pub(super) fn restock(tx: &Transaction<'_>, state: &OrderState, mut cancelled: V
 }
 
 /// Records that the checkout of an order has to be closed, if there is one.
-fn close_checkout(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+fn close_checkout(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
     match state.checkout {
         Some(CheckoutStatus::Open) => checkout_attempts::begin_closing(tx, state.id),
         _ => Ok(()),
     }
 }
 
-fn release_discount_use(tx: &Transaction<'_>, state: &OrderState) -> Result<()> {
+fn release_discount_use(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
     match state.discount {
         Some(discount) => discount_uses::release(tx, state.event, discount),
         None => Ok(()),

@@ -16,7 +16,7 @@ use crate::rules::money::{check_total, decimals_of_stored};
 use crate::rules::refund::{check_parts, check_step, ticket_share};
 use crate::store::order_status::OrderState;
 use crate::store::refunds::NewRefund;
-use crate::store::{Transaction, order_items, orders, tickets};
+use crate::store::{LockedEvent, Transaction, order_items, orders, tickets};
 
 /// The result of a refund of a part of an order.
 pub(crate) struct PartialRefund {
@@ -27,7 +27,7 @@ pub(crate) struct PartialRefund {
 /// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount in
 /// minor units of a currency that the gateway refunds.
 pub(crate) fn refund(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     caller: Identity,
     id: OrderId,
@@ -35,7 +35,6 @@ pub(crate) fn refund(
     terms: &RefundTerms,
     refund_step: &dyn Fn(&str) -> i64,
 ) -> Result<PartialRefund> {
-    tx.lock_event(id)?;
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(PartialRefund { response: Replayable::replayed(response), followed: Followed::default() });
     }

@@ -13,7 +13,7 @@ use crate::model::timestamp::Timestamp;
 use crate::rules::payment_check::{check_again, next_check};
 use crate::store::ledger::MadeFor;
 use crate::store::payments::{DuePayment, StoredPayment};
-use crate::store::{Transaction, ledger, payments};
+use crate::store::{LockedEvent, ledger, payments};
 
 /// How long a claim keeps other processes from asking about the same payment. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
@@ -30,8 +30,7 @@ pub(crate) struct PaymentCheck {
 
 /// Claims a payment that the gateway is to be asked about. Returns `None` if it is not due, or another process has claimed
 /// it.
-pub(crate) fn claim(tx: &Transaction<'_>, due: DuePayment) -> Result<Option<PaymentCheck>> {
-    tx.lock_event(due.order)?;
+pub(crate) fn claim(tx: &LockedEvent<'_>, due: DuePayment) -> Result<Option<PaymentCheck>> {
     let claimed = payments::claim_check(tx, due.id, tx.now().saturating_add(CLAIM))?;
     Ok(claimed.map(|payment| PaymentCheck { payment, claimed_at: tx.now() }))
 }
@@ -45,9 +44,8 @@ pub(crate) struct Checked {
 }
 
 /// Records what the gateway lists of a payment. `listing` is `None` if it cannot tell.
-pub(crate) fn answered(tx: &Transaction<'_>, check: &PaymentCheck, listing: Option<&Listing>) -> Result<Checked> {
+pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Option<&Listing>) -> Result<Checked> {
     let StoredPayment { id, organization, order, reference, .. } = &check.payment;
-    tx.lock_event(*order)?;
     let Some(listing) = listing else {
         payments::schedule_check(tx, *id, None, check.payment.checks)?;
         return Ok(Checked::default());
@@ -105,9 +103,8 @@ fn missing(check: &PaymentCheck, listing: &Listing, mut made: Vec<MadeFor>) -> V
 }
 
 /// Records that the gateway did not answer, and schedules the next time that it is asked.
-pub(crate) fn not_answered(tx: &Transaction<'_>, check: &PaymentCheck) -> Result<()> {
+pub(crate) fn not_answered(tx: &LockedEvent<'_>, check: &PaymentCheck) -> Result<()> {
     let payment = &check.payment;
-    tx.lock_event(payment.order)?;
     let newest = ledger::newest(tx, payment.id)?.unwrap_or(check.claimed_at);
     let next = check_again(newest, payment.sums.disputed > 0, tx.now());
     payments::schedule_check(tx, payment.id, next, payment.checks)

@@ -17,7 +17,7 @@ use crate::model::refund::RefundSource;
 use crate::store::order_status::{self, OrderState};
 use crate::store::payments::{NewPayment, StoredPayment};
 use crate::store::refunds::NewRefund;
-use crate::store::{Transaction, checkout_attempts, payments};
+use crate::store::{LockedEvent, checkout_attempts, payments};
 
 /// A payment that the gateway, or the program for it, reports.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub(crate) struct RecordedPayment {
 /// Records a payment that was reported, once, and completes the order. One that comes too late for its order, a second one,
 /// and one of another amount or currency go back.
 pub(crate) fn receive(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: OrderId,
     report: &Report,
@@ -106,10 +106,10 @@ pub(crate) fn receive(
 }
 
 /// Completes an order that is PENDING, or EXPIRED if what it needs is still available. Returns whether it is.
-fn complete(tx: &Transaction<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<bool> {
+fn complete(tx: &LockedEvent<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<bool> {
     match state.status {
         OrderStatus::Pending => order_lifecycle::complete_by_gateway(tx, state, budget).map(|()| true),
-        OrderStatus::Expired => tx.try_in_savepoint(|tx| order_lifecycle::complete_by_gateway(tx, state, budget)),
+        OrderStatus::Expired => tx.try_in_savepoint(|| order_lifecycle::complete_by_gateway(tx, state, budget)),
         OrderStatus::Completed | OrderStatus::Cancelled => Ok(false),
     }
 }
@@ -117,7 +117,7 @@ fn complete(tx: &Transaction<'_>, state: &OrderState, budget: &ReleaseBudget) ->
 /// Whether a report is about a payment that is recorded. The program may have reported it without its id: then the id is
 /// recorded now.
 fn find_known(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     known: &[StoredPayment],
     state: &OrderState,
     report: &Report,
@@ -139,7 +139,7 @@ fn find_known(
 
 /// The customer has paid: the gateway has nothing more to say about the newest checkout if that was paid. Else it has to be
 /// closed.
-fn close_checkouts(tx: &Transaction<'_>, state: &OrderState, report: &Report) -> Result<()> {
+fn close_checkouts(tx: &LockedEvent<'_>, state: &OrderState, report: &Report) -> Result<()> {
     match state.checkout {
         None | Some(CheckoutStatus::Closed) => Ok(()),
         Some(_) if state.is_newest_checkout(report.checkout.as_deref()) => checkout_attempts::close(tx, state.id),
@@ -149,7 +149,7 @@ fn close_checkouts(tx: &Transaction<'_>, state: &OrderState, report: &Report) ->
 }
 
 fn insert(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     state: &OrderState,
     report: &Report,
     purpose: PaymentPurpose,
@@ -183,7 +183,7 @@ fn insert(
 
 /// Decides that a whole payment goes back.
 fn send_back(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     payment: StoredPayment,
     amount: &ReceivedAmount,
     terms: &RefundTerms,

@@ -13,7 +13,7 @@ use crate::rules::gateway::is_asked;
 use crate::rules::refund::{MAX_ATTEMPTS, delay_after};
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::{DueRefund, StoredRefund};
-use crate::store::{Transaction, checkouts, ledger, payments, refunds};
+use crate::store::{LockedEvent, Transaction, checkouts, ledger, payments, refunds};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
 const CLAIM: Duration = Duration::from_mins(1);
@@ -46,8 +46,7 @@ impl RefundAttempt {
 }
 
 /// Claims a refund. Returns `None` if it is not due, or another process has claimed it.
-pub(crate) fn claim(tx: &Transaction<'_>, refund: DueRefund, terms: &RefundTerms) -> Result<Option<RefundAttempt>> {
-    tx.lock_event(refund.order)?;
+pub(crate) fn claim(tx: &LockedEvent<'_>, refund: DueRefund, terms: &RefundTerms) -> Result<Option<RefundAttempt>> {
     let Some(stored) = refunds::find(tx, refund.order, refund.id)? else { return Ok(None) };
     let of_gateway = payments::get(tx, stored.payment)?;
     if !terms.gateway.as_ref().is_some_and(|name| is_asked(name, of_gateway.gateway.as_deref())) {
@@ -91,8 +90,7 @@ pub(crate) enum Refusal {
 }
 
 /// Records what the gateway has answered.
-pub(crate) fn answered(tx: &Transaction<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<Recorded> {
-    tx.lock_event(attempt.refund.order)?;
+pub(crate) fn answered(tx: &LockedEvent<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<Recorded> {
     match answer {
         Answer::Made(made) => {
             let followed = record_made(tx, attempt, made)?;
@@ -107,7 +105,7 @@ pub(crate) fn answered(tx: &Transaction<'_>, attempt: &RefundAttempt, answer: &A
 }
 
 /// Records a refund that was made: of the amount that was asked for, unless the gateway says that it is another one.
-fn record_made(tx: &Transaction<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<Followed> {
+fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<Followed> {
     let id = attempt.refund.id;
     let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
     if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.parts.is_empty() {
@@ -123,7 +121,7 @@ fn record_made(tx: &Transaction<'_>, attempt: &RefundAttempt, made: &GatewayRefu
 /// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money already,
 /// or a part of it, or a bank decides about it.
 fn refused(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     attempt: &RefundAttempt,
     refusal: Refusal,
     problem: &str,
@@ -162,7 +160,7 @@ fn refused(
 }
 
 /// Schedules the next attempt, unless it has begun.
-fn postpone(tx: &Transaction<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
+fn postpone(tx: &LockedEvent<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     let Some(mut refund) = refunds::find(tx, attempt.refund.order, attempt.refund.id)? else { return Ok(()) };
     if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
         return Ok(());

@@ -27,7 +27,7 @@ use crate::store::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::payments::StoredPayment;
 use crate::store::refunds::{DueRefund, NewRefund, StoredRefund};
 use crate::store::sales_figures::{self, MoneyFigures};
-use crate::store::{Transaction, ledger, order_status, payments, refunds};
+use crate::store::{LockedEvent, Transaction, ledger, order_status, payments, refunds};
 
 /// Why a payment is not refunded without such a gateway.
 pub(super) const NO_REFUNDS: &str = "there is no payment gateway that can refund";
@@ -81,7 +81,7 @@ impl Followed {
 
 /// A payment, and its refunds that are not settled or that a fact is about, the oldest first.
 pub(super) struct Account<'t, 'c> {
-    pub(super) tx: &'t Transaction<'c>,
+    pub(super) tx: &'t LockedEvent<'c>,
     pub(super) payment: StoredPayment,
     refunds: Vec<StoredRefund>,
     /// The refunds as they are stored. One that was just recorded has no `id` here.
@@ -95,7 +95,7 @@ pub(super) struct Account<'t, 'c> {
 
 impl<'t, 'c> Account<'t, 'c> {
     /// Loads the refunds of a payment.
-    pub(super) fn load(tx: &'t Transaction<'c>, payment: StoredPayment) -> Result<Self> {
+    pub(super) fn load(tx: &'t LockedEvent<'c>, payment: StoredPayment) -> Result<Self> {
         let refunds = refunds::not_settled(tx, payment.id)?;
         let stored = refunds.clone();
         Ok(Self { tx, payment, refunds, stored, decided: None, wakes: false, figures: MoneyFigures::default() })
@@ -453,8 +453,7 @@ pub(super) fn payment_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<O
 }
 
 /// Withdraws a refund of an order.
-pub(crate) fn withdraw(tx: &Transaction<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
-    tx.lock_event(order)?;
+pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
     let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(crate::error::ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
     account.withdraw(id)?;

@@ -12,16 +12,15 @@ use crate::model::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResp
 use crate::rules::{checked, ticket as rules};
 use crate::store::seat_counts::Seats;
 use crate::store::tickets::TicketHolder;
-use crate::store::{Transaction, customers, events, handler_queue, outbox, ticket_types, tickets};
+use crate::store::{LockedEvent, customers, events, handler_queue, outbox, ticket_types, tickets};
 
 /// Issues tickets for available seats.
 pub(crate) fn issue(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &Request<IssueTickets>,
     budget: &ReleaseBudget,
 ) -> Result<IssueTicketsResponse> {
-    tx.lock_event(request.body.ticket_type_id)?;
     let ticket_type = ticket_types::find_name(tx, organization, request.body.ticket_type_id)?;
     let mut errors = request.errors.clone();
     errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");
@@ -49,7 +48,7 @@ pub(crate) fn issue(
 }
 
 /// Inserts a ticket for each seat and reports it.
-fn insert(tx: &Transaction<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
+fn insert(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
     let mut issued = Vec::new();
     let mut notifications = Vec::new();
     for _ in 0..seats.count {
@@ -68,11 +67,10 @@ fn insert(tx: &Transaction<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Resu
 
 /// Cancels a ticket and releases its seat.
 pub(crate) fn cancel(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: TicketId,
 ) -> Result<CancelledIssuedTicket> {
-    tx.lock_event(id)?;
     let cancelled = tickets::cancel(tx, organization, id)?;
     let ticket = tickets::get(tx, organization, id)?;
     let Some(cancelled) = cancelled else {

@@ -11,16 +11,15 @@ use crate::rules::count_limit::TICKET_TYPES;
 use crate::rules::money::decimals_of_stored;
 use crate::rules::ticket_type as rules;
 use crate::store::seat_counts::Seats;
-use crate::store::{Transaction, events, ticket_types};
+use crate::store::{LockedEvent, events, ticket_types};
 
 /// Creates a ticket type. Its seats put a `SOLD_OUT` event on sale again.
 pub(crate) fn create(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     event: EventId,
     request: &Request<CreateTicketType>,
 ) -> Result<TicketType> {
-    tx.lock_event(event)?;
     let event = events::get(tx, organization, event)?;
     let fields = TicketTypeFields::create(request.body.clone());
     let fields = rules::check(fields, decimals_of_stored(&event.currency)?, request.errors.clone())?;
@@ -32,13 +31,12 @@ pub(crate) fn create(
 
 /// Updates a ticket type. Its quantity cannot fall below the number of sold and reserved seats.
 pub(crate) fn update(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     call: &ConditionalCaller,
     id: TicketTypeId,
     request: &Request<UpdateTicketType>,
     budget: &ReleaseBudget,
 ) -> Result<TicketType> {
-    tx.lock_event(id)?;
     let organization = call.caller.organization;
     let current = ticket_types::get(tx, organization, id)?;
     call.check_revision(current.revision)?;
@@ -65,8 +63,7 @@ pub(crate) fn update(
 }
 
 /// Deletes a ticket type. A type that was ever ordered or issued cannot be deleted.
-pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: TicketTypeId) -> Result<()> {
-    tx.lock_event(id)?;
+pub(crate) fn delete(tx: &LockedEvent<'_>, call: &ConditionalCaller, id: TicketTypeId) -> Result<()> {
     let current = ticket_types::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     ticket_types::delete(tx, call.caller.organization, id)

@@ -51,7 +51,7 @@ impl TicketingService {
     pub fn create_api_key(&self, organization: OrganizationId, request: CreateApiKey) -> Result<CreatedApiKey> {
         let GeneratedApiKey { stored, key } = self.generate_api_key(request)?;
         let api_key =
-            self.store().write_for(organization, move |tx| organizations::create_api_key(tx, organization, &stored))?;
+            self.store()?.write(organization, move |tx| organizations::create_api_key(tx, organization, &stored))?;
         Ok(CreatedApiKey { api_key, key })
     }
 
@@ -74,7 +74,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_api_keys(&self, organization: OrganizationId) -> Result<Vec<ApiKey>> {
-        self.store().read(|tx| organizations::list_api_keys(tx, organization))
+        self.store()?.read(|tx| organizations::list_api_keys(tx, organization))
     }
 
     /// Revokes an API key of an organization. From the next request on it is refused, in every process. Revoking a key
@@ -92,7 +92,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn revoke_api_key(&self, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
-        self.store().write_for(organization, move |tx| api_keys::revoke(tx, organization, id))
+        self.store()?.write(organization, move |tx| api_keys::revoke(tx, organization, id))
     }
 
     /// Returns the caller that an API key belongs to: its organization and scopes.
@@ -116,7 +116,7 @@ impl TicketingService {
             return Err(Error::Unauthenticated);
         }
         let hash = hash(api_key);
-        let found = self.store().read_one(|tx| api_keys::authenticate(tx, &hash))?;
+        let found = self.store()?.read_one(|tx| api_keys::authenticate(tx, &hash))?;
         let found = found.ok_or(Error::Unauthenticated)?;
         self.inner.suspended.set(found.organization, found.is_suspended);
         if found.is_suspended {
@@ -145,7 +145,8 @@ impl TicketingService {
         used.sort_unstable();
         for batch in used.chunks(USES_PER_TRANSACTION) {
             let batch = batch.to_vec();
-            self.store().write(move |tx| batch.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
+            self.store()?
+                .write(None, move |tx| batch.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
         }
         Ok(())
     }

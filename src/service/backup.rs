@@ -47,6 +47,6 @@ impl TicketingService {
         path: impl AsRef<Path>,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        self.store().backup(path.as_ref(), progress)
+        self.store()?.backup(path.as_ref(), progress)
     }
 }

@@ -54,6 +54,6 @@ impl TicketingService {
         &self,
         mut progress: impl FnMut(CheckProgress) -> ControlFlow<()>,
     ) -> Result<CheckReport> {
-        self.store().check(&mut progress)
+        self.store()?.check(&mut progress)
     }
 }

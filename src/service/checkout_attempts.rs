@@ -11,7 +11,7 @@ use crate::sales::checkout_attempts;
 use crate::sales::gateway_facts::Listing;
 use crate::store::checkout_attempts::CheckoutAttempt;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{Transaction, checkout_parameters};
+use crate::store::{LockedEvent, checkout_parameters};
 
 /// What the gateway says about a checkout.
 enum Answer {
@@ -106,7 +106,7 @@ impl TicketingService {
     fn write_about<T: Send + 'static>(
         &self,
         attempt: &CheckoutAttempt,
-        work: impl Fn(&Transaction<'_>, &CheckoutAttempt) -> Result<T> + Send + 'static,
+        work: impl Fn(&LockedEvent<'_>, &CheckoutAttempt) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let attempt = attempt.clone();
         self.store_in_operation().write_event(attempt.organization, attempt.order.into(), move |tx| work(tx, &attempt))
@@ -130,7 +130,7 @@ impl TicketingService {
     fn start_again(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<String>, AskError> {
         let CheckoutAttempt { organization, order, .. } = *attempt;
         let public_url = self.inner.public_url.clone();
-        let request = self.store().read(|tx| checkout_parameters::load(tx, organization, order, public_url));
+        let request = self.store()?.read(|tx| checkout_parameters::load(tx, organization, order, public_url));
         let request = checkout_request(request?);
         let checkout = match gateway.call_in_background(organization, move |gateway| gateway.start(&request)) {
             Ok(checkout) => checkout,

@@ -147,7 +147,7 @@ impl TicketingService {
         let operation = operation.clone();
         let recorded = self.store_in_operation().write_event(organization, event.into(), move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
-            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, event, &checkout)
+            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, &checkout)
         });
         match recorded {
             Ok(Some(response)) => Ok(response),

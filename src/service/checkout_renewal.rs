@@ -73,7 +73,7 @@ impl TicketingService {
         };
         let organization = call.caller.organization;
         let operation = running.operation();
-        let seen = self.store().read(|tx| checkout_renewal::examine(tx, organization, id))?;
+        let seen = self.store()?.read(|tx| checkout_renewal::examine(tx, organization, id))?;
         let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
         };

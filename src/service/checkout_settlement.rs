@@ -41,7 +41,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn settle_checkout(&self, reference: &str) -> Result<SettledCheckout> {
-        let found = self.store().read(|tx| hosted_checkout::to_settle(tx, reference))?;
+        let found = self.store()?.read(|tx| hosted_checkout::to_settle(tx, reference))?;
         let mut answered = (!found.asks_gateway).then_some(CheckoutState::Unknown);
         if found.asks_gateway
             && let Some(gateway) = self.gateway_of(found.gateway.as_ref().map(GatewayIdentity::name))
@@ -98,7 +98,7 @@ impl TicketingService {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|_| is_returned || payment.is_disputed) else {
             return Ok(None);
         };
-        let recorded = self.store().read_one(|tx| checkouts::gateway(tx, order.id))?;
+        let recorded = self.store()?.read_one(|tx| checkouts::gateway(tx, order.id))?;
         let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
         look_up.account = GatewayAccount::of(recorded.as_ref());
         let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
@@ -114,7 +114,7 @@ impl TicketingService {
     /// Returns the organization whose checkout has this reference, as [`settle_checkout`](Self::settle_checkout) takes it.
     #[cfg(feature = "http")]
     pub(crate) fn organization_of_checkout(&self, reference: &str) -> Result<OrganizationId> {
-        self.store().read(|tx| hosted_checkout::to_settle(tx, reference)).map(|found| found.order.organization)
+        self.store()?.read(|tx| hosted_checkout::to_settle(tx, reference)).map(|found| found.order.organization)
     }
 }
 

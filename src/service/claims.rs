@@ -29,7 +29,7 @@ impl TicketingService {
         gateway.while_waiting(CLAIM_RENEWAL, move || {
             let mut claimed_until = claimed_until.lock().unwrap_or_else(PoisonError::into_inner);
             let until = *claimed_until;
-            let renewed = store.write(move |tx| {
+            let renewed = store.write(None, move |tx| {
                 let new_end = tx.now().saturating_add(CLAIM_DURATION);
                 renew(tx, order, until, new_end).map(|()| new_end)
             });

@@ -20,7 +20,7 @@ impl TicketingService {
         }
         let history = &self.inner.clock_history;
         let stored = match history.is_new() {
-            true => self.store().read(maintenance_clock::read)?,
+            true => self.store()?.read(maintenance_clock::read)?,
             false => None,
         };
         let (verdict, state) = history.look(clock, stored);
@@ -43,7 +43,7 @@ impl TicketingService {
         }
         let now = clock.now();
         if state.stored.is_none_or(|stored| (now.millis() - stored).abs() >= STORED_AGE) {
-            self.store().write(move |tx| maintenance_clock::write(tx, now))?;
+            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
             history.set_stored(now);
         }
         Ok(true)

@@ -49,6 +49,6 @@ impl TicketingService {
         let Database::Postgres(options) = target.database else {
             return Err(Error::field("target", "must be a PostgreSQL database"));
         };
-        self.store().copy_to(&options.prepare()?, &mut progress)
+        self.store()?.copy_to(&options.prepare()?, &mut progress)
     }
 }

@@ -39,7 +39,7 @@ impl TicketingService {
         let request = checked(body, errors)?;
         let unfiltered = ListDiscounts { page: request.page.clone(), ..ListDiscounts::default() };
         let has_filters = *request != unfiltered;
-        self.store().list(caller.organization, has_filters, |tx| discounts::list(tx, caller.organization, &request))
+        self.store()?.list(caller.organization, has_filters, |tx| discounts::list(tx, caller.organization, &request))
     }
 
     /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without
@@ -143,7 +143,7 @@ impl TicketingService {
     /// ```
     pub fn get_discount(&self, caller: &Caller, id: DiscountId) -> Result<Discount> {
         caller.require(Scope::DiscountsRead)?;
-        self.store().read_one(|tx| discounts::get(tx, caller.organization, id))
+        self.store()?.read_one(|tx| discounts::get(tx, caller.organization, id))
     }
 
     /// Updates the fields of a discount that the request sets. Existing orders keep their discounted amount.

@@ -34,6 +34,6 @@ impl TicketingService {
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let has_filters = *request != ListDisputes { page: request.page.clone(), ..ListDisputes::default() };
-        self.store().list(caller.organization, has_filters, |tx| disputes::list(tx, caller.organization, &request))
+        self.store()?.list(caller.organization, has_filters, |tx| disputes::list(tx, caller.organization, &request))
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn open(store: &Store, public_url: Option<&str>) -> Result<DocumentLi
     let secret = match stored {
         Some(secret) => secret,
         None => {
-            store.write(document_links::make_secret)?;
+            store.write(None, document_links::make_secret)?;
             // Another process may have been first.
             let made = store.read_one(document_links::secret)?;
             made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
@@ -73,31 +73,31 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
-        self.store().read(|tx| linked_documents::ticket(tx, token, ticket_types::get))
+        self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get))
     }
 
     /// Like [`ticket_by_link`](Self::ticket_by_link), for pages and calendar entries: without the logo.
     #[cfg(feature = "http")]
     pub(crate) fn ticket_of_page(&self, token: &str) -> Result<LinkedTicket> {
-        self.store().read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
+        self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
     }
 
     /// Like [`order_by_link`](Self::order_by_link), for pages: without the logos.
     #[cfg(feature = "http")]
     pub(crate) fn order_of_page(&self, token: &str) -> Result<LinkedOrder> {
-        self.store().read(|tx| linked_documents::order(tx, token, ticket_types::get_without_logo))
+        self.store()?.read(|tx| linked_documents::order(tx, token, ticket_types::get_without_logo))
     }
 
     /// The organization of the ticket of a link.
     #[cfg(feature = "http")]
     pub(crate) fn organization_of_ticket_link(&self, token: &str) -> Result<OrganizationId> {
-        self.store().read_one(|tx| linked_documents::find_ticket(tx, token)).map(|(organization, _)| organization)
+        self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token)).map(|(organization, _)| organization)
     }
 
     /// The organization of the order of a link.
     #[cfg(feature = "http")]
     pub(crate) fn organization_of_order_link(&self, token: &str) -> Result<OrganizationId> {
-        self.store().read_one(|tx| linked_documents::find_order(tx, token)).map(|(organization, _)| organization)
+        self.store()?.read_one(|tx| linked_documents::find_order(tx, token)).map(|(organization, _)| organization)
     }
 
     /// Returns the order of a link, with all its tickets, their types and the event. The token is the last part of the
@@ -126,7 +126,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn order_by_link(&self, token: &str) -> Result<LinkedOrder> {
-        self.store().read(|tx| linked_documents::order(tx, token, ticket_types::get))
+        self.store()?.read(|tx| linked_documents::order(tx, token, ticket_types::get))
     }
 
     /// Gives a ticket a new link, and returns the ticket with it. The one before is dead: for a link that somebody else
@@ -182,7 +182,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
-        let linked = self.store().read(|tx| {
+        let linked = self.store()?.read(|tx| {
             let (organization, id) = linked_documents::find_ticket(tx, token)?;
             linked_documents::printed_ticket(tx, organization, id)
         })?;
@@ -211,7 +211,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
-        let linked = self.store().read(|tx| {
+        let linked = self.store()?.read(|tx| {
             let (organization, id) = linked_documents::find_order(tx, token)?;
             linked_documents::printed_order(tx, organization, id)
         })?;
@@ -305,7 +305,7 @@ mod tests {
         // Inside a write, because the store logs what these cost.
         let cost_of = |read: fn(&Transaction<'_>, &str) -> bool, token: &str| {
             let (costs, token) = (Costs::default(), token.to_owned());
-            let find = || service.store().write(move |tx| Ok(read(tx, &token)));
+            let find = || service.store()?.write(None, move |tx| Ok(read(tx, &token)));
             let is_found = tracing::subscriber::with_default(costs.clone(), find).unwrap();
             let costs = costs.0.lock().unwrap().clone();
             (is_found, costs)

@@ -129,7 +129,7 @@ impl TicketingService {
     /// ```
     pub fn ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
         caller.require(Scope::TicketsRead)?;
-        let linked = self.store().read(|tx| linked_documents::printed_ticket(tx, caller.organization, id))?;
+        let linked = self.store()?.read(|tx| linked_documents::printed_ticket(tx, caller.organization, id))?;
         self.document(format!("{id}.pdf"), &[TicketToPrint::of(&linked)])
     }
 
@@ -165,7 +165,7 @@ impl TicketingService {
     pub fn order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
         caller.require(Scope::OrdersRead)?;
         caller.require(Scope::TicketsRead)?;
-        let linked = self.store().read(|tx| linked_documents::printed_order(tx, caller.organization, id))?;
+        let linked = self.store()?.read(|tx| linked_documents::printed_order(tx, caller.organization, id))?;
         self.document(format!("{id}.pdf"), &TicketToPrint::of_order(&linked))
     }
 

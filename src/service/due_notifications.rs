@@ -43,7 +43,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deliver_due_notifications(&self) -> Result<usize> {
-        let store = self.store().get()?;
+        let store = self.store()?;
         let mut made = 0;
         loop {
             let made_before = made;

@@ -40,7 +40,7 @@ impl TicketingService {
         let request = checked(body, errors)?;
         let unfiltered = ListEvents { page: request.page.clone(), ..ListEvents::default() };
         let has_filters = *request != unfiltered;
-        self.store().list(caller.organization, has_filters, |tx| event_lists::list(tx, caller.organization, &request))
+        self.store()?.list(caller.organization, has_filters, |tx| event_lists::list(tx, caller.organization, &request))
     }
 
     /// Creates an event. Its status is `DRAFTED` unless the request sets another; its currency and time zone default to
@@ -92,7 +92,7 @@ impl TicketingService {
     /// ```
     pub fn get_event(&self, caller: &Caller, id: EventId) -> Result<Event> {
         caller.require(Scope::EventsRead)?;
-        self.store().read_one(|tx| events::get(tx, caller.organization, id))
+        self.store()?.read_one(|tx| events::get(tx, caller.organization, id))
     }
 
     /// Returns the event with a slug. The slug must be equal, also in upper and lower case.
@@ -109,7 +109,7 @@ impl TicketingService {
     /// ```
     pub fn get_event_by_slug(&self, caller: &Caller, slug: &str) -> Result<Event> {
         caller.require(Scope::EventsRead)?;
-        self.store().read_one(|tx| events::get_by_slug(tx, caller.organization, slug))
+        self.store()?.read_one(|tx| events::get_by_slug(tx, caller.organization, slug))
     }
 
     /// Updates the fields of an event that the request sets.
@@ -162,7 +162,7 @@ impl TicketingService {
     /// Cancels the pending orders of a cancelled event. What fails is left to the maintenance.
     fn cancel_pending_orders(&self, event: EventId) {
         let cancel = || {
-            if self.store().read_one(|tx| event_cancellations::exists(tx, event))? {
+            if self.store()?.read_one(|tx| event_cancellations::exists(tx, event))? {
                 let never = || false;
                 cancel_orders_of(self, &mut Run::new(&never), event)?;
             }

@@ -16,7 +16,7 @@ use crate::model::caller::Identity;
 use crate::model::id::OrganizationId;
 use crate::sales::hold_releases::{ReleaseBudget, is_beyond_budget, release_batch};
 use crate::store::order_status::ExpiredHold;
-use crate::store::{EventKey, Transaction};
+use crate::store::{EventKey, LockedEvent};
 
 impl TicketingService {
     /// Runs `attempt`, whose transaction may release expired holds of the event after the one that it is given. As long
@@ -34,7 +34,7 @@ impl TicketingService {
                 Err(error) if is_beyond_budget(&error) => {}
                 result => return result,
             }
-            let batch = self.store().write_event(organization, event, move |tx| release_batch(tx, event, after))?;
+            let batch = self.store()?.write_event(organization, event, move |tx| release_batch(tx, event, after))?;
             for skipped in batch.skipped {
                 self.skip_row(SkippedTable::Orders, skipped.row.order.raw(), &skipped.error);
             }
@@ -48,7 +48,7 @@ impl TicketingService {
         &self,
         caller: Identity,
         event: impl Into<EventKey>,
-        work: impl Fn(&Transaction<'_>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&LockedEvent<'_>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let work = Arc::new(work);
         let event = event.into();

@@ -103,7 +103,7 @@ impl TicketingService {
                 gateway.call_for_notice(notice.organization_id, move |gateway| gateway.find_checkout(&payment));
             let Some(reference) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
             if let Some(reference) = reference {
-                found = self.store().read_one(|tx| checkouts::find_order(tx, &reference))?;
+                found = self.store()?.read_one(|tx| checkouts::find_order(tx, &reference))?;
             }
         }
         let Some(order) = found else { return self.process_unknown(notice) };
@@ -112,7 +112,7 @@ impl TicketingService {
             GatewayEvent::PaymentFailed => {
                 let CheckoutOrder { organization, id } = order;
                 let checkout = notice.checkout_reference.clone();
-                self.store().write_event(organization, id.into(), move |tx| {
+                self.store()?.write_event(organization, id.into(), move |tx| {
                     order_lifecycle::payment_failed(tx, organization, id, checkout.as_deref())
                 })?;
                 Ok(NoticeOutcome::Processed)
@@ -228,7 +228,7 @@ impl TicketingService {
     /// Whether the provider says that an organization of this database has asked for the payment.
     fn is_asked_for(&self, notice: &GatewayNotice) -> Result<bool> {
         let Some(organization) = notice.organization_id else { return Ok(false) };
-        match self.store().read_one(|tx| organizations::get(tx, organization)) {
+        match self.store()?.read_one(|tx| organizations::get(tx, organization)) {
             Ok(_) => Ok(true),
             Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
@@ -250,17 +250,17 @@ impl TicketingService {
     /// order. If the order has a checkout with another reference, the notice is not about it.
     fn order_of(&self, notice: &GatewayNotice) -> Result<Option<CheckoutOrder>> {
         if let Some(reference) = &notice.checkout_reference
-            && let Some(order) = self.store().read_one(|tx| checkouts::find_order(tx, reference))?
+            && let Some(order) = self.store()?.read_one(|tx| checkouts::find_order(tx, reference))?
         {
             return Ok(Some(order));
         }
         if let Some(payment) = &notice.payment_reference
-            && let Some(order) = self.store().read_one(|tx| payments::find_order(tx, payment))?
+            && let Some(order) = self.store()?.read_one(|tx| payments::find_order(tx, payment))?
         {
             return Ok(Some(order));
         }
         let Some(id) = notice.order_id else { return Ok(None) };
-        let Some((order, stored)) = self.store().read_one(|tx| checkouts::find_by_order(tx, id))? else {
+        let Some((order, stored)) = self.store()?.read_one(|tx| checkouts::find_by_order(tx, id))? else {
             return Ok(None);
         };
         match (&notice.checkout_reference, stored) {
@@ -268,7 +268,7 @@ impl TicketingService {
             // The process ended between the answer of the gateway and the next transaction.
             (Some(reference), None) => {
                 let reference = reference.clone();
-                let started = self.store().write_event(order.organization, order.id.into(), move |tx| {
+                let started = self.store()?.write_event(order.organization, order.id.into(), move |tx| {
                     checkout_attempts::started(tx, order.id, &reference)
                 });
                 started.map(|()| Some(order))
@@ -286,9 +286,9 @@ impl TicketingService {
             let found = gateway.call_for_notice(order.organization, move |gateway| gateway.find_checkout(&payment));
             reference = answer_about(notice, found)?.flatten();
         }
-        let newest = self.store().read_one(|tx| checkouts::find_by_order(tx, order.id))?;
+        let newest = self.store()?.read_one(|tx| checkouts::find_by_order(tx, order.id))?;
         let Some(reference) = reference.or(newest.and_then(|(_, reference)| reference)) else { return Ok(()) };
-        let found = self.store().read(|tx| hosted_checkout::to_settle(tx, &reference))?;
+        let found = self.store()?.read(|tx| hosted_checkout::to_settle(tx, &reference))?;
         let request = look_up_of(&found, &reference);
         let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.look_up(&request));
         self.settle(order, Some(&reference), &state_of(answer)?)?;

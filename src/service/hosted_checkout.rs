@@ -31,7 +31,7 @@ impl TicketingService {
     /// ```
     pub fn hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
         let reference = self.checkout_reference(token)?;
-        self.store().read(|tx| hosted_checkout::page(tx, &reference))
+        self.store()?.read(|tx| hosted_checkout::page(tx, &reference))
     }
 
     /// Returns what a page says of the order of a checkout that was settled.
@@ -45,7 +45,7 @@ impl TicketingService {
     #[cfg(feature = "http")]
     pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<crate::model::id::OrganizationId> {
         let reference = self.checkout_reference(token)?;
-        self.store().read_one(|tx| hosted_checkout::find(tx, &reference)).map(|order| order.organization)
+        self.store()?.read_one(|tx| hosted_checkout::find(tx, &reference)).map(|order| order.organization)
     }
 
     /// Applies the outcome that the customer chose on the sandbox's checkout page. Cancelling an order that is not
@@ -68,10 +68,10 @@ impl TicketingService {
     pub fn finish_hosted_checkout(&self, token: &str, outcome: CheckoutOutcome) -> Result<CheckoutResult> {
         let sandbox = self.sandbox()?;
         let reference = sandbox_reference(token);
-        let order = self.store().read(|tx| hosted_checkout::find(tx, &reference))?;
+        let order = self.store()?.read(|tx| hosted_checkout::find(tx, &reference))?;
         match outcome {
             CheckoutOutcome::Success => {
-                let page = self.store().read(|tx| hosted_checkout::page(tx, &reference))?;
+                let page = self.store()?.read(|tx| hosted_checkout::page(tx, &reference))?;
                 let payment = SandboxPayment {
                     reference: format!("sandbox_{}", order.id),
                     amount: page.order.total,
@@ -81,7 +81,7 @@ impl TicketingService {
             }
             CheckoutOutcome::Failure => self.notify(sandbox, &SandboxNotice { checkout: reference, payment: None })?,
             CheckoutOutcome::Cancel => {
-                self.store().write_event(order.organization, order.id.into(), move |tx| {
+                self.store()?.write_event(order.organization, order.id.into(), move |tx| {
                     order_lifecycle::cancel_if_pending(tx, order.organization, order.id)
                 })?;
             }

@@ -16,7 +16,7 @@ use crate::model::caller::KeyedCaller;
 use crate::model::idempotency::Replayable;
 use crate::sales::hold_releases::ReleaseBudget;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
-use crate::store::{EventKey, Transaction};
+use crate::store::{EventKey, LockedEvent, Transaction};
 
 /// How an operation starts.
 pub(super) enum Start<T> {
@@ -53,7 +53,7 @@ impl TicketingService {
         let Some(keyed) = operation.keyed_request() else {
             return Ok(Start::Run(RunningOperation { operation, _in_flight: None }));
         };
-        if let PriorOutcome::Result(result) = self.store().read_one(|tx| operation.prior_outcome(tx))? {
+        if let PriorOutcome::Result(result) = self.store()?.read_one(|tx| operation.prior_outcome(tx))? {
             return Ok(Start::Replay(result));
         }
         let guard = self.inner.in_flight_keys.acquire(keyed.organization, &keyed.key)?;
@@ -77,22 +77,21 @@ impl TicketingService {
         })
     }
 
-    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that locks this event before any other, and names it
-    /// in the same way.
+    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that changes the sale of this event.
     pub(super) fn write_event_idempotent<B, T>(
         &self,
         call: &KeyedCaller,
         target: OperationTarget,
         event: impl Into<EventKey>,
         request: impl Into<Request<B>>,
-        work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
+        work: impl Fn(&LockedEvent<'_>, &Request<B>) -> Result<T> + Send + 'static,
     ) -> Result<Replayable<T>>
     where
         B: Serialize + Send + 'static,
         T: OperationResult + Send + 'static,
     {
         self.replay_or_run(call, target, request.into(), |operation, request| {
-            let run = move |tx: &Transaction<'_>| operation.run(tx, || work(tx, &request));
+            let run = move |tx: &LockedEvent<'_>| operation.run(tx, || work(tx, &request));
             self.write_event_for(call.caller.identity(), event, run)
         })
     }
@@ -104,7 +103,7 @@ impl TicketingService {
         target: OperationTarget,
         event: impl Into<EventKey>,
         request: impl Into<Request<B>>,
-        work: impl Fn(&Transaction<'_>, &Request<B>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&LockedEvent<'_>, &Request<B>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
     ) -> Result<Replayable<T>>
     where
         B: Serialize + Send + Sync + 'static,
@@ -146,9 +145,10 @@ impl TicketingService {
         T: OperationResult + Send + 'static,
     {
         if call.key.is_some() {
+            let work = move |tx: &LockedEvent<'_>, request: &_, budget: &_| work(tx, request, budget);
             return self.write_idempotent_with_expired_holds(call, target, event, request, work);
         }
         let request = request.into();
-        self.store().read(|tx| work(tx, &request, &ReleaseBudget::of_reader())).map(Replayable::executed)
+        self.store()?.read(|tx| work(tx, &request, &ReleaseBudget::of_reader())).map(Replayable::executed)
     }
 }

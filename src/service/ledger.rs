@@ -46,7 +46,7 @@ impl TicketingService {
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let has_filters = *request != ListLedgerEntries { page: request.page.clone(), ..ListLedgerEntries::default() };
-        self.store().list(caller.organization, has_filters, |tx| ledger::list(tx, caller.organization, &request))
+        self.store()?.list(caller.organization, has_filters, |tx| ledger::list(tx, caller.organization, &request))
     }
 
     /// Returns the balance of an order: what was received for it, what went back, and what still has to.
@@ -67,6 +67,6 @@ impl TicketingService {
     /// ```
     pub fn get_order_balance(&self, caller: &Caller, id: OrderId) -> Result<OrderBalance> {
         caller.require(Scope::OrdersRead)?;
-        self.store().read(|tx| order_balances::get(tx, caller.organization, id))
+        self.store()?.read(|tx| order_balances::get(tx, caller.organization, id))
     }
 }

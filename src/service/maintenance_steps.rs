@@ -79,7 +79,7 @@ pub(super) const STEPS: [Step; 11] = [
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
     Step::new(remove_notifications),
-    Step::new(|service, _| service.store().tidy()),
+    Step::new(|service, _| service.store()?.tidy()),
 ];
 
 /// Rows that are read and changed in batches.
@@ -104,7 +104,7 @@ where
     let mut changed = 0;
     let mut after = None;
     while !run.stops() {
-        let rows = service.store().read(|tx| (batches.read)(tx, after, BATCH))?;
+        let rows = service.store()?.read(|tx| (batches.read)(tx, after, BATCH))?;
         let Some(last) = rows.last() else { break };
         after = Some(*last);
         let rows: Vec<R> =
@@ -115,7 +115,7 @@ where
             {
                 let event = (batches.event)(first);
                 let change = batches.change;
-                let batch = service.store().write_unless_locked(event.into(), move |tx| change(tx, &pending))?;
+                let batch = service.store()?.write_unless_locked(event.into(), move |tx| change(tx, &pending))?;
                 let Some(batch) = batch else { break };
                 changed += batch.changed;
                 for skipped in batch.skipped {
@@ -162,7 +162,7 @@ fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
 fn cancel_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let mut event = EventId::UNKNOWN;
     while !run.stops()
-        && let Some(next) = service.store().read(|tx| event_cancellations::next(tx, event))?
+        && let Some(next) = service.store()?.read(|tx| event_cancellations::next(tx, event))?
     {
         event = next;
         cancel_orders_of(service, run, event)?;
@@ -181,9 +181,9 @@ pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, ev
     };
     run.report.cancelled_orders += in_batches(service, run, &batches)?;
     // None is left if the run does not stop and none was skipped.
-    let is_finished = service.store().read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
+    let is_finished = service.store()?.read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
     if is_finished {
-        service.store().write(move |tx| event_cancellations::delete(tx, event))?;
+        service.store()?.write(None, move |tx| event_cancellations::delete(tx, event))?;
     }
     Ok(())
 }
@@ -192,8 +192,8 @@ pub(super) fn cancel_orders_of(service: &TicketingService, run: &mut Run<'_>, ev
 // not for that of the database.
 
 fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    while !run.stops() && service.store().read(idempotency_records::any_expired)? {
-        let deleted = service.store().write(idempotency_records::delete_expired)?;
+    while !run.stops() && service.store()?.read(idempotency_records::any_expired)? {
+        let deleted = service.store()?.write(None, idempotency_records::delete_expired)?;
         if deleted == 0 {
             break;
         }
@@ -204,8 +204,8 @@ fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Res
 
 fn delete_deliveries(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let retention = service.inner.webhook_retention;
-    while !run.stops() && service.store().read(|tx| webhook_retention::any_old(tx, retention))? {
-        let deleted = service.store().write(move |tx| webhook_retention::delete_old(tx, retention))?;
+    while !run.stops() && service.store()?.read(|tx| webhook_retention::any_old(tx, retention))? {
+        let deleted = service.store()?.write(None, move |tx| webhook_retention::delete_old(tx, retention))?;
         if deleted == Deleted::default() {
             break;
         }
@@ -216,12 +216,12 @@ fn delete_deliveries(service: &TicketingService, run: &mut Run<'_>) -> Result<()
 
 fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let retention = service.inner.webhook_retention;
-    if service.store().read(|tx| handler_queue::any_old(tx, retention))? {
+    if service.store()?.read(|tx| handler_queue::any_old(tx, retention))? {
         // This process may have been suspended for long.
         service.register_handlers_again()?;
     }
-    while !run.stops() && service.store().read(|tx| handler_queue::any_old(tx, retention))? {
-        let deleted = service.store().write(move |tx| handler_queue::delete_old(tx, retention))?;
+    while !run.stops() && service.store()?.read(|tx| handler_queue::any_old(tx, retention))? {
+        let deleted = service.store()?.write(None, move |tx| handler_queue::delete_old(tx, retention))?;
         if deleted == 0 {
             break;
         }
@@ -235,13 +235,13 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
     let mut endpoint = WebhookId::UNKNOWN;
     let mut all_finished = true;
     while !run.stops() {
-        match service.store().read_one(|tx| webhook_removals::next(tx, endpoint))? {
+        match service.store()?.read_one(|tx| webhook_removals::next(tx, endpoint))? {
             Some(next) => {
                 endpoint = next;
                 if service.is_skipped(SkippedTable::WebhookEndpoints, next.raw()) {
                     continue;
                 }
-                match service.store().write(move |tx| webhook_removals::go_on(tx, next)) {
+                match service.store()?.write(None, move |tx| webhook_removals::go_on(tx, next)) {
                     Ok(finished) => all_finished &= finished,
                     Err(error) if error.concerns_all_rows() => return Err(error),
                     Err(error) => run.skip(service, SkippedTable::WebhookEndpoints, next.raw(), &error),

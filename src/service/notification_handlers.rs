@@ -110,7 +110,7 @@ impl TicketingService {
         }
         let name = handler.registration.name.clone();
         let last = handler.last.get();
-        match store.write(move |tx| handler_queue::claim(tx, &name, last))? {
+        match store.write(None, move |tx| handler_queue::claim(tx, &name, last))? {
             Claim::Nothing => return Ok(false),
             Claim::Call(claimed) => {
                 handler.last.set(claimed.notification.organization_id);
@@ -132,19 +132,19 @@ impl TicketingService {
 
     fn register(&self, registration: Registration) -> Result<()> {
         let Registration { name, topics } = registration;
-        self.store_in_operation().write(move |tx| handler_queue::register(tx, &name, &topics))
+        self.store_in_operation().write(None, move |tx| handler_queue::register(tx, &name, &topics))
     }
 
     fn call(&self, handler: &NotificationHandler, claimed: ClaimedNotification) -> Result<()> {
         let store = self.store_in_operation();
         let called = catch_unwind(AssertUnwindSafe(|| (handler.call)(self, &claimed.notification)));
         let problem = match called {
-            Ok(Ok(())) => return store.write(move |tx| handler_queue::finish(tx, &claimed)),
+            Ok(Ok(())) => return store.write(None, move |tx| handler_queue::finish(tx, &claimed)),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the handler panicked".to_owned(),
         };
         let Notification { id, attempt, .. } = claimed.notification;
-        if let Some(next) = store.write(move |tx| handler_queue::retry(tx, &claimed))? {
+        if let Some(next) = store.write(None, move |tx| handler_queue::retry(tx, &claimed))? {
             let name = &handler.registration.name;
             tracing::warn!(
                 target: "ticketing::notifications",

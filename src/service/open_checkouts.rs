@@ -19,13 +19,13 @@ impl TicketingService {
         let downtime = &self.inner.downtime;
         let now = self.inner.environment.now();
         let (recorded, any_open) =
-            self.store().read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
+            self.store()?.read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
         let state = downtime.look(recorded, now);
         if matches!(state, State::Waiting(_)) || !any_open {
             return Ok(());
         }
         if is_record_due(recorded, now) && self.believes_clock()? {
-            self.store().write(move |tx| maintenance_clock::write(tx, now))?;
+            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
         }
         if state == State::WasDown {
             self.look_up_open_checkouts(run, gateway.name())?;
@@ -39,7 +39,7 @@ impl TicketingService {
     /// Logs an error if checkouts or refunds wait for a gateway that the program does not have.
     pub(super) fn report_work_without_gateway(&self) -> Result<()> {
         let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
-        let waiting = self.store().read_one(|tx| checkout_attempts::count_of_other_gateways(tx, gateway))?;
+        let waiting = self.store()?.read_one(|tx| checkout_attempts::count_of_other_gateways(tx, gateway))?;
         if !waiting.is_empty() {
             let names = waiting.iter().map(|count| count.gateway.as_deref().unwrap_or("unknown"));
             tracing::error!(
@@ -50,7 +50,7 @@ impl TicketingService {
                 and they are neither closed nor looked up"
             );
         }
-        let refunds = self.store().read_one(|tx| refunds::count_of_other_gateways(tx, gateway))?;
+        let refunds = self.store()?.read_one(|tx| refunds::count_of_other_gateways(tx, gateway))?;
         if refunds > 0 {
             tracing::error!(
                 target: "ticketing::payment",

@@ -53,7 +53,7 @@ impl TicketingService {
         caller.require(Scope::OrdersRead)?;
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
-        self.store()
+        self.store()?
             .list(caller.organization, request.has_filters(), |tx| order_lists::list(tx, caller.organization, &request))
     }
 
@@ -130,7 +130,7 @@ impl TicketingService {
         let operation = running.operation();
         // With a key, the order may exist already: then it is only resumed.
         let first = match order_creation::has_many_items(&request) && !operation.has_key() {
-            true => self.store().read(|tx| order_creation::check_sale(tx, organization, &request)),
+            true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
             false => Ok(()),
         };
         let progress = first.and_then(|()| {
@@ -153,7 +153,7 @@ impl TicketingService {
         if errors.is_empty() {
             return checked(body, errors);
         }
-        self.store().read(|tx| order_creation::check_references(tx, caller.organization, &body, &mut errors))?;
+        self.store()?.read(|tx| order_creation::check_references(tx, caller.organization, &body, &mut errors))?;
         Err(Error::Validation(errors))
     }
 
@@ -172,7 +172,7 @@ impl TicketingService {
     /// ```
     pub fn get_order(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require(Scope::OrdersRead)?;
-        self.store().read(|tx| orders::get(tx, caller.organization, id))
+        self.store()?.read(|tx| orders::get(tx, caller.organization, id))
     }
 
     /// Returns the details of an order that the order itself does not contain: of its request, such as the shipping
@@ -194,7 +194,7 @@ impl TicketingService {
     /// ```
     pub fn get_order_details(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails> {
         caller.require(Scope::OrdersRead)?;
-        self.store().read_one(|tx| order_details::get(tx, caller.organization, id))
+        self.store()?.read_one(|tx| order_details::get(tx, caller.organization, id))
     }
 
     /// Returns the checkout of an order: whether it still has to be closed, when it ends, and the gateway's id of it.
@@ -213,7 +213,7 @@ impl TicketingService {
     /// ```
     pub fn get_checkout(&self, caller: &Caller, id: OrderId) -> Result<OrderCheckout> {
         caller.require(Scope::OrdersRead)?;
-        let mut checkout = self.store().read_one(|tx| checkouts::get(tx, caller.organization, id))?;
+        let mut checkout = self.store()?.read_one(|tx| checkouts::get(tx, caller.organization, id))?;
         let recorded = checkout.gateway.as_deref();
         if checkout.status != CheckoutStatus::Closed && self.gateway_of(recorded).is_none() {
             checkout.last_error = Some(is_missing(recorded));

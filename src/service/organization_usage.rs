@@ -27,7 +27,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn organization_usage(&self, id: OrganizationId) -> Result<OrganizationUsage> {
-        self.store().read_on_dedicated_connection(|tx| {
+        self.store()?.read_on_dedicated_connection(|tx| {
             let organization = organizations::get(tx, id)?;
             organization_usage::get(tx, organization.id)
         })
@@ -59,6 +59,6 @@ impl TicketingService {
     ) -> Result<Page<OrganizationWithUsage, OrganizationId>> {
         let Request { body, errors } = Request::from(request);
         let request = rules::checked(body, errors)?;
-        self.store().read_on_dedicated_connection(|tx| organization_usage::list(tx, &request))
+        self.store()?.read_on_dedicated_connection(|tx| organization_usage::list(tx, &request))
     }
 }

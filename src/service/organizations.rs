@@ -55,7 +55,7 @@ impl TicketingService {
     /// ```
     pub fn create_organization(&self, request: CreateOrganization) -> Result<Organization> {
         let fields = rules::organization::check_new(request)?;
-        self.store().write(move |tx| organizations::insert(tx, &fields))
+        self.store()?.write(None, move |tx| organizations::insert(tx, &fields))
     }
 
     /// Creates an organization together with its first API key, in one transaction.
@@ -80,7 +80,7 @@ impl TicketingService {
         let organization = rules::organization::check_new(organization)?;
         let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
         let created =
-            self.store().write(move |tx| sales::organizations::create_with_key(tx, &organization, &stored))?;
+            self.store()?.write(None, move |tx| sales::organizations::create_with_key(tx, &organization, &stored))?;
         Ok((created.organization, CreatedApiKey { api_key: created.api_key, key }))
     }
 
@@ -112,7 +112,8 @@ impl TicketingService {
     ) -> Result<Option<(Organization, CreatedApiKey)>> {
         let organization = rules::organization::check_new(organization)?;
         let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
-        let first = self.store().write(move |tx| sales::organizations::create_first(tx, &organization, &stored))?;
+        let first =
+            self.store()?.write(None, move |tx| sales::organizations::create_first(tx, &organization, &stored))?;
         Ok(first.map(|first| (first.organization, CreatedApiKey { api_key: first.api_key, key })))
     }
 
@@ -138,7 +139,7 @@ impl TicketingService {
     pub fn list_organizations(&self, request: ListOrganizations) -> Result<Page<Organization, OrganizationId>> {
         let Request { body, errors } = Request::from(request);
         let request = rules::checked(body, errors)?;
-        self.store().read(|tx| organizations::list(tx, &request))
+        self.store()?.read(|tx| organizations::list(tx, &request))
     }
 
     /// Returns an organization.
@@ -153,7 +154,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_organization(&self, id: OrganizationId) -> Result<Organization> {
-        self.store().read_one(|tx| organizations::get(tx, id))
+        self.store()?.read_one(|tx| organizations::get(tx, id))
     }
 
     /// Returns the organization with this `reference`: the name that the embedding program has given it.
@@ -169,7 +170,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find_organization_by_reference(&self, reference: &str) -> Result<Organization> {
-        self.store().read_one(|tx| organizations::find_by_reference(tx, reference))
+        self.store()?.read_one(|tx| organizations::find_by_reference(tx, reference))
     }
 
     /// Updates an organization. A new currency or time zone is the default of events that are created from then on;
@@ -194,7 +195,7 @@ impl TicketingService {
         request: impl Into<Request<UpdateOrganization>>,
     ) -> Result<Organization> {
         let request = request.into();
-        self.store().write_for(id, move |tx| sales::organizations::update(tx, id, &request))
+        self.store()?.write(id, move |tx| sales::organizations::update(tx, id, &request))
     }
 
     /// Deletes an empty organization with its API keys: one without events, customers and webhook endpoints. Orders and
@@ -221,7 +222,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete_organization(&self, id: OrganizationId) -> Result<()> {
-        while !self.store().write_for(id, move |tx| organizations::delete(tx, id))? {}
+        while !self.store()?.write(id, move |tx| organizations::delete(tx, id))? {}
         self.inner.suspended.set(id, false);
         Ok(())
     }
@@ -249,7 +250,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn act_for(&self, organization: OrganizationId) -> Result<Caller> {
-        let organization = self.store().read_one(|tx| organizations::get(tx, organization))?;
+        let organization = self.store()?.read_one(|tx| organizations::get(tx, organization))?;
         self.inner.suspended.set(organization.id, organization.suspended_at.is_some());
         let caller = self.caller(organization.id, Scopes::all(), None);
         // A caller that knows of no suspension is never refused.

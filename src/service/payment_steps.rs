@@ -93,7 +93,7 @@ fn attempt_due_checkouts(
     let mut attempts = Vec::new();
     for due in service.by_transaction(due, |checkout| checkout.event) {
         let Some(first) = due.first() else { continue };
-        let claimed = service.store().write_unless_locked(first.event.into(), move |tx| claim_all(tx, &due))?;
+        let claimed = service.store()?.write_unless_locked(first.event.into(), move |tx| claim_all(tx, &due))?;
         let Some((rows, claimed)) = claimed else { continue };
         for skipped in rows.skipped {
             run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
@@ -110,7 +110,7 @@ fn attempt_due_checkouts(
 /// Attempts the refunds that are due.
 fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let due = in_turns(service, service.store().read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);
+    let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
     })?;
@@ -121,7 +121,7 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
 /// Asks what the gateway lists of payments some time after a refund or a dispute.
 fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let mut due = in_turns(service, service.store().read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
+    let mut due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
     due.truncate(CHECKS_PER_RUN);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |payment| service.check_payment(gateway, *payment))
@@ -146,7 +146,7 @@ impl TicketingService {
     /// has answered for, under whose link somebody may pay, comes before one that it has not.
     fn due_checkouts(&self, gateway: &str) -> Result<Vec<DueCheckout>> {
         let of_status = |status| {
-            let due = self.store().read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
+            let due = self.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
             let (unanswered, answered): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_unanswered);
             let mut turns = in_turns(self, answered);
             turns.extend(in_turns(self, unanswered));

@@ -20,7 +20,7 @@ use crate::sales::received_payments::Report;
 use crate::sales::{order_lifecycle, received_payments};
 use crate::scope::Scope;
 use crate::store::checkouts::CheckoutOrder;
-use crate::store::{Transaction, orders, payments};
+use crate::store::{LockedEvent, Transaction, orders, payments};
 
 /// # Payments
 ///
@@ -55,10 +55,10 @@ impl TicketingService {
         let (report, terms) = (self.report(None, None, false, None), self.refund_terms());
         let (recorded, order) = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
-            let receive = move |tx: &Transaction<'_>| {
+            let receive = move |tx: &LockedEvent<'_>| {
                 received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
             };
-            self.store().write_event_and_read(organization, id.into(), receive, read)
+            self.store()?.write_event_and_read(organization, id.into(), receive, read)
         })?;
         log_facts(CheckoutOrder { organization, id }, &recorded.facts);
         match recorded.facts.followed.due {
@@ -101,7 +101,7 @@ impl TicketingService {
         let report = self.report(checkout, Some(payment), is_returned, first);
         let recorded = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
-            self.store().write_event(organization, id.into(), move |tx| {
+            self.store()?.write_event(organization, id.into(), move |tx| {
                 received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
             })
         })?;
@@ -139,7 +139,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn has_taken_real_money(&self) -> Result<bool> {
-        self.store().scan(None, payments::has_live)
+        self.store()?.scan(None, payments::has_live)
     }
 
     /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select by
@@ -167,7 +167,7 @@ impl TicketingService {
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let has_filters = *request != ListPayments { page: request.page.clone(), ..ListPayments::default() };
-        self.store().list(caller.organization, has_filters, |tx| payments::list(tx, caller.organization, &request))
+        self.store()?.list(caller.organization, has_filters, |tx| payments::list(tx, caller.organization, &request))
     }
 
     /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the
@@ -188,7 +188,7 @@ impl TicketingService {
     pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         let organization = caller.organization;
-        self.store()
+        self.store()?
             .write_event(organization, id.into(), move |tx| order_lifecycle::payment_failed(tx, organization, id, None))
     }
 }

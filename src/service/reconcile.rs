@@ -85,7 +85,7 @@ impl TicketingService {
             return Err(Error::field("to", "must be after the beginning of the period"));
         }
         if let Some(organization) = request.organization_id {
-            self.store().read_one(|tx| organizations::get(tx, organization))?;
+            self.store()?.read_one(|tx| organizations::get(tx, organization))?;
         }
         let Some(gateway) = &self.inner.gateway else {
             let problem = "the program has no payment gateway".to_owned();
@@ -115,7 +115,8 @@ impl TicketingService {
             let mut after = Some(0);
             while let Some(last) = after {
                 let name = gateway.name();
-                after = self.store().scan(None, |tx| add_accounts(tx, of, only, (name, mode), last, &mut connected))?;
+                after =
+                    self.store()?.scan(None, |tx| add_accounts(tx, of, only, (name, mode), last, &mut connected))?;
             }
         }
         let mut add_current = |organization| {

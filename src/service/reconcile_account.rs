@@ -80,7 +80,7 @@ impl AccountRun<'_, '_> {
     fn compare_lines(&mut self, mut lines: Vec<StatementLine>) -> Result<()> {
         lines.sort_by_key(kind_of);
         let account = self.account;
-        let compared = self.run.service.store().read(|tx| {
+        let compared = self.run.service.store()?.read(|tx| {
             let compared = lines.iter().map(|line| compare(tx, account, line));
             compared.collect::<Result<Vec<Compared>>>()
         })?;
@@ -164,7 +164,7 @@ impl AccountRun<'_, '_> {
             let mut after = None;
             loop {
                 let part = self.part;
-                let store = self.run.service.store();
+                let store = self.run.service.store()?;
                 let entries = store.scan(None, |tx| reconciliation::entries(tx, organization, part, after))?;
                 let is_last = entries.len() < ENTRIES_AT_ONCE;
                 after = entries.last().map(|entry| entry.id);
@@ -194,7 +194,7 @@ impl AccountRun<'_, '_> {
     /// Asks the gateway about something that is recorded and that the statement does not list: it may have happened before the
     /// period.
     fn look_for(&mut self, entry: &Entry) -> Result<()> {
-        let store = self.run.service.store();
+        let store = self.run.service.store()?;
         let (payment, reference, net) = store.read(|tx| {
             let payment = payments::get(tx, entry.payment)?;
             let reference = match (entry.kind, &entry.reference, entry.refund) {

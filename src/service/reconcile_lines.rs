@@ -48,7 +48,7 @@ impl TicketingService {
     ) -> Result<()> {
         let CheckoutOrder { organization, id } = order;
         let (recorded, stored) =
-            self.store().read(|tx| Ok((checkouts::gateway(tx, id)?, checkouts::find_by_order(tx, id)?)))?;
+            self.store()?.read(|tx| Ok((checkouts::gateway(tx, id)?, checkouts::find_by_order(tx, id)?)))?;
         if let Some(recorded) = recorded.filter(|of| of.name != account.gateway || of.mode != account.mode) {
             let problem = format!("the order has a checkout of {} in mode {}", recorded.name, recorded.mode);
             return Err(Error::NoticeRefused(NoticeError::Unreadable(problem)));
@@ -56,7 +56,7 @@ impl TicketingService {
         let checkout = line.checkout_reference.clone();
         if let (Some(reference), Some((_, None))) = (checkout.clone(), stored) {
             // The database comes from a backup that was made while the gateway was asked for the checkout.
-            self.store()
+            self.store()?
                 .write_event(organization, id.into(), move |tx| checkout_attempts::started(tx, id, &reference))?;
         }
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };

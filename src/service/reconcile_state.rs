@@ -210,7 +210,7 @@ impl<'a, 'r> AccountRun<'a, 'r> {
 
     pub(super) fn compare_again(&mut self, line: &StatementLine) -> Result<Comparison> {
         let account = self.account;
-        let compared = self.run.service.store().read(|tx| compare(tx, account, line))?;
+        let compared = self.run.service.store()?.read(|tx| compare(tx, account, line))?;
         // The payment may just have been recorded.
         self.listed.add(line, compared.payment);
         Ok(compared.comparison)

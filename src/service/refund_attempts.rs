@@ -9,7 +9,7 @@ use crate::model::gateway_report::{GatewayRefund, RefundState};
 use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
 use crate::sales::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
 use crate::sales::refunds::RefundTerms;
-use crate::store::Transaction;
+use crate::store::LockedEvent;
 use crate::store::checkouts::CheckoutOrder;
 use crate::store::refunds::DueRefund;
 
@@ -45,10 +45,10 @@ impl TicketingService {
             return Ok(Progress::NotDue);
         };
         let terms = self.refund_terms();
-        let (event, claim) = (refund.order.into(), move |tx: &Transaction<'_>| claim(tx, refund, &terms));
+        let (event, claim) = (refund.order.into(), move |tx: &LockedEvent<'_>| claim(tx, refund, &terms));
         let claimed = match waiting {
-            Waiting::Maintenance => self.store().write_unless_locked(event, claim)?.flatten(),
-            Waiting::Caller | Waiting::Notice => self.store().write_event(refund.organization, event, claim)?,
+            Waiting::Maintenance => self.store()?.write_unless_locked(event, claim)?.flatten(),
+            Waiting::Caller | Waiting::Notice => self.store()?.write_event(refund.organization, event, claim)?,
         };
         let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
         let request = refund_request(&attempt);

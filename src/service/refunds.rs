@@ -46,7 +46,7 @@ impl TicketingService {
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
         let has_filters = *request != ListRefunds { page: request.page.clone(), ..ListRefunds::default() };
-        self.store().list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
+        self.store()?.list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
     }
 
     /// Gives back a part of what was paid for an order: for some of its tickets, or an amount.
@@ -139,7 +139,7 @@ impl TicketingService {
         call.caller.require(Scope::PaymentsWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("withdraw_refund", id);
-        let found = self.store().read_one(|tx| refunds::order_of(tx, organization, id))?;
+        let found = self.store()?.read_one(|tx| refunds::order_of(tx, organization, id))?;
         let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
         let result = self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
             sales::withdraw(tx, order, id)?;
@@ -190,7 +190,7 @@ impl TicketingService {
         let target = OperationTarget::on("mark_order_refunded", id);
         if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
             let (payments, before) =
-                self.store().read(|tx| manual_refunds::before_asking(tx, identity.organization, id))?;
+                self.store()?.read(|tx| manual_refunds::before_asking(tx, identity.organization, id))?;
             self.list_all(CheckoutOrder { organization: identity.organization, id }, &payments)?;
             let result = self.write_idempotent(&call, target, request, move |tx, _| {
                 manual_refunds::settled_since(tx, identity.organization, id, &before)

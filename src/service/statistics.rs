@@ -50,7 +50,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backlog(&self) -> Result<Backlog> {
-        self.store().scan(None, |tx| {
+        self.store()?.scan(None, |tx| {
             let webhooks = outbox_backlog::read(tx)?;
             let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
             let of_other_gateways = checkout_attempts::count_of_other_gateways(tx, gateway)?;

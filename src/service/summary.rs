@@ -39,6 +39,6 @@ impl TicketingService {
     /// ```
     pub fn get_event_summary(&self, caller: &Caller, id: EventId) -> Result<EventSummary> {
         caller.require(Scope::EventsRead)?;
-        self.store().read(|tx| summary::of_event(tx, caller.organization, id))
+        self.store()?.read(|tx| summary::of_event(tx, caller.organization, id))
     }
 }

@@ -45,7 +45,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn suspend_organization(&self, id: OrganizationId) -> Result<Organization> {
-        let organization = self.store().write_for(id, move |tx| sales::organizations::suspend(tx, id))?;
+        let organization = self.store()?.write(id, move |tx| sales::organizations::suspend(tx, id))?;
         self.inner.suspended.set(id, true);
         Ok(organization)
     }
@@ -63,7 +63,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume_organization(&self, id: OrganizationId) -> Result<Organization> {
-        let organization = self.store().write_for(id, move |tx| sales::organizations::resume(tx, id))?;
+        let organization = self.store()?.write(id, move |tx| sales::organizations::resume(tx, id))?;
         self.inner.suspended.set(id, false);
         Ok(organization)
     }
@@ -102,7 +102,7 @@ impl TicketingService {
 
     /// Reads which organizations are suspended: another process may have suspended or resumed one.
     pub(super) fn read_suspended_organizations(&self) -> Result<()> {
-        let suspended = self.store().read_one(organizations::all_suspended)?;
+        let suspended = self.store()?.read_one(organizations::all_suspended)?;
         self.inner.suspended.replace(suspended.into_iter().collect());
         Ok(())
     }

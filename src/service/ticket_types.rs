@@ -38,7 +38,7 @@ impl TicketingService {
     ) -> Result<Page<TicketType, TicketTypeId>> {
         caller.require(Scope::TicketTypesRead)?;
         let Request { body, errors } = Request::from(request);
-        self.store().read(|tx| {
+        self.store()?.read(|tx| {
             let event = events::get(tx, caller.organization, event)?;
             let request = checked(body, errors)?;
             ticket_types::list(tx, caller.organization, event.id, &request)
@@ -94,7 +94,7 @@ impl TicketingService {
     /// ```
     pub fn get_ticket_type(&self, caller: &Caller, id: TicketTypeId) -> Result<TicketType> {
         caller.require(Scope::TicketTypesRead)?;
-        self.store().read_one(|tx| ticket_types::get(tx, caller.organization, id))
+        self.store()?.read_one(|tx| ticket_types::get(tx, caller.organization, id))
     }
 
     /// Updates the fields of a ticket type that the request sets. Existing orders keep their price.

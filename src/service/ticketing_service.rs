@@ -25,7 +25,7 @@ use crate::payment::{GatewayCalls, SandboxGateway};
 use crate::rules::gateway::is_asked;
 use crate::sales::holds::HoldTerms;
 use crate::scope::Scope;
-use crate::store::{EventKey, Store, Transaction, change_context, outbox, outbox_backlog};
+use crate::store::{EventKey, LockedEvent, Store, Transaction, change_context, outbox, outbox_backlog};
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///
@@ -131,7 +131,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ready(&self) -> Result<()> {
-        self.store().get()?.ready()
+        self.store()?.ready()
     }
 
     /// Returns why the store has stopped to write, or `None` as long as it works. It looks at the disk once a second, and
@@ -179,14 +179,14 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_one_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.store().with_snapshot(work)
+        self.store()?.with_snapshot(work)
     }
 
     /// Runs `work`, which looks up a few rows and writes nothing. All its look-ups on this thread see one snapshot and
     /// use one connection, which costs less than a transaction for each.
     #[cfg(feature = "http")]
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.store().with_look_ups(work)
+        self.store()?.with_look_ups(work)
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
@@ -217,42 +217,23 @@ impl TicketingService {
         caller: Identity,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let written = self.store().write_for(caller.organization, self.counting(caller.organization, work))?;
+        let ignores_suspension = self.ignores_suspension;
+        let work = move |tx: &Transaction<'_>| run_if_active(tx, caller.organization, ignores_suspension, || work(tx));
+        let written = self.store()?.write(caller.organization, work)?;
         Ok(self.count_written(caller, written))
     }
 
-    /// Like [`write_for`](Self::write_for), for work that locks this event before any other, and names it in the same way.
+    /// Like [`write_for`](Self::write_for), for work that changes the sale of this event.
     pub(super) fn write_event_for<T: Send + 'static>(
         &self,
         caller: Identity,
         event: impl Into<EventKey>,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+        work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let work = self.counting(caller.organization, work);
-        let written = self.store().write_event(caller.organization, event.into(), work)?;
-        Ok(self.count_written(caller, written))
-    }
-
-    /// Makes `work` fail if the organization is suspended or was deleted, and return what it wrote.
-    fn counting<T: Send + 'static>(
-        &self,
-        organization: OrganizationId,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> impl Fn(&Transaction<'_>) -> Result<(T, Written)> + Send + 'static {
         let ignores_suspension = self.ignores_suspension;
-        move |tx| {
-            // With PostgreSQL, the first statement of the work brings the answer.
-            change_context::read_ahead(tx, organization)?;
-            let worked = work(tx);
-            match change_context::require_active(tx, organization) {
-                Err(Error::OrganizationSuspended) if ignores_suspension => {}
-                Err(error @ (Error::OrganizationSuspended | Error::NotFound(_))) => return Err(error),
-                // A transaction in which a statement of the work has failed may answer no further one.
-                Err(error) => return Err(worked.err().unwrap_or(error)),
-                Ok(()) => {}
-            }
-            Ok((worked?, Written { bytes: tx.written_bytes(), notifications: outbox::queued(tx) }))
-        }
+        let work = move |tx: &LockedEvent<'_>| run_if_active(tx, caller.organization, ignores_suspension, || work(tx));
+        let written = self.store()?.write_event(caller.organization, event.into(), work)?;
+        Ok(self.count_written(caller, written))
     }
 
     /// Counts what was written for the quota of an API key, and for the limit of waiting notifications.
@@ -284,7 +265,7 @@ impl TicketingService {
         self.require_to_write(caller, scope)?;
         let (Some(limit), Some(_)) = (&self.inner.backlog_limit, caller.key) else { return Ok(()) };
         limit.check(caller.organization, self.inner.environment.clock.monotonic(), |most| {
-            self.store().read(|tx| outbox_backlog::count_of_organization(tx, caller.organization, most))
+            self.store()?.read(|tx| outbox_backlog::count_of_organization(tx, caller.organization, most))
         })
     }
 
@@ -293,6 +274,26 @@ impl TicketingService {
     pub(super) fn gateway_of(&self, recorded: Option<&str>) -> Option<&GatewayCalls> {
         self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.name(), recorded))
     }
+}
+
+/// Runs `work`, and returns also what the transaction has written. Fails if the organization is suspended or was deleted.
+fn run_if_active<T>(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    ignores_suspension: bool,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<(T, Written)> {
+    // With PostgreSQL, the first statement of the work brings the answer.
+    change_context::read_ahead(tx, organization)?;
+    let worked = work();
+    match change_context::require_active(tx, organization) {
+        Err(Error::OrganizationSuspended) if ignores_suspension => {}
+        Err(error @ (Error::OrganizationSuspended | Error::NotFound(_))) => return Err(error),
+        // A transaction in which a statement of the work has failed may answer no further one.
+        Err(error) => return Err(worked.err().unwrap_or(error)),
+        Ok(()) => {}
+    }
+    Ok((worked?, Written { bytes: tx.written_bytes(), notifications: outbox::queued(tx) }))
 }
 
 /// What a transaction has written.

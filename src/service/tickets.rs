@@ -53,9 +53,9 @@ impl TicketingService {
         let has_filters = *request != ListTickets { order_id, page, ..ListTickets::default() };
         let list = |tx: &Transaction<'_>| ticket_lists::list(tx, caller.organization, &request);
         match has_filters || order_id.is_some() || request.page.cursor.is_some() {
-            true => self.store().list(caller.organization, has_filters, list),
+            true => self.store()?.list(caller.organization, has_filters, list),
             // The first page of all tickets is one statement.
-            false => self.store().read_one(list),
+            false => self.store()?.read_one(list),
         }
     }
 
@@ -114,7 +114,7 @@ impl TicketingService {
     /// ```
     pub fn get_ticket(&self, caller: &Caller, id: TicketId) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsRead)?;
-        self.store().read_one(|tx| tickets::get(tx, caller.organization, id))
+        self.store()?.read_one(|tx| tickets::get(tx, caller.organization, id))
     }
 
     /// Returns the ticket that has this code, without checking it in. Case, spaces and hyphens in the code do not
@@ -137,7 +137,7 @@ impl TicketingService {
     pub fn get_ticket_by_code(&self, caller: &Caller, code: &str) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsRead)?;
         let code = rules::normalize_code(code);
-        self.store().read_one(|tx| tickets::get_by_code(tx, caller.organization, &code))
+        self.store()?.read_one(|tx| tickets::get_by_code(tx, caller.organization, &code))
     }
 
     /// Checks a ticket in: its holder is admitted. Case, spaces and hyphens in the code do not matter.

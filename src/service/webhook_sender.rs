@@ -31,7 +31,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSenderGuard> {
-        self.inner.webhooks.start_sender(self.store().get()?, &self.inner.environment, options)
+        self.inner.webhooks.start_sender(self.store()?, &self.inner.environment, options)
     }
 
     /// Makes all attempts to send notifications that are due now, one after another on this thread, and returns how
@@ -78,6 +78,6 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deliver_due_webhooks(&self) -> Result<usize> {
-        deliver_due(self.store().get()?, &self.inner.environment, self.inner.webhooks.transport()?)
+        deliver_due(self.store()?, &self.inner.environment, self.inner.webhooks.transport()?)
     }
 }

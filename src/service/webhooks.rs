@@ -36,7 +36,7 @@ impl TicketingService {
         caller.require(Scope::WebhooksRead)?;
         let Request { body, errors } = Request::from(request);
         let request = checked(body, errors)?;
-        self.store().read(|tx| webhooks::list(tx, caller.organization, &request))
+        self.store()?.read(|tx| webhooks::list(tx, caller.organization, &request))
     }
 
     /// Creates a webhook endpoint: a URL that receives notifications of the requested types.
@@ -92,7 +92,7 @@ impl TicketingService {
     /// ```
     pub fn get_webhook(&self, caller: &Caller, id: WebhookId) -> Result<WebhookEndpoint> {
         caller.require(Scope::WebhooksRead)?;
-        self.store().read_one(|tx| webhooks::get(tx, caller.organization, id))
+        self.store()?.read_one(|tx| webhooks::get(tx, caller.organization, id))
     }
 
     /// Updates the fields of a webhook endpoint that the request sets.
@@ -200,7 +200,7 @@ impl TicketingService {
         let request = checked(body, errors)?;
         let unfiltered = ListWebhookDeliveries { page: request.page.clone(), ..ListWebhookDeliveries::default() };
         let has_filters = *request != unfiltered;
-        self.store()
+        self.store()?
             .list(caller.organization, has_filters, |tx| deliveries::list(tx, caller.organization, id, &request))
     }
 

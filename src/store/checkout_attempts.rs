@@ -1,7 +1,7 @@
 //! What the gateway is still to be asked about checkouts: to close one whose order has ended, and what became of one
 //! whose payment was not reported.
 
-use super::{Row, Transaction, gateway_identity};
+use super::{LockedEvent, Row, Transaction, gateway_identity};
 use crate::error::Result;
 use crate::model::checkout::CheckoutStatus;
 use crate::model::gateway_account::GatewayAccount;
@@ -62,30 +62,26 @@ pub(super) const COUNT_BY_GATEWAY: &str = "SELECT gateway, COUNT(*) AS number FR
     WHERE status IN ('OPEN', 'CLOSING') AND next_attempt_at IS NOT NULL GROUP BY gateway ORDER BY gateway";
 
 /// Records that the checkout of an order has to be closed, because the order has ended.
-pub(crate) fn begin_closing(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn begin_closing(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     tx.execute(BEGIN_CLOSING, &[order.into(), tx.now().into()])?;
     Ok(())
 }
 
 /// Records that nothing can be paid any more.
-pub(crate) fn close(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn close(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     tx.execute(CLOSE, &[order.into()])?;
     Ok(())
 }
 
 /// Records that nothing can be paid any more under the newest checkout of an order, if it has this reference. An earlier one
 /// has been closed already.
-pub(crate) fn close_newest(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn close_newest(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> Result<()> {
     tx.execute(CLOSE_NEWEST, &[order.into(), reference.into()])?;
     Ok(())
 }
 
 /// Records that nothing can be paid any more under the checkout of an order, if it is the only one.
-pub(crate) fn close_only(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn close_only(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     tx.execute(CLOSE_ONLY, &[order.into()])?;
     Ok(())
 }
@@ -147,8 +143,7 @@ pub(crate) struct CheckoutAttempt {
 }
 
 /// Claims a checkout that is due: no other process asks about it before `until`. Returns `None` if it is not due now.
-pub(crate) fn claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp) -> Result<Option<CheckoutAttempt>> {
-    tx.debug_assert_event_locked();
+pub(crate) fn claim(tx: &LockedEvent<'_>, order: OrderId, until: Timestamp) -> Result<Option<CheckoutAttempt>> {
     let binds = [order.into(), tx.now().into(), until.into(), latest_due(tx).into()];
     if tx.execute(CLAIM, &binds)? == 0 {
         return Ok(None);
@@ -177,13 +172,12 @@ pub(crate) fn renew_claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp
 
 /// Sets when the gateway is asked next about a checkout that still has this status. `None` if it is not asked again.
 pub(crate) fn postpone(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     order: OrderId,
     status: CheckoutStatus,
     until: Option<Timestamp>,
     problem: Option<&str>,
 ) -> Result<()> {
-    tx.debug_assert_event_locked();
     tx.execute(POSTPONE, &[order.into(), until.into(), problem.into(), status.as_str().into()])?;
     Ok(())
 }
@@ -250,7 +244,6 @@ pub(crate) fn open_before(
 }
 
 /// Lets an open checkout be looked up now. Returns whether it was to be looked up later.
-pub(crate) fn look_up_now(tx: &Transaction<'_>, order: OrderId) -> Result<bool> {
-    tx.debug_assert_event_locked();
+pub(crate) fn look_up_now(tx: &LockedEvent<'_>, order: OrderId) -> Result<bool> {
     Ok(tx.execute(LOOK_UP_NOW, &[order.into(), tx.now().into(), latest_claim(tx).into()])? > 0)
 }

@@ -2,7 +2,7 @@
 //! title of the event, is stored with the checkout, so that the request can be repeated unchanged.
 
 use super::columns::json;
-use super::{Row, Transaction, gateway_identity, order_details, orders};
+use super::{LockedEvent, Row, Transaction, gateway_identity, order_details, orders};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::gateway_account::GatewayIdentity;
 use crate::model::id::{OrderId, OrganizationId};
@@ -105,13 +105,12 @@ impl OrderToPay {
 /// Stores the checkout that the gateway is to be asked for. It ends by itself at `expires_at`, and is looked up at
 /// `first_look_up`. If it is stored already, only `lease_ends_at` changes, until when other processes do not ask for it.
 pub(crate) fn insert(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     order: &OrderToPay,
     expires_at: Timestamp,
     first_look_up: Option<Timestamp>,
     lease_ends_at: Timestamp,
 ) -> Result<()> {
-    tx.debug_assert_event_locked();
     let [gateway, account, mode] = gateway_identity::binds(order.gateway.as_ref());
     let binds = [
         order.order.id.into(),
@@ -130,13 +129,12 @@ pub(crate) fn insert(
 /// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Other processes do not ask
 /// for it until `lease_ends_at`.
 pub(crate) fn renew(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     order: &OrderToPay,
     expires_at: Timestamp,
     first_look_up: Option<Timestamp>,
     lease_ends_at: Timestamp,
 ) -> Result<()> {
-    tx.debug_assert_event_locked();
     let [gateway, account, mode] = gateway_identity::binds(order.gateway.as_ref());
     let binds = [
         order.order.id.into(),

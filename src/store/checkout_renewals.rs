@@ -2,7 +2,7 @@
 //! `replaced_checkouts` the earlier ones.
 
 use super::checkouts::find_order;
-use super::{Constraint, Transaction, gateway_identity, on_violation};
+use super::{Constraint, LockedEvent, Transaction, gateway_identity, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::CheckoutStatus;
@@ -56,8 +56,7 @@ pub(crate) fn current(tx: &Transaction<'_>, order: OrderId) -> Result<CurrentChe
 }
 
 /// Keeps the reference of a checkout that is replaced by a new one, and takes it from the order.
-pub(crate) fn keep(tx: &Transaction<'_>, order: OrderId, checkout: &CurrentCheckout) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn keep(tx: &LockedEvent<'_>, order: OrderId, checkout: &CurrentCheckout) -> Result<()> {
     let Some(reference) = &checkout.reference else { return Ok(()) };
     let binds = [order.into(), checkout.renewals.into(), reference.into()];
     on_violation(tx.try_execute(KEEP, &binds), Constraint::ReplacedCheckout, reference_taken)?;
@@ -77,15 +76,13 @@ pub(crate) fn renew_lease(tx: &Transaction<'_>, order: OrderId, ends_at: Timesta
 }
 
 /// Sets until when a process waits for the gateway to start this renewal. `None` if it does not wait any more.
-pub(crate) fn lease(tx: &Transaction<'_>, order: OrderId, renewals: i64, ends_at: Option<Timestamp>) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn lease(tx: &LockedEvent<'_>, order: OrderId, renewals: i64, ends_at: Option<Timestamp>) -> Result<()> {
     tx.execute(LEASE, &[order.into(), renewals.into(), ends_at.into()])?;
     Ok(())
 }
 
 /// Stores the link and the reference of a renewed checkout, whose payment is waited for.
-pub(crate) fn record(tx: &Transaction<'_>, order: OrderId, link: &str, reference: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn record(tx: &LockedEvent<'_>, order: OrderId, link: &str, reference: &str) -> Result<()> {
     let binds = [order.into(), link.into(), reference.into(), tx.now().into()];
     on_violation(tx.try_execute(RECORD, &binds), Constraint::PaymentReference, reference_taken)?;
     Ok(())

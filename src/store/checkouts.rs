@@ -1,6 +1,6 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
-use super::{Constraint, Row, Transaction, gateway_identity, on_violation};
+use super::{Constraint, LockedEvent, Row, Transaction, gateway_identity, on_violation};
 use crate::error::gateway::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::OrderCheckout;
@@ -33,12 +33,11 @@ pub(crate) struct NewCheckout<'a> {
 /// Stores the checkout of an order, unless the order has a payment link already. Fails with
 /// [`Error::PaymentGatewayFailed`] if another order has the same reference.
 pub(crate) fn record(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     order: OrderId,
     checkout: &NewCheckout<'_>,
 ) -> Result<()> {
-    tx.debug_assert_event_locked();
     let binds = [order.into(), organization.into(), checkout.link.into(), checkout.reference.into(), tx.now().into()];
     on_violation(tx.try_execute(RECORD, &binds), Constraint::PaymentReference, reference_taken)?;
     Ok(())
@@ -46,8 +45,7 @@ pub(crate) fn record(
 
 /// Stores the gateway's reference of the checkout of an order that has none. Fails with
 /// [`Error::PaymentGatewayFailed`] if another order has the same reference.
-pub(crate) fn record_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn record_reference(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> Result<()> {
     let recorded = tx.try_execute(RECORD_REFERENCE, &[order.into(), reference.into()]);
     on_violation(recorded, Constraint::PaymentReference, reference_taken)?;
     Ok(())

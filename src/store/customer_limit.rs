@@ -1,6 +1,6 @@
 //! The seats that pending orders of one customer reserve for an event.
 
-use super::Transaction;
+use super::LockedEvent;
 use crate::error::Result;
 use crate::model::id::{CustomerId, EventId};
 
@@ -8,8 +8,7 @@ pub(super) const RESERVED: &str = "SELECT CAST(COALESCE(SUM(limited_seats), 0) A
     WHERE customer_id = ?1 AND event_id = ?2 AND status = 'PENDING' AND limited_seats IS NOT NULL AND hold_until > ?3";
 
 /// Counts the seats in the pending orders of a customer for an event, of those that were created with a limit.
-pub(crate) fn reserved(tx: &Transaction<'_>, customer: CustomerId, event: EventId) -> Result<i64> {
-    tx.debug_assert_event_locked();
+pub(crate) fn reserved(tx: &LockedEvent<'_>, customer: CustomerId, event: EventId) -> Result<i64> {
     let binds = [customer.into(), event.into(), tx.now().into()];
     Ok(tx.query_opt(RESERVED, &binds, |row| row.get("seats"))?.unwrap_or_default())
 }

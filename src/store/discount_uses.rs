@@ -1,7 +1,7 @@
 //! How many orders use a discount. Every change is one conditional UPDATE, so that the usage limit holds under any
 //! concurrency.
 
-use super::Transaction;
+use super::{LockedEvent, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{DiscountId, EventId};
 
@@ -13,8 +13,7 @@ const RELEASE: &str =
     "UPDATE discounts SET used_count = used_count - 1 WHERE id = ?1 AND event_id = ?2 AND used_count > 0";
 
 /// Adds one use. Returns whether the usage limit allowed it.
-pub(crate) fn claim(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
-    tx.debug_assert_event_locked();
+pub(crate) fn claim(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
     tx.execute(CLAIM, &[discount.into(), event.into()]).map(|rows| rows == 1)
 }
 
@@ -25,8 +24,7 @@ pub(crate) fn missing(tx: &Transaction<'_>, event: EventId, discount: DiscountId
 }
 
 /// Subtracts one use.
-pub(crate) fn release(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn release(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId) -> Result<()> {
     match tx.execute(RELEASE, &[discount.into(), event.into()])? {
         0 => Err(Error::Internal(format!("the use count of {discount} is lower than its orders require"))),
         _ => Ok(()),

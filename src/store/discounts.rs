@@ -7,7 +7,7 @@ use super::currency::{read_currency, read_decimals};
 use super::lists::{ListQuery, cursor_bound, has_at_least};
 use super::page_ids::{PageIds, select_ids};
 use super::pages::read_page_of;
-use super::{Bind, Constraint, Row, Transaction, on_violation};
+use super::{Bind, Constraint, LockedEvent, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
@@ -194,12 +194,11 @@ fn code_taken(fields: &DiscountFields) -> Error {
 }
 
 pub(crate) fn insert(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     event: EventId,
     fields: &Checked<DiscountFields>,
 ) -> Result<Discount> {
-    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into(), tx.now().into()];
     binds.extend(values(fields)?);
     let id = on_violation(tx.try_insert(&INSERT, &binds), Constraint::DiscountCode, || code_taken(fields))?;
@@ -208,12 +207,11 @@ pub(crate) fn insert(
 
 /// Writes all fields of a discount except its number of uses.
 pub(crate) fn update(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: DiscountId,
     fields: &Checked<DiscountFields>,
 ) -> Result<()> {
-    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     on_violation(tx.try_execute(&UPDATE, &binds), Constraint::DiscountCode, || code_taken(fields))?;
@@ -287,8 +285,7 @@ pub(crate) fn list(
 }
 
 /// Deletes a discount. Fails with the conflict `in-use` if an order has ever used it.
-pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: DiscountId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: DiscountId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
@@ -297,8 +294,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Dis
 }
 
 /// Deletes a batch of the discounts of an event without orders. Returns whether these were all.
-pub(crate) fn delete_batch_of_event(tx: &Transaction<'_>, event: EventId) -> Result<bool> {
-    tx.debug_assert_event_locked();
+pub(crate) fn delete_batch_of_event(tx: &LockedEvent<'_>, event: EventId) -> Result<bool> {
     let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
     Ok(tx.execute(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
 }

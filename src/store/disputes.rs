@@ -7,7 +7,7 @@ use super::lists::ListQuery;
 use super::lists_of_orders::{self, Filters, Statements};
 use super::page_ids::select_ids;
 use super::payments::StoredPayment;
-use super::{Row, Transaction};
+use super::{LockedEvent, Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
@@ -97,8 +97,7 @@ pub(crate) struct NewDispute<'a> {
 }
 
 /// Records a dispute.
-pub(crate) fn insert(tx: &Transaction<'_>, new: &NewDispute<'_>) -> Result<DisputeId> {
-    tx.debug_assert_event_locked();
+pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewDispute<'_>) -> Result<DisputeId> {
     let binds = [
         new.organization.into(),
         new.order.into(),
@@ -116,8 +115,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &NewDispute<'_>) -> Result<Dispu
 }
 
 /// Stores what has changed of a dispute.
-pub(crate) fn update(tx: &Transaction<'_>, id: DisputeId, new: &NewDispute<'_>) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn update(tx: &LockedEvent<'_>, id: DisputeId, new: &NewDispute<'_>) -> Result<()> {
     let binds = [
         id.into(),
         new.amount.into(),

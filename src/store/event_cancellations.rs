@@ -2,7 +2,7 @@
 //!
 //! The transaction that cancels an event inserts it here. The orders follow in batches, and the last one removes it.
 
-use super::Transaction;
+use super::{LockedEvent, Transaction};
 use crate::error::Result;
 use crate::model::id::{EventId, OrderId, OrganizationId};
 
@@ -15,8 +15,7 @@ pub(super) const PENDING: &str = "SELECT id, organization_id, hold_until FROM or
     ORDER BY hold_until, id LIMIT ?2";
 
 /// Records that the pending orders of an event are to be cancelled.
-pub(crate) fn insert(tx: &Transaction<'_>, event: EventId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn insert(tx: &LockedEvent<'_>, event: EventId) -> Result<()> {
     tx.execute(INSERT, &[event.into()])?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::columns::columns;
 use super::currency::read_decimals;
 use super::lists::ListQuery;
-use super::{Bind, Constraint, EventKey, Row, Transaction, on_violation};
+use super::{Bind, Constraint, EventKey, LockedEvent, Row, Transaction, on_violation};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::currency::Decimals;
 use crate::model::event::{Event, EventFields, EventSettingsFields, TicketPdfDesignVersion};
@@ -177,8 +177,7 @@ pub(crate) fn insert(
 }
 
 /// Writes all fields of an event, and sets its revision to that of `current` plus 1.
-pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn update(tx: &LockedEvent<'_>, current: &Event, fields: &Checked<EventFields>) -> Result<()> {
     let mut binds: Vec<Bind<'_>> =
         vec![current.id.into(), current.organizer_id.into(), tx.now().into(), (current.revision + 1).into()];
     binds.extend(values(fields)?);
@@ -189,11 +188,10 @@ pub(crate) fn update(tx: &Transaction<'_>, current: &Event, fields: &Checked<Eve
 /// Writes the settings of an event, and sets its revision to that of `current` plus 1. Also writes the status of
 /// `current`: it may be EXPIRED although the stored status is not.
 pub(crate) fn update_settings(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     current: &Event,
     settings: &Checked<EventSettingsFields>,
 ) -> Result<()> {
-    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![
         current.id.into(),
         current.organizer_id.into(),
@@ -309,16 +307,14 @@ fn in_use() -> Error {
 }
 
 /// Takes an event off sale. Nothing changes if it is not on sale.
-pub(crate) fn withdraw(tx: &Transaction<'_>, id: EventId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn withdraw(tx: &LockedEvent<'_>, id: EventId) -> Result<()> {
     tx.execute(WITHDRAW, &[id.into(), tx.now().into()])?;
     Ok(())
 }
 
 /// Deletes an event, its ticket types and its discounts. Fails with the conflict `in-use` if the event has orders or
 /// tickets.
-pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
@@ -343,22 +339,19 @@ pub(crate) fn over(tx: &Transaction<'_>, after: Option<OverEvent>, limit: i64) -
 }
 
 /// Sets a PUBLISHED or `SOLD_OUT` event that is over to EXPIRED. Returns whether it was.
-pub(crate) fn expire(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
-    tx.debug_assert_event_locked();
+pub(crate) fn expire(tx: &LockedEvent<'_>, id: EventId) -> Result<bool> {
     tx.execute(EXPIRE, &[id.into(), tx.now().into()]).map(|rows| rows == 1)
 }
 
 /// Sets a PUBLISHED event to `SOLD_OUT` if all its seats are sold.
-pub(crate) fn close_if_sold_out(tx: &Transaction<'_>, id: EventId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn close_if_sold_out(tx: &LockedEvent<'_>, id: EventId) -> Result<()> {
     tx.execute(SOLD_OUT, &[id.into(), tx.now().into()])?;
     Ok(())
 }
 
 /// Sets a `SOLD_OUT` event to PUBLISHED after `added` seats were added or restocked. An event that had unsold seats
 /// before stays `SOLD_OUT`: its organizer has chosen that status.
-pub(crate) fn reopen_if_first_unsold(tx: &Transaction<'_>, id: EventId, added: i64) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn reopen_if_first_unsold(tx: &LockedEvent<'_>, id: EventId, added: i64) -> Result<()> {
     tx.execute(REOPEN, &[id.into(), tx.now().into(), added.into()])?;
     Ok(())
 }

@@ -231,7 +231,7 @@ mod tests {
             let notifications = [(notifications[0], &bodies[0]), (notifications[1], &bodies[1])];
             insert(tx, OrganizationId::from_raw(1), TYPE, &endpoints, &notifications)
         };
-        store.write(insert).unwrap();
+        store.write(None, insert).unwrap();
     }
 
     fn read(store: &Store) -> Option<FanOut> {
@@ -259,7 +259,7 @@ mod tests {
             // Both read the fan-out before either inserts its rows.
             for (store, fan_out) in stores.iter().zip(stores.each_ref().map(read)) {
                 let fan_out = fan_out.unwrap();
-                store.write(move |tx| insert_batch(tx, &fan_out)).unwrap();
+                store.write(None, move |tx| insert_batch(tx, &fan_out)).unwrap();
             }
             assert_eq!((count(&stores[0], ROWS), count(&stores[0], DIFFERENT_ROWS)), (expected, expected));
         }
@@ -274,8 +274,8 @@ mod tests {
         let fan_outs = stores.each_ref().map(|store| read(store).unwrap());
         for (store, fan_out) in stores.iter().zip(fan_outs) {
             // The row that the guard looks at, as it was when the fan-out was read.
-            store.write(|tx| tx.execute("UPDATE webhook_fan_outs SET done = 0", &[])).unwrap();
-            store.write(move |tx| insert_batch(tx, &fan_out)).unwrap();
+            store.write(None, |tx| tx.execute("UPDATE webhook_fan_outs SET done = 0", &[])).unwrap();
+            store.write(None, move |tx| insert_batch(tx, &fan_out)).unwrap();
         }
         assert_eq!((count(&stores[0], ROWS), count(&stores[0], DIFFERENT_ROWS)), (512, 256));
     }

@@ -11,7 +11,7 @@ use super::lists::ListQuery;
 use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::page_ids::select_ids;
 use super::payments::{self, StoredPayment};
-use super::{Row, Transaction};
+use super::{LockedEvent, Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::gateway_account::PaymentMode;
@@ -170,8 +170,7 @@ pub(crate) struct Movement<'a> {
 }
 
 /// Adds the entry of a movement of a payment.
-pub(crate) fn add(tx: &Transaction<'_>, payment: &StoredPayment, movement: &Movement<'_>) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn add(tx: &LockedEvent<'_>, payment: &StoredPayment, movement: &Movement<'_>) -> Result<()> {
     let (method, reference, note, recorded_by) = match movement.by {
         MovedBy::Gateway { reference } => (None, reference, None, None),
         MovedBy::Hand { method, note, recorded_by } => (Some(method), None, note, recorded_by),

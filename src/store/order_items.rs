@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::lists::{ListQuery, children};
-use super::{Row, Transaction};
+use super::{LockedEvent, Row, Transaction};
 use crate::error::Result;
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
@@ -60,12 +60,11 @@ fn decode(row: &Row<'_>) -> Result<StoredItem> {
 }
 
 pub(crate) fn insert(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     order_id: OrderId,
     ticket_type_id: TicketTypeId,
     price: ItemPrice,
 ) -> Result<StoredItem> {
-    tx.debug_assert_event_locked();
     let binds =
         [order_id.into(), ticket_type_id.into(), price.quantity.into(), price.price.into(), price.discount.into()];
     Ok(StoredItem { id: tx.insert(INSERT, &binds)?, order_id, ticket_type_id, price })

@@ -1,6 +1,6 @@
 //! Transitions of the status of orders. Each one is a conditional UPDATE.
 
-use super::{Bind, Row, Transaction, gateway_identity};
+use super::{Bind, LockedEvent, Row, Transaction, gateway_identity};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::checkout::CheckoutStatus;
 use crate::model::event::EventStatus;
@@ -149,35 +149,33 @@ pub(crate) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: Order
 }
 
 /// Completes an order that is PENDING within its hold, with a payment through the gateway or without. Returns whether it was.
-pub(crate) fn complete_pending(tx: &Transaction<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
+pub(crate) fn complete_pending(tx: &LockedEvent<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
     transition(tx, COMPLETE_PENDING, &[id.into(), tx.now().into(), by_gateway.into()])
 }
 
 /// Completes an order that is stored as EXPIRED. Returns whether it was.
-pub(crate) fn complete_expired(tx: &Transaction<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
+pub(crate) fn complete_expired(tx: &LockedEvent<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
     transition(tx, COMPLETE_EXPIRED, &[id.into(), tx.now().into(), by_gateway.into()])
 }
 
 /// Cancels an order that is stored with status `from`. Returns whether it was.
-pub(crate) fn cancel(tx: &Transaction<'_>, id: OrderId, from: OrderStatus) -> Result<bool> {
+pub(crate) fn cancel(tx: &LockedEvent<'_>, id: OrderId, from: OrderStatus) -> Result<bool> {
     transition(tx, CANCEL, &[id.into(), tx.now().into(), from.as_str().into()])
 }
 
 /// Records the payment status that the gateway reported. Returns whether the payment was still open.
-pub(crate) fn record_payment(tx: &Transaction<'_>, id: OrderId, status: PaymentStatus) -> Result<bool> {
+pub(crate) fn record_payment(tx: &LockedEvent<'_>, id: OrderId, status: PaymentStatus) -> Result<bool> {
     transition(tx, PAYMENT, &[id.into(), status.as_str().into(), tx.now().into()])
 }
 
 /// Records that money of an order has moved, or that something was decided about it. `payment` is the status of the payment
 /// of its checkout, if it is about that.
-pub(crate) fn money_moved(tx: &Transaction<'_>, id: OrderId, payment: Option<PaymentStatus>) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn money_moved(tx: &LockedEvent<'_>, id: OrderId, payment: Option<PaymentStatus>) -> Result<()> {
     tx.execute(MONEY_MOVED, &[id.into(), payment.map(PaymentStatus::as_str).into(), tx.now().into()])?;
     Ok(())
 }
 
-fn transition(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
-    tx.debug_assert_event_locked();
+fn transition(tx: &LockedEvent<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
     tx.execute(sql, binds).map(|rows| rows == 1)
 }
 
@@ -192,8 +190,7 @@ pub(crate) struct Expired {
 }
 
 /// Marks an order as EXPIRED. Returns `None` if its hold has not expired, or if it was marked already.
-pub(crate) fn expire(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Expired>> {
-    tx.debug_assert_event_locked();
+pub(crate) fn expire(tx: &LockedEvent<'_>, id: OrderId) -> Result<Option<Expired>> {
     tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| {
         Ok(Expired {
             organization: row.get("organization_id")?,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::columns::{self, Column};
 use super::lists::ListQuery;
-use super::{Row, Transaction, order_details, order_items, tickets};
+use super::{LockedEvent, Row, Transaction, order_details, order_items, tickets};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
@@ -113,8 +113,7 @@ pub(crate) struct NewOrder<'a> {
 }
 
 /// Inserts an order without its items.
-pub(crate) fn insert(tx: &Transaction<'_>, new: NewOrder<'_>) -> Result<Order> {
-    tx.debug_assert_event_locked();
+pub(crate) fn insert(tx: &LockedEvent<'_>, new: NewOrder<'_>) -> Result<Order> {
     let now = tx.now();
     let status = if new.hold_until.is_some() { OrderStatus::Pending } else { OrderStatus::Completed };
     let completed_at = if new.hold_until.is_some() { None } else { Some(now) };
@@ -190,7 +189,6 @@ pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Tim
 }
 
 /// Records that the customer was reminded, if the order is still PENDING. Returns whether it was.
-pub(crate) fn mark_reminder_sent(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
-    tx.debug_assert_event_locked();
+pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
     tx.execute(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
 }

@@ -158,7 +158,7 @@ mod tests {
             let id = NotificationId::from_raw(first_row.raw());
             Ok(IdentifiedNotification { id, event_type: EventType::TicketIssued, body: format!("{text} {index}") })
         };
-        store.write(move |tx| insert_all(tx, &rows, tx.now(), false, identify)).unwrap();
+        store.write(None, move |tx| insert_all(tx, &rows, tx.now(), false, identify)).unwrap();
     }
 
     /// Each body, with the number of its rows as it is stored, of their endpoints, and of those with the id of the first row.

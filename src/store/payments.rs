@@ -9,7 +9,7 @@ use super::gateway_columns::{self, of_gateway};
 use super::lists::ListQuery;
 use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::page_ids::select_ids;
-use super::{Row, Transaction};
+use super::{LockedEvent, Row, Transaction};
 use crate::error::{Error, Result};
 use crate::model::amount::Amount;
 use crate::model::currency::Decimals;
@@ -212,8 +212,7 @@ fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
 }
 
 /// Records a payment.
-pub(crate) fn insert(tx: &Transaction<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
-    tx.debug_assert_event_locked();
+pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
     let binds = [
         new.organization.into(),
         new.order.into(),
@@ -260,21 +259,18 @@ pub(crate) fn by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Vec<
 }
 
 /// Records the gateway's id of a payment that was reported without it.
-pub(crate) fn set_reference(tx: &Transaction<'_>, id: PaymentId, reference: &str) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn set_reference(tx: &LockedEvent<'_>, id: PaymentId, reference: &str) -> Result<()> {
     tx.execute(SET_REFERENCE, &[id.into(), reference.into()])?;
     Ok(())
 }
 
 /// Promises a part of a payment, so that it goes back once. Returns `false` if so much is not left.
-pub(crate) fn promise(tx: &Transaction<'_>, id: PaymentId, amount: i64) -> Result<bool> {
-    tx.debug_assert_event_locked();
+pub(crate) fn promise(tx: &LockedEvent<'_>, id: PaymentId, amount: i64) -> Result<bool> {
     Ok(tx.execute(PROMISE, &[id.into(), amount.into()])? == 1)
 }
 
 /// Stores what changes of a payment.
-pub(crate) fn update(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
     let PaymentSums { returned, taken, promised, disputed, received: _ } = payment.sums;
     let binds = [
         payment.id.into(),
@@ -307,14 +303,12 @@ pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Resul
 }
 
 /// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due now.
-pub(crate) fn claim_check(tx: &Transaction<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
-    tx.debug_assert_event_locked();
+pub(crate) fn claim_check(tx: &LockedEvent<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
     tx.query_opt(CLAIM_CHECK, &[id.into(), tx.now().into(), until.into()], decode_stored)
 }
 
 /// Sets when the gateway is next asked about a payment, and how many times it has answered.
-pub(crate) fn schedule_check(tx: &Transaction<'_>, id: PaymentId, at: Option<Timestamp>, answers: i64) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn schedule_check(tx: &LockedEvent<'_>, id: PaymentId, at: Option<Timestamp>, answers: i64) -> Result<()> {
     tx.execute(SCHEDULE_CHECK, &[id.into(), at.into(), answers.into()])?;
     Ok(())
 }

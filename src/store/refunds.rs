@@ -8,7 +8,7 @@ use super::lists::ListQuery;
 use super::lists_of_orders::{self, Filters, Statements};
 use super::page_ids::select_ids;
 use super::payments::StoredPayment;
-use super::{Bind, Row, Transaction};
+use super::{Bind, LockedEvent, Row, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{ApiKeyId, OrderId, OrganizationId, PaymentId, RefundId};
@@ -220,8 +220,7 @@ fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
 }
 
 /// Records a refund of a payment, as DUE.
-pub(crate) fn insert(tx: &Transaction<'_>, payment: &StoredPayment, refund: &NewRefund<'_>) -> Result<StoredRefund> {
-    tx.debug_assert_event_locked();
+pub(crate) fn insert(tx: &LockedEvent<'_>, payment: &StoredPayment, refund: &NewRefund<'_>) -> Result<StoredRefund> {
     let binds = [
         payment.organization.into(),
         payment.order.into(),
@@ -262,8 +261,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, payment: &StoredPayment, refund: &New
 }
 
 /// Stores what changes of a refund.
-pub(crate) fn update(tx: &Transaction<'_>, refund: &StoredRefund) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> {
     let binds = [
         refund.id.into(),
         refund.status.as_str().into(),
@@ -318,8 +316,7 @@ pub(crate) fn not_settled(tx: &Transaction<'_>, payment: PaymentId) -> Result<Ve
 }
 
 /// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
-pub(crate) fn claim(tx: &Transaction<'_>, id: RefundId, until: Timestamp) -> Result<Option<StoredRefund>> {
-    tx.debug_assert_event_locked();
+pub(crate) fn claim(tx: &LockedEvent<'_>, id: RefundId, until: Timestamp) -> Result<Option<StoredRefund>> {
     tx.query_opt(CLAIM, &[id.into(), tx.now().into(), until.into(), latest_due(tx).into()], decode_stored)
 }
 

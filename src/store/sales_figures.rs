@@ -3,7 +3,7 @@
 //! An order and its refunds are counted in the row of its first ticket type, the one with the lowest id. Sums stop at
 //! 2^63 - 1.
 
-use super::Transaction;
+use super::{LockedEvent, Transaction};
 use crate::error::Result;
 use crate::model::id::{OrderId, TicketTypeId};
 
@@ -29,12 +29,12 @@ const MOVE: &str = "UPDATE ticket_types SET
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 
 /// Counts a completed order as cancelled.
-pub(crate) fn completed_order_cancelled(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+pub(crate) fn completed_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     count(tx, CANCEL_COMPLETED, order)
 }
 
 /// Counts an expired order as cancelled.
-pub(crate) fn expired_order_cancelled(tx: &Transaction<'_>, order: OrderId) -> Result<()> {
+pub(crate) fn expired_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     count(tx, CANCEL_EXPIRED, order)
 }
 
@@ -55,8 +55,7 @@ pub(crate) struct MoneyFigures {
 
 /// Adds to the figures of money that goes back of a payment in this currency. Those of an event are in the currency of its
 /// orders: a payment in another one does not count.
-pub(crate) fn money_moved(tx: &Transaction<'_>, order: OrderId, currency: &str, change: &MoneyFigures) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn money_moved(tx: &LockedEvent<'_>, order: OrderId, currency: &str, change: &MoneyFigures) -> Result<()> {
     if *change == MoneyFigures::default() {
         return Ok(());
     }
@@ -73,8 +72,7 @@ pub(crate) fn money_moved(tx: &Transaction<'_>, order: OrderId, currency: &str, 
     tx.execute_later(MOVE, &binds)
 }
 
-fn count(tx: &Transaction<'_>, sql: &str, order: OrderId) -> Result<()> {
-    tx.debug_assert_event_locked();
+fn count(tx: &LockedEvent<'_>, sql: &str, order: OrderId) -> Result<()> {
     tx.execute_later(sql, &[order.into()])
 }
 

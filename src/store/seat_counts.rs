@@ -5,7 +5,7 @@
 //! that they cost a sale no statement. Sums stop at 2^63 - 1. `sales_figures` changes the figures that change without
 //! seats.
 
-use super::{Bind, Transaction};
+use super::{Bind, LockedEvent, Transaction};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::id::{EventId, TicketTypeId};
 use crate::rules::pricing::ItemPrice;
@@ -111,17 +111,17 @@ impl PaidThrough {
 
 /// Sells available seats, and counts their order as completed. Returns how many seats of the type are unsold now, or
 /// `None` if too few were available.
-pub(crate) fn sell(tx: &Transaction<'_>, seats: Seats) -> Result<Option<i64>> {
+pub(crate) fn sell(tx: &LockedEvent<'_>, seats: Seats) -> Result<Option<i64>> {
     sell_available(tx, seats, 0, PaidThrough::Gateway)
 }
 
 /// Sells available seats as [`sell`] does, to an order that was counted as expired.
-pub(crate) fn sell_to_expired(tx: &Transaction<'_>, seats: Seats, paid_through: PaidThrough) -> Result<Option<i64>> {
+pub(crate) fn sell_to_expired(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<Option<i64>> {
     sell_available(tx, seats, seats.orders, paid_through)
 }
 
 fn sell_available(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     seats: Seats,
     expired_orders: i64,
     paid_through: PaidThrough,
@@ -137,30 +137,29 @@ fn sell_available(
 }
 
 /// Reserves available seats for a pending order. Returns `None` if too few were available.
-pub(crate) fn reserve(tx: &Transaction<'_>, seats: Seats) -> Result<Option<i64>> {
+pub(crate) fn reserve(tx: &LockedEvent<'_>, seats: Seats) -> Result<Option<i64>> {
     update_if_possible(tx, RESERVE, seats, [seats.orders.into()])
 }
 
 /// Turns reserved seats into sold ones, and counts their order as completed. Returns how many seats of the type are
 /// unsold now.
-pub(crate) fn sell_reserved(tx: &Transaction<'_>, seats: Seats, paid_through: PaidThrough) -> Result<i64> {
+pub(crate) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<i64> {
     let figures =
         [seats.orders.into(), seats.revenue.into(), seats.discount.into(), paid_through.manual_payment(&seats).into()];
     update_if_possible(tx, SELL_RESERVED, seats, figures)?.ok_or_else(|| inconsistent(seats))
 }
 
 /// Frees the reserved seats of an order that has expired.
-pub(crate) fn release_expired(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+pub(crate) fn release_expired(tx: &LockedEvent<'_>, seats: Seats) -> Result<()> {
     release(tx, seats, seats.orders, 0)
 }
 
 /// Frees the reserved seats of an order that was cancelled.
-pub(crate) fn release_cancelled(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+pub(crate) fn release_cancelled(tx: &LockedEvent<'_>, seats: Seats) -> Result<()> {
     release(tx, seats, 0, seats.orders)
 }
 
-fn release(tx: &Transaction<'_>, seats: Seats, expired_orders: i64, cancelled_orders: i64) -> Result<()> {
-    tx.debug_assert_event_locked();
+fn release(tx: &LockedEvent<'_>, seats: Seats, expired_orders: i64, cancelled_orders: i64) -> Result<()> {
     let binds = [
         seats.ticket_type.into(),
         seats.event.into(),
@@ -177,18 +176,17 @@ fn release(tx: &Transaction<'_>, seats: Seats, expired_orders: i64, cancelled_or
 
 /// Frees the seats of cancelled tickets. `checked_in` is the number of these tickets that were checked in. Returns how
 /// many seats of the type are unsold now.
-pub(crate) fn restock(tx: &Transaction<'_>, seats: Seats, checked_in: i64) -> Result<i64> {
+pub(crate) fn restock(tx: &LockedEvent<'_>, seats: Seats, checked_in: i64) -> Result<i64> {
     update_if_possible(tx, RESTOCK, seats, [checked_in.into()])?.ok_or_else(|| inconsistent(seats))
 }
 
 /// Returns the number of unsold seats after the update, or `None` if its condition did not hold.
 fn update_if_possible<const N: usize>(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     sql: &str,
     seats: Seats,
     figures: [Bind<'_>; N],
 ) -> Result<Option<i64>> {
-    tx.debug_assert_event_locked();
     let mut binds = vec![seats.ticket_type.into(), seats.event.into(), seats.count.into()];
     binds.extend(figures);
     tx.query_opt(sql, &binds, |row| row.get("unsold"))

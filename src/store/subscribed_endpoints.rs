@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(enabled(tx, ORGANIZATION)?[1].generations.of(EventType::TicketIssued), 1);
             Ok(())
         };
-        store.write(work).unwrap();
+        store.write(None, work).unwrap();
     }
 
     fn wait_for_jobs(store: &Store, number: usize) {
@@ -182,13 +182,13 @@ mod tests {
         let location = Location::new(folder.path().join("ticketing.db"), None);
         let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         let store = Arc::new(store);
-        store.write(|tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+        store.write(None, |tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
 
         std::thread::scope(|scope| {
             let (report, reports) = mpsc::channel();
             let waiting = Arc::clone(&store);
             let first = scope.spawn(|| {
-                store.write(move |tx| {
+                store.write(None, move |tx| {
                     report.send(()).unwrap();
                     // The other jobs are in the same transaction.
                     wait_for_jobs(&waiting, 2);
@@ -197,14 +197,14 @@ mod tests {
             });
             reports.recv().unwrap();
             let undone = scope.spawn(|| {
-                store.write(|tx| {
+                store.write(None, |tx| {
                     webhooks::delete(tx, ORGANIZATION, WebhookId::from_raw(1))?;
                     assert_eq!(ids(tx), [2]);
                     Err::<(), _>(Error::Unavailable("the job is undone"))
                 })
             });
             wait_for_jobs(&store, 1);
-            let last = scope.spawn(|| store.write(|tx| Ok(ids(tx))));
+            let last = scope.spawn(|| store.write(None, |tx| Ok(ids(tx))));
             assert_eq!(first.join().unwrap(), Ok(vec![1, 2]));
             assert_eq!(undone.join().unwrap(), Err(Error::Unavailable("the job is undone")));
             assert_eq!(last.join().unwrap(), Ok(vec![1, 2]));

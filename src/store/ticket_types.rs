@@ -6,7 +6,7 @@ use super::columns::columns;
 use super::currency::read_decimals;
 use super::lists::{has_at_least, limit_plus_one, unknown_cursor};
 use super::pages::read_page;
-use super::{Bind, RowLength, Transaction};
+use super::{Bind, LockedEvent, RowLength, Transaction};
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::amount::Amount;
 use crate::model::id::{EventId, OrganizationId, TicketTypeId};
@@ -110,12 +110,11 @@ pub(crate) fn has_at_least_in_event(tx: &Transaction<'_>, event: EventId, number
 }
 
 pub(crate) fn insert(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     event: EventId,
     fields: &Checked<TicketTypeFields>,
 ) -> Result<TicketTypeId> {
-    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.insert(&INSERT, &binds)
@@ -124,12 +123,11 @@ pub(crate) fn insert(
 /// Writes all fields of a ticket type. Returns `false`, and writes nothing, if the quantity is less than the number of
 /// sold and reserved seats.
 pub(crate) fn update(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     current: &TicketType,
     fields: &Checked<TicketTypeFields>,
 ) -> Result<bool> {
-    tx.debug_assert_event_locked();
     let mut binds: Vec<Bind<'_>> =
         vec![current.id.into(), organization.into(), current.event_id.into(), tx.now().into(), fields.quantity.into()];
     binds.extend(values(fields)?);
@@ -186,8 +184,7 @@ pub(crate) fn list(
 }
 
 /// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.
-pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
-    tx.debug_assert_event_locked();
+pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
     if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }

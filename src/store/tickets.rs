@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::lists::ListQuery;
 use super::order_items::StoredItem;
-use super::{Row, Transaction, columns, link_urls};
+use super::{LockedEvent, Row, Transaction, columns, link_urls};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::customer::Customer;
 use crate::model::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
@@ -111,12 +111,11 @@ pub(crate) struct TicketHolder<'a> {
 /// Issues one ticket under a new id and a new random code. If either is taken, others are drawn. The seat of the ticket
 /// must be sold already.
 pub(crate) fn issue(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     holder: &TicketHolder<'_>,
     ticket_type: TicketTypeId,
     item: Option<&StoredItem>,
 ) -> Result<NewTicket> {
-    tx.debug_assert_event_locked();
     for _ in 0..16 {
         let code = code_from_random(tx.environment().random());
         let id = tx.new_id();
@@ -142,7 +141,7 @@ pub(crate) fn issue(
 
 /// Issues the tickets of an item of a completed order.
 pub(crate) fn issue_for_item(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     holder: &TicketHolder<'_>,
     item: StoredItem,
 ) -> Result<Vec<OrderTicket>> {
@@ -200,11 +199,10 @@ pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(Orde
 
 /// Cancels a ticket, and returns it. Returns `None` if it was cancelled already.
 pub(crate) fn cancel(
-    tx: &Transaction<'_>,
+    tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: TicketId,
 ) -> Result<Option<CancelledTicket>> {
-    tx.debug_assert_event_locked();
     tx.query_opt(CANCEL, &[id.into(), organization.into(), tx.now().into()], decode_cancelled)
 }
 
@@ -227,7 +225,6 @@ fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
 }
 
 /// Cancels the order's remaining valid tickets, and returns them.
-pub(crate) fn cancel_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<CancelledTicket>> {
-    tx.debug_assert_event_locked();
+pub(crate) fn cancel_of_order(tx: &LockedEvent<'_>, order: OrderId) -> Result<Vec<CancelledTicket>> {
     tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], decode_cancelled)
 }

@@ -11,6 +11,7 @@ mod isolation;
 mod jobs;
 mod leadership;
 mod lock;
+mod locked_event;
 mod memory;
 mod options;
 #[cfg(feature = "postgres")]
@@ -25,10 +26,11 @@ mod values;
 mod violation;
 
 pub(super) use after_commit::AfterCommit;
-pub(super) use engines::Engine;
+pub(super) use engines::{Engine, on_engine};
 pub(super) use isolation::Isolation;
 pub(crate) use lock::EventKey;
 pub(super) use lock::RowLock;
+pub(crate) use locked_event::LockedEvent;
 pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::connection::Connection;
 use super::ids::IdSource;
 use super::lock::{EventKey, Lock, RowLock};
+use super::locked_event::LockedEvent;
 use super::memory::Memory;
 use super::row::Row;
 use super::values::Bind;
@@ -48,7 +49,6 @@ pub(crate) struct Transaction<'c> {
     recorded: RefCell<Recorded>,
     /// Whether the notifications of the transaction are recorded.
     has_subscribers: bool,
-    event_locked: Cell<bool>,
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
     memory: Rc<Memory>,
@@ -85,7 +85,6 @@ impl<'c> Transaction<'c> {
             ids,
             recorded,
             has_subscribers: false,
-            event_locked: Cell::new(false),
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
             memory: Rc::default(),
@@ -145,13 +144,13 @@ impl<'c> Transaction<'c> {
     }
 
     /// Locks the event for the rest of the transaction, so that no other transaction changes its sale. A job that reads
-    /// before it changes an event's sale calls this first.
+    /// before it changes an event's sale calls this first. [`Store::write_event`](crate::store::Store::write_event) does
+    /// so for its jobs.
     ///
-    /// SQLite has only one write transaction at a time, so this does nothing there. Debug builds check that callers
-    /// follow the protocol.
-    pub(crate) fn lock_event(&self, event: impl Into<EventKey>) -> Result<()> {
-        self.event_locked.set(true);
-        self.connection.lock(Lock::Event(event.into()))
+    /// SQLite has only one write transaction at a time, so this does nothing there.
+    pub(crate) fn lock_event(&self, event: impl Into<EventKey>) -> Result<LockedEvent<'_>> {
+        self.connection.lock(Lock::Event(event.into()))?;
+        Ok(LockedEvent::new(self))
     }
 
     /// Locks an organization for the rest of the transaction. A job that reads before it changes the organization, its API
@@ -183,11 +182,6 @@ impl<'c> Transaction<'c> {
     /// How many savepoints a transaction should have at most: more cost the engine too much.
     pub(crate) fn max_savepoints(&self) -> usize {
         self.connection.max_savepoints()
-    }
-
-    /// Panics in debug builds if no event is locked. Every statement that changes an event's sale calls this.
-    pub(crate) fn debug_assert_event_locked(&self) {
-        debug_assert!(self.event_locked.get(), "the event must be locked before its sale is changed");
     }
 
     /// Runs a statement. Returns how many rows it changed.
@@ -307,7 +301,6 @@ impl<'c> Transaction<'c> {
     /// on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.execute("SAVEPOINT step", &[])?;
-        let event_locked = self.event_locked.get();
         let (events, notifications) = {
             let recorded = self.recorded.borrow();
             (recorded.events.len(), recorded.notifications.len())
@@ -318,8 +311,6 @@ impl<'c> Transaction<'c> {
             Err(error) if self.connection.must_run_again(&error) => return Err(error),
             Err(error) => {
                 self.execute("ROLLBACK TO step", &[])?;
-                // Its locks are released.
-                self.event_locked.set(event_locked);
                 self.forget();
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
@@ -333,8 +324,8 @@ impl<'c> Transaction<'c> {
 
     /// Runs `work` in a savepoint. Returns `false` if it ended in a conflict and was undone. Any other error is
     /// returned.
-    pub(crate) fn try_in_savepoint(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<bool> {
-        match self.savepoint(work)? {
+    pub(crate) fn try_in_savepoint(&self, work: impl FnOnce() -> Result<()>) -> Result<bool> {
+        match self.savepoint(|_| work())? {
             Savepoint::Released(()) => Ok(true),
             Savepoint::RolledBack(Error::Conflict(_)) => Ok(false),
             Savepoint::RolledBack(error) => Err(error),

@@ -36,7 +36,7 @@ pub(crate) fn deliver_due(
 fn finish_fan_outs(store: &Store) -> Result<()> {
     while let Some(next) = store.read_one(|tx| fan_outs::next(tx, FanOutKey::FIRST))? {
         if let Some(fan_out) = store.read_one(|tx| fan_outs::get(tx, next.id))? {
-            store.write(move |tx| fan_outs::insert_batch(tx, &fan_out))?;
+            store.write(None, move |tx| fan_outs::insert_batch(tx, &fan_out))?;
         }
     }
     Ok(())
@@ -47,13 +47,13 @@ fn deliver_to(sender: &SenderContext, endpoint: WebhookId) -> Result<usize> {
     let request = ClaimRequest { endpoint, workers: 1, max_attempts: 1 };
     let mut made = 0;
     loop {
-        let claims = sender.store.write(move |tx| attempts::claim(tx, request))?;
+        let claims = sender.store.write(None, move |tx| attempts::claim(tx, request))?;
         for row in &claims.damaged {
             sender.report_skipped(OUTBOX, &row.id, &row.error);
         }
         for attempt in claims.attempts {
             let result = attempt::make(sender, &attempt).result;
-            sender.store.write(move |tx| attempt_results::record(tx, &attempt, &result))?;
+            sender.store.write(None, move |tx| attempt_results::record(tx, &attempt, &result))?;
             made += 1;
         }
         if !claims.more_due {

@@ -167,7 +167,7 @@ mod tests {
             }
             Ok(())
         };
-        store.write(insert).unwrap();
+        store.write(None, insert).unwrap();
         store
     }
 
@@ -179,7 +179,7 @@ mod tests {
         {
             ids.push(queue.last.id.raw());
             if finish {
-                store.write(move |tx| fan_outs::insert_batch(tx, &fan_out)).unwrap();
+                store.write(None, move |tx| fan_outs::insert_batch(tx, &fan_out)).unwrap();
             }
         }
         ids
@@ -220,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder, &[(1, 7), (2, 7), (3, 8)]);
         let damage = "UPDATE webhook_fan_outs SET notifications = ?2 WHERE id = ?1";
-        store.write(move |tx| tx.execute(damage, &[1.into(), "[]".into()])).unwrap();
+        store.write(None, move |tx| tx.execute(damage, &[1.into(), "[]".into()])).unwrap();
         let mut queue = FanOutQueue::default();
         queue.look_for_more();
         assert_eq!(continued(&mut queue, &store, 9, true), [2, 3]);
@@ -228,7 +228,7 @@ mod tests {
         queue.look_for_more();
         assert!(queue.next(&store, NOW).is_none());
         let whole = "[[\"evt_0000000000001\", \"body\"]]";
-        store.write(move |tx| tx.execute(damage, &[1.into(), whole.into()])).unwrap();
+        store.write(None, move |tx| tx.execute(damage, &[1.into(), whole.into()])).unwrap();
         for (seconds, found) in [(59, false), (60, true)] {
             queue.look_for_more();
             let now = NOW.saturating_add(std::time::Duration::from_secs(seconds));

@@ -191,7 +191,7 @@ impl<'s> Scheduler<'s> {
         let inserts_rows = fan_out.is_some();
         let finished = self.finished.clone();
         let wanted = assignments.clone();
-        let written = self.sender.store.write(move |tx| {
+        let written = self.sender.store.write(None, move |tx| {
             // First, because it locks endpoints, and the rest locks rows of the outbox.
             let inserted = match &fan_out {
                 Some(fan_out) => tx.savepoint(|tx| fan_outs::insert_batch(tx, fan_out))?,
@@ -278,7 +278,7 @@ impl<'s> Scheduler<'s> {
     /// Releases the claims of attempts that no worker has started.
     fn release_batches(self) {
         let batches = std::mem::take(&mut self.sender.state().batches);
-        let released = self.sender.store.write(move |tx| {
+        let released = self.sender.store.write(None, move |tx| {
             for batch in &batches {
                 for attempt in &batch.attempts {
                     attempt_results::release(tx, attempt)?;

@@ -322,9 +322,9 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
         }
         Ok(())
     };
-    store.write(insert_rows).unwrap();
+    store.write(None, insert_rows).unwrap();
     assert_plans(&store);
-    store.write(|tx| tx.execute("ANALYZE", &[])).unwrap();
+    store.write(None, |tx| tx.execute("ANALYZE", &[])).unwrap();
     drop(store);
     let store = open(&folder);
     assert_plans(&store);
