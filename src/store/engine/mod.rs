@@ -11,7 +11,7 @@ mod isolation;
 mod jobs;
 mod leadership;
 mod lock;
-mod locked_event;
+mod locking;
 mod memory;
 mod options;
 #[cfg(feature = "postgres")]
@@ -30,7 +30,7 @@ pub(super) use engines::{Engine, on_engine};
 pub(super) use isolation::Isolation;
 pub(crate) use lock::EventKey;
 pub(super) use lock::RowLock;
-pub(crate) use locked_event::LockedEvent;
+pub(crate) use locking::LockedEvent;
 pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};

@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use super::connection::Connection;
 use super::ids::IdSource;
-use super::lock::{EventKey, Lock, RowLock};
-use super::locked_event::LockedEvent;
+use super::lock::RowLock;
 use super::memory::Memory;
 use super::row::Row;
 use super::values::Bind;
@@ -42,7 +41,7 @@ pub(in crate::store) enum RowLength {
 
 /// A transaction. All its statements see the same current time.
 pub(crate) struct Transaction<'c> {
-    connection: &'c dyn Connection,
+    pub(super) connection: &'c dyn Connection,
     now: Timestamp,
     environment: &'c Environment,
     ids: &'c IdSource,
@@ -141,42 +140,6 @@ impl<'c> Transaction<'c> {
     /// What was recorded.
     pub(super) fn into_recorded(self) -> Recorded {
         self.recorded.into_inner()
-    }
-
-    /// Locks the event for the rest of the transaction, so that no other transaction changes its sale. A job that reads
-    /// before it changes an event's sale calls this first. [`Store::write_event`](crate::store::Store::write_event) does
-    /// so for its jobs.
-    ///
-    /// SQLite has only one write transaction at a time, so this does nothing there.
-    pub(crate) fn lock_event(&self, event: impl Into<EventKey>) -> Result<LockedEvent<'_>> {
-        self.connection.lock(Lock::Event(event.into()))?;
-        Ok(LockedEvent::new(self))
-    }
-
-    /// Locks an organization for the rest of the transaction. A job that reads before it changes the organization, its API
-    /// keys or its webhook endpoints calls this first.
-    pub(crate) fn lock_organization(&self, id: OrganizationId) -> Result<()> {
-        self.connection.lock(Lock::Organization(id))
-    }
-
-    /// Keeps other transactions from adding organizations before this one ends.
-    pub(crate) fn lock_organizations(&self) -> Result<()> {
-        self.connection.lock(Lock::Organizations)
-    }
-
-    /// Keeps other transactions from deleting webhook endpoints of the organization before this one ends.
-    pub(in crate::store) fn keep_endpoints(&self, organization: OrganizationId) -> Result<()> {
-        self.connection.lock(Lock::Endpoints(organization))
-    }
-
-    /// Lets other transactions wait that execute a request with the same idempotency key.
-    pub(in crate::store) fn lock_idempotency_key(&self, organization: OrganizationId, key: &str) -> Result<()> {
-        self.connection.lock(Lock::IdempotencyKey(organization, key))
-    }
-
-    /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.
-    pub(in crate::store) fn try_lock_cleanup(&self) -> Result<bool> {
-        self.connection.try_lock_cleanup()
     }
 
     /// How many savepoints a transaction should have at most: more cost the engine too much.
