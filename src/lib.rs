@@ -1,5 +1,5 @@
-//! An embeddable event-ticketing engine on SQLite: events, orders, tickets with scannable codes, check-in, and signed
-//! webhooks.
+//! An embeddable event-ticketing engine on SQLite or PostgreSQL: events, orders, tickets with scannable codes, check-in, and
+//! signed webhooks.
 //!
 //! [`TicketingService`] has one method for each operation. It stores everything in one SQLite file, or in a PostgreSQL
 //! database. This is a complete sale, from the empty file to the entrance:
@@ -47,25 +47,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Guarantees
+//! What was acknowledged is on disk, no seat is sold twice, and a ticket is admitted once, whatever crashes and competes: the
+//! guide [`guarantees`](guide::guarantees) lists what the engine promises, and its limits.
 //!
-//! - **Durability.** A method that writes returns after its transaction is synced to disk. A crash loses nothing that
-//!   was acknowledged, and leaves nothing half done. If the disk fails to sync the database file, the store
-//!   [stops](TicketingService::stopped) to write until the next start.
-//! - **No overselling.** The seats that are sold or reserved never exceed the quantity of a ticket type, also when
-//!   threads and processes compete for the last seat.
-//! - **No overuse of discounts.** A discount never applies to more pending and completed orders than its usage limit
-//!   allows, also under concurrency.
-//! - **Safe retries.** A request with an [idempotency key](Caller::with_idempotency_key) is executed once; a retry
-//!   returns the stored result, also after a crash.
-//! - **No lost updates.** An update that expects a [revision](Caller::if_revision) is applied to that revision or fails.
-//! - **Single admission.** Of several simultaneous check-ins of one ticket, exactly one succeeds.
-//! - **Reliable refunds.** A refund is recorded in the transaction that decides it. The gateway is called, always with
-//!   the same idempotency key, until it answers.
-//! - **Reliable webhooks.** A [webhook] notification is queued in the transaction of the change it reports. It is sent
-//!   until the receiver accepts it or eight attempts have failed. A slow receiver does not delay the others.
-//! - **Separate organizations.** Every operation checks the scopes of its [`Caller`]. For the data of another
-//!   organization it returns the same error as for data that does not exist.
+//! # Tasks
+//!
+//! | Task | In Rust |
+//! |---|---|
+//! | Repeat a call safely | [`&caller.with_idempotency_key("basket-4711")`](Caller::with_idempotency_key); the result has the fields `value` and `replayed` |
+//! | Change only the version that was read | [`&caller.if_revision(event.revision)`](Caller::if_revision) |
+//! | Restrict what a caller may do | [`caller.with_scopes([Scope::TicketsCheckIn])`](Caller::with_scopes) |
+//! | Let clients in with API keys | [`create_api_key`](TicketingService::create_api_key), [`authenticate`](TicketingService::authenticate) |
+//! | Find a tenant by a name of your own | [`find_organization_by_reference`](TicketingService::find_organization_by_reference) |
+//! | Suspend a tenant | [`suspend_organization`](TicketingService::suspend_organization), [`resume_organization`](TicketingService::resume_organization) |
+//! | Bill tenants by usage | [`organization_usage`](TicketingService::organization_usage), [`list_organization_usage`](TicketingService::list_organization_usage) |
+//! | Sell for cash in one call | [`create_order`](TicketingService::create_order) with [`PaymentChoice::Paid`](order::PaymentChoice::Paid) |
+//! | Complete orders that are paid by hand later | [`mark_order_paid`](TicketingService::mark_order_paid) |
+//! | Record money that was given back by hand | [`mark_order_refunded`](TicketingService::mark_order_refunded) |
+//! | See every movement of money | [`list_ledger_entries`](TicketingService::list_ledger_entries), [`list_payments`](TicketingService::list_payments), [`get_order_balance`](TicketingService::get_order_balance) |
+//! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
+//! | Read all pages of a list | [`page::all`] |
+//! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
+//! | Send the mail with the tickets | [`Builder::on_notification`] |
+//! | Test with a database that deletes itself | [`TicketingService::temporary`] |
+//! | Test webhooks and e-mails without waiting | [`deliver_due_webhooks`](TicketingService::deliver_due_webhooks), [`deliver_due_notifications`](TicketingService::deliver_due_notifications) |
+//! | End with one complete database file | [`close`](TicketingService::close) |
 //!
 //! # Map
 //!
@@ -82,7 +88,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [payment gateways](guide::payment_gateway), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -122,11 +128,11 @@
 //! | Feature | Default | Effect |
 //! |---|---|---|
 //! | `bundled` | yes | Compiles SQLite into the program. Otherwise the system's is linked: 3.51.3 or newer. |
-//! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. |
+//! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. Programs that send none, such as a till, save both: `default-features = false, features = ["bundled"]`. |
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
 //! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
-//! | `ring` | no | The cryptography for it, in programs that do not use rustls themselves. |
+//! | `ring` | no | The cryptography that webhooks, Stripe and PostgreSQL need, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
 //! | `http` | no | `server` without the page `/docs`, whose script adds 5 MB to the program. |

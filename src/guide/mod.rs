@@ -1,5 +1,20 @@
 //! Guides: how to use the crate for one purpose, with examples that run.
 
+#[doc = include_str!("guarantees.md")]
+pub mod guarantees {}
+
+#[doc = include_str!("http.md")]
+pub mod http {}
+
+#[doc = include_str!("webhooks.md")]
+pub mod webhooks {}
+
+#[doc = include_str!("documents.md")]
+pub mod documents {}
+
+#[doc = include_str!("stripe.md")]
+pub mod stripe {}
+
 #[doc = include_str!("payment_gateway.md")]
 pub mod payment_gateway {}
 

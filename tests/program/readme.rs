@@ -1,4 +1,4 @@
-//! Runs the shell commands of the README against the example server.
+//! Runs the shell commands of the README and of the guide to HTTP against the example server.
 #![cfg(all(feature = "http", unix))]
 
 use std::process::Command;
@@ -12,15 +12,12 @@ use crate::common::example_server::{ExampleServer, finish, has_curl, text};
 #[cfg(feature = "stripe")]
 use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
 
-const README: &str = include_str!("../../README.md");
+const SALE: &str = include_str!("../../README.md");
+const RETRIES: &str = include_str!("../../src/guide/http.md");
 
-const SALE: &str = "Quick start: a sale over HTTP";
-const RETRIES: &str = "Safe retries and concurrent updates";
-
-/// Returns the shell blocks with curl commands from a section of the README, in order.
-fn commands(section: &str) -> Vec<&'static str> {
-    let section = README.split("\n## ").find(|part| part.starts_with(section)).unwrap();
-    let blocks = section.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+/// Returns the shell blocks with curl commands from a text, in order.
+fn commands(text: &'static str) -> Vec<&'static str> {
+    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.filter(|block| block.contains("curl")).collect()
 }
 
@@ -51,7 +48,7 @@ fn the_first_sale_of_the_readme_pays_an_order_and_checks_its_ticket_in() {
 }
 
 #[test]
-fn the_readme_retries_an_order_once_and_refuses_an_update_of_an_old_revision() {
+fn the_guide_to_http_retries_an_order_once_and_refuses_an_update_of_an_old_revision() {
     if !has_curl() {
         eprintln!("skipped: curl is not installed");
         return;
