@@ -1,4 +1,4 @@
-//! What a service logs whose store has stopped to write. A separate binary, because it captures the log of the process.
+//! What a service logs whose store has stopped writing. A separate binary, because it captures the log of the process.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn the_threads_of_a_service_that_has_stopped_end_without_a_word() {
     std::thread::sleep(Duration::from_secs(3));
     let lines = log.lines();
     let about = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
-    assert_eq!(about("the store has stopped to write"), 1, "{lines:#?}");
+    assert_eq!(about("the store has stopped writing"), 1, "{lines:#?}");
     assert_eq!(about("error="), 0, "{lines:#?}");
     fixture.close();
     let lines = log.lines();

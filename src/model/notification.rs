@@ -24,7 +24,7 @@ use super::timestamp::Timestamp;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct WebhookNotification {
-    /// The same for every endpoint, attempt and resend: what a receiver tells a repetition by.
+    /// The same for every endpoint, attempt and resend. Use it to detect duplicates.
     pub id: NotificationId,
     /// When what it reports happened.
     pub created_at: Timestamp,

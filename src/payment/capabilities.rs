@@ -173,7 +173,7 @@ pub trait Limits {
         Ok(())
     }
 
-    /// The least time for which a checkout of this gateway can be open; zero by default. A checkout whose hold is
+    /// The shortest time that a checkout of this gateway can stay open; zero by default. A checkout whose hold is
     /// shorter stays open for this time, unless it is closed.
     fn shortest_checkout(&self) -> Duration {
         Duration::ZERO

@@ -58,11 +58,11 @@ type CheckTerms = Box<dyn Fn(&CheckoutTerms) -> Result<()> + Send + Sync>;
 pub(crate) struct GatewayTerms {
     /// What is recorded with a new checkout.
     pub(crate) identity: GatewayIdentity,
-    /// The least time for which a checkout can be open.
+    /// A checkout stays open for at least this time.
     pub(crate) shortest_checkout: Duration,
     /// The address of this service for the gateway.
     pub(crate) public_url: Option<String>,
-    /// With what the customer can come back to a new order. Nobody can guess it.
+    /// The token of the return page of a new order. Nobody can guess it.
     pub(crate) return_token: String,
     /// Every amount that a discount leaves is a multiple of it.
     pub(crate) step: Step,

@@ -236,8 +236,8 @@ impl TicketingService {
     }
 
     /// The payment whose checkout finds the order of a notice. `None` if the notice names its checkout, or if the payment
-    /// is of another program, about which the gateway is not asked. A dispute does not tell its program, so it is always asked
-    /// about.
+    /// is another program's: the gateway is not asked about that. A dispute does not name its program, so the gateway is always
+    /// asked.
     fn payment_to_ask_about(&self, notice: &GatewayNotice) -> Result<Option<PaymentLookUp>> {
         let Some(payment) = payment_of(notice).filter(|_| notice.checkout_reference.is_none()) else {
             return Ok(None);

@@ -134,7 +134,7 @@ impl TicketingService {
         self.store()?.ready()
     }
 
-    /// Returns why the store has stopped to write, or `None` as long as it works. It looks at the disk once a second, and
+    /// Returns why the store has stopped writing, or `None` as long as it works. It looks at the disk once a second, and
     /// before each transaction.
     ///
     /// The [kind](StoreError::kind) of the error tells which:

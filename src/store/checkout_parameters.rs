@@ -34,7 +34,7 @@ pub(crate) struct CheckoutParameters {
     /// `None` for the first checkout of an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     renewed_at: Option<Timestamp>,
-    /// With what the customer can come back to the order. `None` if an earlier version has stored the parameters.
+    /// The token of the return page. `None` if an earlier version has stored the parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_token: Option<String>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct OrderToPay {
     pub(crate) redirect_urls: Option<CheckoutRedirectUrls>,
     pub(crate) event_title: String,
     pub(crate) public_url: Option<String>,
-    /// With what the customer can come back to the order.
+    /// The token of the return page.
     pub(crate) return_token: Option<String>,
     /// Whether the gateway was never asked for this checkout before.
     pub(crate) is_first_start: bool,
@@ -208,7 +208,7 @@ pub(crate) fn load(
     })
 }
 
-/// Returns with what the customer can come back to an order, if its checkout has that.
+/// Returns the token of the return page of an order, if its checkout has one.
 pub(crate) fn return_token(tx: &Transaction<'_>, order: OrderId) -> Result<Option<String>> {
     let found = tx.query_opt(ORDER, &[order.into()], |row| {
         Ok(if row.is_null("parameters")? { None } else { Some(row.json::<CheckoutParameters>("parameters")?) })

@@ -116,7 +116,7 @@ impl Store {
         on_engine!(&self.engine, engine => engine.ready())
     }
 
-    /// Why the store has stopped to write: it writes again when it is opened anew.
+    /// Why the store has stopped writing. Opening it again starts it again.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
         on_engine!(&self.engine, engine => engine.stopped())
     }

@@ -11,7 +11,7 @@ use crate::model::percentage::Percentage;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{CheckoutRequest, CheckoutTerms};
 
-/// The least time for which a session is open. Stripe requires 30 minutes, by its own clock when it reads the request.
+/// A session stays open for at least this time. Stripe requires 30 minutes, by its own clock when it reads the request.
 pub(super) const SHORTEST: Duration = Duration::from_mins(31);
 
 /// The longest time for which a session can be open. Stripe allows 24 hours.

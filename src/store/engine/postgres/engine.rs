@@ -191,7 +191,7 @@ impl PostgresEngine {
         self.writer.check()
     }
 
-    /// Why the store has stopped to write: a newer program has migrated the database.
+    /// Why the store has stopped writing: a newer program has migrated the database.
     pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
         self.writer.stopped()
     }

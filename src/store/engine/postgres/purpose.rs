@@ -1,4 +1,4 @@
-//! What a connection is for.
+//! The roles of connections, and their settings.
 
 use std::time::Duration;
 

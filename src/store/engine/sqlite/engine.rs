@@ -128,7 +128,7 @@ impl SqliteEngine {
         self.look_up(Isolation::Statement, organizations::any).map(drop)
     }
 
-    /// Why the store has stopped to write.
+    /// Why the store has stopped writing.
     pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
         self.writer.stopped()
     }

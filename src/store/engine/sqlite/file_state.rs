@@ -194,7 +194,7 @@ impl FileState {
                 target: "ticketing::store",
                 file = %self.path.display(),
                 reason = text,
-                "the store has stopped to write"
+                "the store has stopped writing"
             );
         }
     }

@@ -114,7 +114,7 @@ impl Writer {
         self.group_commit.checkpointer.file().check()
     }
 
-    /// Why the store has stopped to write.
+    /// Why the store has stopped writing.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
         self.group_commit.checkpointer.file().stopped()
     }
@@ -261,7 +261,7 @@ fn log_cost(database: &Database, jobs: usize) {
     }
 }
 
-/// Runs `work`. Ignores a panic, of which the panic hook of the program has been told.
+/// Runs `work`. Ignores a panic, which the program's panic hook has reported.
 fn quietly(work: impl FnOnce()) {
     drop(catch_unwind(AssertUnwindSafe(work)));
 }
