@@ -53,6 +53,32 @@ fn a_server_stops_writing_when_a_newer_one_has_migrated_the_schema() {
 }
 
 #[test]
+fn what_a_newer_schema_has_changed_stops_a_server_like_its_version() {
+    let Some(cluster) = Cluster::start("") else { return };
+    let changes = [
+        "ALTER TABLE customers RENAME COLUMN metadata TO details",
+        "ALTER TABLE events RENAME TO shows",
+        "ALTER TABLE customers ALTER COLUMN email TYPE VARCHAR (300)",
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let url = cluster.create(&format!("hall_{number}"));
+        let service = open(&url);
+        let sale = Sale::new(&service, "event", 100);
+        sale.order(&service, "before@example.com").unwrap();
+        let mut client = cluster.client(&format!("hall_{number}"));
+        client.batch_execute(change).unwrap();
+        // Somebody has changed the tables by hand: then the error says what is missing.
+        let Err(Error::Store(error)) = sale.order(&service, "before@example.com") else { panic!("{change}") };
+        assert!(matches!(error.kind(), StoreErrorKind::Failed(_)), "{error}");
+        assert_eq!(service.stopped(), None);
+
+        client.batch_execute("UPDATE schema_version SET version = 1000").unwrap();
+        assert_too_new(sale.order(&service, "before@example.com"));
+        assert!(matches!(service.stopped().unwrap().kind(), StoreErrorKind::SchemaTooNew { .. }), "{change}");
+    }
+}
+
+#[test]
 fn a_migration_that_waits_for_a_long_transaction_keeps_nobody_else_waiting() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");

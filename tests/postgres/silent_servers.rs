@@ -1,8 +1,9 @@
 //! Servers that keep their connections and do not answer, and servers that accept no writes.
 
-use std::net::TcpListener;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use ticketing::error::StoreErrorKind;
@@ -97,6 +98,80 @@ fn while_a_synchronous_standby_is_away_writes_are_answered_and_the_service_is_no
     Attempts { acknowledged, failed, unknown }
         .assert_stored(&mut primary.client("postgres"), "a standby that was away");
     assert_clean(&service);
+}
+
+/// How long each answer takes behind a slow proxy. To connect takes three of them, to set the connection up one, and to ask for
+/// the outcome of a commit another: each step is within the time for the question, and all together are not.
+const SLOW: Duration = Duration::from_millis(2100);
+
+/// A proxy that cuts the next connection which commits, before the answer. From then on it is slow.
+#[derive(Clone, Default)]
+struct Cuts {
+    next_commit: Arc<AtomicBool>,
+    is_slow: Arc<AtomicBool>,
+}
+
+impl Cuts {
+    /// Returns the URL of the server behind the proxy.
+    fn start(&self, cluster: &Cluster) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = |port: u16| format!(":{port}/");
+        let own = port(listener.local_addr().unwrap().port());
+        let url = cluster.url("postgres").replace(&port(cluster.port), &own);
+        let (cuts, server) = (self.clone(), cluster.port);
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
+                let (answers, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                let (requests, slow) = (cuts.clone(), cuts.clone());
+                std::thread::spawn(move || drop(requests.forward(client, server)));
+                std::thread::spawn(move || drop(slow.answer(answers, to_client)));
+            }
+        });
+        format!("{url}?sslmode=disable&connect_timeout=30")
+    }
+
+    fn forward(&self, mut client: TcpStream, mut server: TcpStream) -> io::Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        while let length @ 1.. = client.read(&mut buffer)? {
+            let commits = buffer[..length].windows(6).any(|window| window == b"COMMIT");
+            if commits && self.next_commit.swap(false, Ordering::SeqCst) {
+                self.is_slow.store(true, Ordering::SeqCst);
+                client.shutdown(Shutdown::Both)?;
+            }
+            server.write_all(&buffer[..length])?;
+        }
+        server.shutdown(Shutdown::Both)
+    }
+
+    fn answer(&self, mut server: TcpStream, mut client: TcpStream) -> io::Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            server.peek(&mut [0])?;
+            if self.is_slow.load(Ordering::SeqCst) {
+                // The answers to requests that were sent together come together.
+                std::thread::sleep(SLOW);
+            }
+            let length @ 1.. = server.read(&mut buffer)? else { break };
+            client.write_all(&buffer[..length])?;
+        }
+        client.shutdown(Shutdown::Both)
+    }
+}
+
+#[test]
+fn the_time_to_ask_for_the_outcome_of_a_commit_includes_that_of_connecting() {
+    let Some(cluster) = start() else { return };
+    let cuts = Cuts::default();
+    let service = Arc::new(open(&cuts.start(&cluster)));
+    let sale = Sale::new(&service, "event", 100);
+    sale.order(&service, "before@example.com").unwrap();
+    cuts.next_commit.store(true, Ordering::SeqCst);
+    let ordering = Arc::clone(&service);
+    let ordered = ends(move || sale.order(&ordering, "cut@example.com"));
+    assert!(matches!(ordered, Err(Error::Unavailable(message)) if message.contains("not known")), "{ordered:?}");
+    cuts.is_slow.store(false, Ordering::SeqCst);
+    order_again(sale, &service, "after@example.com");
 }
 
 #[test]

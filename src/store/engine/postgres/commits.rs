@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::connection::PostgresConnection;
 use super::errors::{Failure, SILENT};
 use super::health::Prospect;
-use super::pool::Borrowed;
+use super::pool::{Borrowed, time_left};
 use super::schema;
 use super::tokens::{Outcome, Token};
 use super::writer::{Commit, PostgresWriter};
-use crate::environment::{Clock, SystemClock};
+use crate::environment::Clock as _;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::model::timestamp::Timestamp;
 use crate::store::engine::connection::Connection as _;
@@ -22,8 +22,8 @@ use crate::store::migrations;
 /// How long the outcome of a commit is asked for.
 const MAX_QUESTION_TIME: Duration = Duration::from_secs(8);
 
-/// How long the server may take to answer when it is checked, and before that until it can be used.
-const MAX_PROBE_TIME: Duration = Duration::from_millis(1500);
+/// How long the server may take to answer when it is checked, together with the time until it can be used.
+const MAX_PROBE_TIME: Duration = Duration::from_secs(3);
 
 /// Reads something.
 const ANY_ROW: &str = "SELECT 1 FROM organizations LIMIT 1";
@@ -58,9 +58,9 @@ impl PostgresWriter {
                 let run_again = true;
                 if has_changed { self.outcome(token, error) } else { Commit::Undone { error, run_again } }
             }
-            Err(_) if failure == Some(Failure::OtherSchema) => {
+            Err(error) if failure == Some(Failure::OtherSchema) => {
                 connection.roll_back();
-                let error = self.other_schema(&connection);
+                let error = self.other_schema(&connection, error);
                 self.pool.give_back(connection);
                 Commit::Undone { error, run_again: false }
             }
@@ -82,10 +82,12 @@ impl PostgresWriter {
         }
     }
 
-    /// The error of a transaction that met another schema. If a newer program has migrated it, nothing is written any more.
-    fn other_schema(&self, connection: &PostgresConnection) -> Error {
+    /// The error of a transaction that seems to have met another schema, and was rolled back. If a newer program has migrated
+    /// it, nothing is written any more. If it has the version of this program, the error is that of the statement.
+    pub(super) fn other_schema(&self, connection: &PostgresConnection, error: Error) -> Error {
         let known = migrations::known_of_postgres();
         match schema::version(connection) {
+            Ok(found) if found == known => error,
             Ok(found) if found > known => {
                 let reason = StoreError::from(StoreErrorKind::SchemaTooNew { found, known });
                 tracing::error!(target: "ticketing::store", error = %reason, "nothing is written any more");
@@ -98,8 +100,7 @@ impl PostgresWriter {
 
     /// Finds out how a commit ended whose connection was lost.
     fn outcome(&self, token: Token, error: Error) -> Commit {
-        let start = SystemClock.monotonic();
-        let left = || MAX_QUESTION_TIME.saturating_sub(SystemClock.monotonic().saturating_sub(start));
+        let left = time_left(MAX_QUESTION_TIME);
         let mut questions = 0;
         while !left().is_zero() {
             match self.ask(token, left()) {
@@ -122,10 +123,11 @@ impl PostgresWriter {
         self.on_connection(max_time, |connection| token.ask(connection)).inspect(|_| self.health.committed())
     }
 
-    /// Runs statements that may be cancelled at any time. Waits for a connection, and for the answers, up to `max_time` each.
+    /// Runs statements that may be cancelled at any time. Waits up to `max_time` for a connection and the answers together.
     fn on_connection<T>(&self, max_time: Duration, run: impl Fn(&PostgresConnection) -> Result<T>) -> Result<T> {
+        let left = time_left(max_time);
         let run_within = |connection: &PostgresConnection| {
-            connection.set_max_time(Some(max_time));
+            connection.set_max_time(Some(left()));
             let result = run(connection);
             connection.set_max_time(None);
             result
@@ -134,7 +136,7 @@ impl PostgresWriter {
         let mut result = run_within(&connection);
         if connection.is_lost() && !connection.is_silent() {
             // The server has ended this connection a moment ago.
-            connection = self.pool.reopen(connection, max_time)?;
+            connection = self.pool.reopen(connection, left())?;
             result = run_within(&connection);
         }
         if connection.is_silent() {

@@ -41,7 +41,7 @@ pub(super) enum Failure {
     Violation,
     /// The server accepts no writes: it has become a standby, or was told so, for example because its disk is nearly full.
     ReadOnly,
-    /// The schema has another version than this program works with.
+    /// The schema has another version than this program works with, or what a newer version has changed in it is missing.
     OtherSchema,
     /// Other transactions have kept a row locked for too long.
     LockTimeout,
@@ -63,6 +63,10 @@ pub(super) fn failure(error: &postgres::Error) -> Failure {
         }
         // Nothing else is NULL in this table, see `INSERT_TOKEN`.
         SqlState::NOT_NULL_VIOLATION if table(error) == Some("transaction_tokens") => Failure::OtherSchema,
+        // The last one: a prepared statement has other columns than before.
+        SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE | SqlState::FEATURE_NOT_SUPPORTED => {
+            Failure::OtherSchema
+        }
         SqlState::READ_ONLY_SQL_TRANSACTION => Failure::ReadOnly,
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN

@@ -128,7 +128,7 @@ impl PostgresWriter {
                 recorded.append(new);
             } else {
                 member.answer = match ran {
-                    Ran::TransactionLost(error) => return Err(error),
+                    Ran::TransactionLost(error) | Ran::OtherSchema(error) => return Err(error),
                     Ran::Busy(error) => {
                         refusal = Some(error.clone());
                         MemberAnswer::Error(error)

@@ -11,6 +11,7 @@ use super::connection::PostgresConnection;
 use super::hosts::MAX_CONNECT_TIME;
 use super::options::PostgresOptions;
 use super::purpose::Purpose;
+use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
 use crate::store::engine::readers::ReaderPool;
 
@@ -103,6 +104,7 @@ impl Connector {
 
     /// Opens a connection. It takes this long at most, and not longer than the server may take.
     fn open_within(&self, max_time: Duration) -> Result<PostgresConnection> {
+        let left = time_left(max_time);
         let connection = PostgresConnection::new(self.options.connect_pipelining(max_time)?, self.purpose);
         connection.queue_batch(NOTICE_LOST_CLIENT);
         connection.queue_batch(match self.purpose {
@@ -115,7 +117,7 @@ impl Connector {
                 SET default_transaction_read_only = on; SET lock_timeout = '5s'"
             }
         });
-        connection.set_max_time(Some(max_time.min(MAX_CONNECT_TIME)));
+        connection.set_max_time(Some(left().min(MAX_CONNECT_TIME)));
         self.options.server_clock.ask(&connection)?;
         connection.set_max_time(None);
         Ok(connection)
@@ -133,6 +135,12 @@ impl Connector {
         let places = Arc::new(Places { state: Mutex::new(state), freed: Condvar::new() });
         Pool { connector: self, places, reachable: AtomicBool::new(true) }
     }
+}
+
+/// What is left of a time that begins now.
+pub(super) fn time_left(max_time: Duration) -> impl Fn() -> Duration {
+    let start = SystemClock.monotonic();
+    move || max_time.saturating_sub(SystemClock.monotonic().saturating_sub(start))
 }
 
 /// Makes sure that a server which has vanished is noticed within seconds.
@@ -206,8 +214,9 @@ impl Pool {
         Ok(Borrowed { connection: self.open(max_time)?, place })
     }
 
-    /// Takes a connection out of the pool. Waits for a place, and then for the server, up to `max_time` each.
+    /// Takes a connection out of the pool. Waits up to `max_time` for a place and for the server together.
     pub(super) fn take_within(&self, max_time: Duration) -> Result<Borrowed> {
+        let left = time_left(max_time);
         let state = self.places.state();
         let waited = self.places.freed.wait_timeout_while(state, max_time.min(MAX_WAIT), |state| state.free == 0);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -222,7 +231,7 @@ impl Pool {
             connection.forget_failure();
             // If another connection was lost in the meantime, so may this one be.
             let is_doubtful = !connection.is_fresh() || lost != lost_before;
-            connection.set_max_time(Some(max_time.min(MAX_CHECK_TIME)));
+            connection.set_max_time(Some(left().min(MAX_CHECK_TIME)));
             let checked = if is_doubtful { connection.check() } else { Ok(()) };
             let checked = checked.and_then(|()| self.connector.keep_time(&connection));
             connection.set_max_time(None);
@@ -231,7 +240,7 @@ impl Pool {
             }
             self.lose(connection);
         }
-        Ok(Borrowed { connection: self.open(max_time)?, place })
+        Ok(Borrowed { connection: self.open(left())?, place })
     }
 }
 

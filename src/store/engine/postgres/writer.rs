@@ -71,6 +71,8 @@ pub(super) enum Ran {
     Refused,
     /// It ignored that one of its statements failed.
     Failed(Error),
+    /// It seems to have met another schema.
+    OtherSchema(Error),
     /// Other transactions have kept a row locked for too long.
     Busy(Error),
     /// It may succeed when it is run again: it finds what another transaction has written.
@@ -288,10 +290,14 @@ impl PostgresWriter {
             };
         }
         connection.roll_back();
+        let ran = match ran {
+            Ran::OtherSchema(error) => Ran::Failed(self.other_schema(&connection, error)),
+            ran => ran,
+        };
         self.pool.give_back(connection);
         match ran {
             Ran::Succeeded(_) | Ran::Refused => Attempt::Ended(Ok(())),
-            Ran::Failed(error) => Attempt::Ended(Err(error)),
+            Ran::Failed(error) | Ran::OtherSchema(error) => Attempt::Ended(Err(error)),
             Ran::Busy(error) => Attempt::Busy(error),
             Ran::JobAgain(error) | Ran::TransactionLost(error) => Attempt::RunAgain(error),
         }
@@ -331,10 +337,14 @@ impl PostgresWriter {
                 if connection.is_lost() || connection.failure() == Some(Failure::ReadOnly) {
                     unreachable(&error);
                 }
-                let is_busy = connection.failure() == Some(Failure::LockTimeout);
+                let failure = connection.failure();
                 connection.roll_back();
+                let error = match failure {
+                    Some(Failure::OtherSchema) => self.other_schema(&connection, error),
+                    _ => error,
+                };
                 self.pool.give_back(connection);
-                Err(if is_busy { NotBegun::Busy(error) } else { NotBegun::Failed(error) })
+                Err(if failure == Some(Failure::LockTimeout) { NotBegun::Busy(error) } else { NotBegun::Failed(error) })
             }
         }
     }
@@ -364,6 +374,7 @@ impl PostgresWriter {
                 self.health.failed();
                 Ran::Failed(error)
             }
+            (Err(error), Some(Failure::OtherSchema)) => Ran::OtherSchema(error),
             (_, Some(Failure::LockTimeout)) => Ran::Busy(Error::Unavailable("the store is busy")),
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
