@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use ticketing::discount::CreateDiscount;
+use ticketing::environment::{Entropy, SystemEntropy};
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, TicketingService};
+use ticketing::{Amount, Error, TicketingService};
 
 use crate::clusters::start;
 use crate::common::cluster::Cluster;
@@ -255,4 +256,52 @@ fn an_order_does_not_get_what_an_earlier_order_of_its_group_asked_for_and_did_no
         totals.sort_unstable();
         assert_eq!(totals, [0, 2000], "the discount has one use left");
     });
+}
+
+/// Panics once when it is asked for a ticket code.
+#[derive(Debug, Clone, Default)]
+struct PanickingEntropy(Arc<AtomicBool>);
+
+impl Entropy for PanickingEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        // An id has fewer.
+        assert!(bytes.len() <= 2 || !self.0.swap(false, Ordering::SeqCst), "there is no entropy");
+        SystemEntropy.fill(bytes);
+    }
+}
+
+#[test]
+fn what_a_failed_order_has_queued_does_not_run_with_the_next_order_of_its_group() {
+    let Some(cluster) = start() else { return };
+    let entropy = PanickingEntropy::default();
+    let builder = TicketingService::postgres(&cluster.url("postgres")).unwrap().entropy(entropy.clone());
+    let service = builder.open().unwrap();
+    let sale = Sale::new(&service, "event", 100);
+    sale.order(&service, "ada@example.com").unwrap();
+    // Counts the statements that insert an order. The sequence is not rolled back.
+    cluster.client("postgres").batch_execute("CREATE SEQUENCE rows").unwrap();
+    before(&cluster, "INSERT ON orders", "PERFORM nextval('rows');");
+    entropy.0.store(true, Ordering::SeqCst);
+
+    let mut other = cluster.client("postgres");
+    let mut locking = other.transaction().unwrap();
+    locking.batch_execute("SELECT id FROM events FOR NO KEY UPDATE").unwrap();
+    let wait_for = |jobs| {
+        while service.statistics().commits.jobs_waiting < jobs {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    std::thread::scope(|scope| {
+        // It fails after its order was inserted.
+        let refused = scope.spawn(|| sale.order(&service, "ada@example.com"));
+        wait_for(1);
+        let next = scope.spawn(|| sale.order(&service, "ada@example.com"));
+        wait_for(2);
+        locking.commit().unwrap();
+        assert!(matches!(refused.join().unwrap(), Err(Error::Internal(message)) if message.contains("panicked")));
+        next.join().unwrap().unwrap();
+    });
+    let inserted: i64 = cluster.client("postgres").query_one("SELECT last_value FROM rows", &[]).unwrap().get(0);
+    assert_eq!(inserted, 1);
+    assert_clean(&service);
 }
