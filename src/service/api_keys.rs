@@ -1,10 +1,9 @@
 //! API keys: creation, revocation and authentication. Only the hash of a key is stored.
 
-use std::sync::PoisonError;
-
 use sha2::{Digest, Sha256};
 
 use super::TicketingService;
+use super::ticketing_service::Inner;
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::caller::Caller;
 use crate::model::id::{ApiKeyId, OrganizationId};
@@ -130,24 +129,20 @@ impl TicketingService {
     fn remember_key_use(&self, key: &AuthenticatedKey) {
         let minute = key.read_at.start_of_minute();
         if key.last_used_at.is_none_or(|last| last < minute) {
-            self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner).insert(key.id, minute);
+            // If there is no room, the next use of the key is remembered.
+            self.inner.keys_used.add(key.id, minute);
         }
     }
+}
 
-    /// Stores when keys were last used.
-    pub(super) fn store_key_uses(&self) -> Result<()> {
-        let used = std::mem::take(&mut *self.inner.keys_used.lock().unwrap_or_else(PoisonError::into_inner));
-        if used.is_empty() {
-            return Ok(());
-        }
-        let mut used: Vec<_> = used.into_iter().collect();
-        // Every process changes the rows in this order, so that none waits for another that waits for it.
-        used.sort_unstable();
-        for batch in used.chunks(USES_PER_TRANSACTION) {
-            let batch = batch.to_vec();
-            self.store()?
-                .write(None, move |tx| batch.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
-        }
-        Ok(())
+impl Inner {
+    /// Stores when keys were last used. Every process changes the rows in the same order, so that none waits for another that
+    /// waits for it.
+    pub(super) fn store_key_uses(&self, stop: &dyn Fn() -> bool) -> Result<()> {
+        self.keys_used.store(USES_PER_TRANSACTION, stop, |used| {
+            self.store
+                .write(None, move |tx| used.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
+            Ok(true)
+        })
     }
 }

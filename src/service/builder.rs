@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
 use super::backlog_limit::BacklogLimit;
 use super::clock_history::ClockHistory;
+use super::deferred_rows::DeferredRows;
 use super::downtime::Downtime;
 use super::in_flight::InFlightKeys;
 use super::look_up_limit::LookUpLimit;
@@ -21,6 +22,7 @@ use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy
 use crate::error::{FieldErrors, Result};
 use crate::form::text::is_uri;
 use crate::model::suspended::SuspendedOrganizations;
+use crate::model::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::rules::gateway::is_name;
 use crate::sales::holds::HoldTerms;
@@ -230,7 +232,8 @@ impl Builder {
             backlog_limit: self.max_waiting_notifications.map(BacklogLimit::new),
             webhook_retention: self.webhook_retention,
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
-            keys_used: Mutex::default(),
+            keys_used: DeferredRows::new(Timestamp::max),
+            page_views: DeferredRows::new(i64::saturating_add),
             in_flight_keys: InFlightKeys::default(),
             page_look_ups: LookUpLimit::for_pages(),
             renewal_look_ups: LookUpLimit::for_renewals(),

@@ -7,10 +7,14 @@ use std::time::Duration;
 
 use super::TicketingService;
 use super::ticketing_service::Inner;
+use crate::environment::{Clock, SystemClock};
 use crate::error::Error;
 
 /// How often closing looks whether the other handles are gone.
 const POLL: Duration = Duration::from_millis(2);
+
+/// For how long the end of a service stores what was counted in memory: the database may be busy.
+const MAX_STORING: Duration = Duration::from_secs(5);
 
 /// The error of [`TicketingService::close`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -131,6 +135,22 @@ impl TicketingService {
             let pause = POLL.min(remaining);
             std::thread::sleep(pause);
             remaining -= pause;
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// Stores what was counted in memory.
+    fn drop(&mut self) {
+        if self.store.stopped().is_some() {
+            return;
+        }
+        let start = SystemClock.monotonic();
+        let is_late = || SystemClock.monotonic().saturating_sub(start) >= MAX_STORING;
+        for stored in [self.store_page_views(&is_late), self.store_key_uses(&is_late)] {
+            if let Err(error) = stored {
+                tracing::warn!(target: "ticketing::store", %error, "page views or uses of API keys are lost");
+            }
         }
     }
 }

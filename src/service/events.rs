@@ -2,7 +2,8 @@
 
 use super::TicketingService;
 use super::maintenance_steps::{Run, cancel_orders_of};
-use crate::error::{Error, Result};
+use super::ticketing_service::Inner;
+use crate::error::{Error, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
@@ -12,7 +13,10 @@ use crate::rules::checked;
 use crate::sales::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::scope::Scope;
-use crate::store::{event_cancellations, event_lists, events};
+use crate::store::{LockedEvent, event_cancellations, event_lists, events};
+
+/// The page views of how many events one transaction stores, if it locks none. Other writes wait for as long as this takes.
+const EVENTS_PER_TRANSACTION: usize = 500;
 
 /// # Events
 impl TicketingService {
@@ -212,6 +216,10 @@ impl TicketingService {
 
     /// Counts a view of the event's page. This does not change the event's revision.
     ///
+    /// Views are counted in memory, and stored by the [maintenance](Self::run_maintenance), which runs every second, and when
+    /// the service is closed or dropped. Reads show what is stored. If the process is killed, the views of about a second are
+    /// lost. Those of an event that other transactions keep locked are stored later.
+    ///
     /// Requires the scope `events:read`.
     ///
     /// # Errors
@@ -220,13 +228,21 @@ impl TicketingService {
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// service.record_page_view(&caller, event.id)?;
+    /// service.run_maintenance()?;
     /// assert_eq!(service.get_event(&caller, event.id)?.page_views, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn record_page_view(&self, caller: &Caller, id: EventId) -> Result<()> {
         caller.require(Scope::EventsRead)?;
         let organization = caller.organization;
-        self.write_event_for(caller.identity(), id, move |tx| events::record_page_view(tx, organization, id))
+        if !self.store()?.read_one(|tx| events::exists(tx, organization, id))? {
+            return Err(Error::NotFound(ResourceKind::Event));
+        }
+        if !self.inner.page_views.add(id, 1) {
+            // There is no room in memory.
+            self.write_event_for(caller.identity(), id, move |tx| events::add_page_views(tx, id, 1))?;
+        }
+        Ok(())
     }
 
     /// Deletes an event with its ticket types and discounts.
@@ -261,5 +277,19 @@ impl TicketingService {
             }
             is_first = false;
         }
+    }
+}
+
+impl Inner {
+    /// Stores how often the pages of events were viewed. Events that other transactions keep locked are left to the next time.
+    pub(super) fn store_page_views(&self, stop: &dyn Fn() -> bool) -> Result<()> {
+        let events_at_once = if self.store.locks_events() { 1 } else { EVENTS_PER_TRANSACTION };
+        self.page_views.store(events_at_once, stop, |viewed| {
+            let Some((first, _)) = viewed.first().copied() else { return Ok(true) };
+            let add_all = move |tx: &LockedEvent<'_>| {
+                viewed.iter().try_for_each(|(event, views)| events::add_page_views(tx, *event, *views))
+            };
+            Ok(self.store.write_unless_locked(first.into(), add_all)?.is_some())
+        })
     }
 }

@@ -67,19 +67,21 @@ impl Step {
 }
 
 /// The steps, in this order.
-pub(super) const STEPS: [Step; 11] = [
+pub(super) const STEPS: [Step; 12] = [
     // First: what it depends on is when another program has acted on the time, and the next steps act on it.
     Step::new(TicketingService::look_up_after_downtime),
     Step::on_time(expire_orders),
     Step::on_time(expire_events),
     Step::new(cancel_orders),
-    Step::new(|service, _| service.store_key_uses()),
+    Step::new(|service, run| service.inner.store_key_uses(&|| run.stops())),
     Step::new(|service, _| service.read_suspended_organizations()),
     Step::on_time(delete_idempotency_keys),
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
     Step::new(remove_notifications),
     Step::new(|service, _| service.store()?.tidy()),
+    // Last: it may wait for many events.
+    Step::new(|service, run| service.inner.store_page_views(&|| run.stops())),
 ];
 
 /// Rows that are read and changed in batches.

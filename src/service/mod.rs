@@ -47,6 +47,7 @@ mod orders;
 mod checkout_renewal;
 mod checkout_settlement;
 mod claims;
+mod deferred_rows;
 mod downtime;
 mod open_checkouts;
 

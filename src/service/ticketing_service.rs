@@ -1,14 +1,14 @@
 //! The type of the facade, and the state that its clones share.
 
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::Background;
 use super::backlog_limit::BacklogLimit;
 use super::clock_history::ClockHistory;
+use super::deferred_rows::DeferredRows;
 use super::downtime::Downtime;
 use super::in_flight::InFlightKeys;
 use super::look_up_limit::LookUpLimit;
@@ -18,7 +18,7 @@ use super::write_quota::WriteQuota;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::model::caller::{Caller, Identity};
-use crate::model::id::{ApiKeyId, OrganizationId};
+use crate::model::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::suspended::SuspendedOrganizations;
 use crate::model::timestamp::Timestamp;
 use crate::payment::{GatewayCalls, SandboxGateway};
@@ -92,7 +92,9 @@ pub(super) struct Inner {
     /// The address of this service in checkout links, without a trailing slash.
     pub(super) public_url: Option<String>,
     /// When API keys were last used, until the next maintenance stores it.
-    pub(super) keys_used: Mutex<HashMap<ApiKeyId, Timestamp>>,
+    pub(super) keys_used: DeferredRows<ApiKeyId, Timestamp>,
+    /// The views of the pages of events that are not stored yet.
+    pub(super) page_views: DeferredRows<EventId, i64>,
     pub(super) in_flight_keys: InFlightKeys,
     /// The look-ups for pages to which customers come back.
     pub(super) page_look_ups: LookUpLimit,

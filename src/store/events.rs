@@ -118,7 +118,7 @@ const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?
 const SALE: &str = "SELECT id, title, status, over_at, currency, delivery_method, shipping_countries, accepts_company
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
-const PAGE_VIEW: &str = "UPDATE events SET page_views = page_views + 1 WHERE id = ?1 AND organization_id = ?2";
+const ADD_PAGE_VIEWS: &str = "UPDATE events SET page_views = page_views + ?2 WHERE id = ?1";
 pub(super) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 LIMIT 1";
 pub(super) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1 LIMIT 1";
 const OWNER: &str = "SELECT id, organization_id FROM events WHERE id = ?1";
@@ -251,11 +251,10 @@ pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: E
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], read_decimals)
 }
 
-pub(crate) fn record_page_view(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
-    match tx.execute(PAGE_VIEW, &[id.into(), organization.into()])? {
-        0 => Err(Error::NotFound(ResourceKind::Event)),
-        _ => Ok(()),
-    }
+/// Adds views of an event's page. Does nothing if the event was deleted.
+pub(crate) fn add_page_views(tx: &Transaction<'_>, id: EventId, views: i64) -> Result<()> {
+    tx.execute(ADD_PAGE_VIEWS, &[id.into(), views.into()])?;
+    Ok(())
 }
 
 /// An event and its organization. Neither an event nor an order, ticket type, ticket or discount ever gets another one.

@@ -11,6 +11,7 @@ use crate::common::*;
 use ticketing::environment::ManualClock;
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, OrderStatus};
+use ticketing::organization::CreateApiKey;
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::CreateTicketType;
@@ -245,4 +246,30 @@ fn a_webhook_sender_that_is_still_running_counts_as_a_handle() {
     assert_eq!(handles, 1);
     drop(sender);
     Database::assert_closed(&path);
+}
+
+#[test]
+fn page_views_and_uses_of_keys_are_stored_when_a_service_is_closed_or_dropped() {
+    let fixture = Fixture::new();
+    let event = fixture.event().id;
+    let organization = fixture.caller.organization();
+    let key = fixture.service.create_api_key(organization, CreateApiKey::new("Website")).unwrap().key;
+    let stored = || {
+        let event = fixture.service.get_event(&fixture.caller, event).unwrap();
+        (event.page_views, fixture.service.list_api_keys(organization).unwrap()[0].last_used_at)
+    };
+    let view = |used_at| {
+        fixture.set_clock(used_at);
+        let service = fixture.second_service();
+        let caller = service.authenticate(&key).unwrap();
+        service.record_page_view(&caller, event).unwrap();
+        service
+    };
+    let closed = view("2026-06-01T12:34:00Z");
+    assert_eq!(stored(), (0, None));
+    closed.close(LONG).unwrap();
+    assert_eq!(stored(), (1, Some(at("2026-06-01T12:34:00Z"))));
+    let dropped = view("2026-06-01T12:40:00Z");
+    drop(dropped);
+    assert_eq!(stored(), (2, Some(at("2026-06-01T12:40:00Z"))));
 }

@@ -490,6 +490,7 @@ fn only_updates_raise_the_revision() {
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     fixture.clock.advance(Duration::from_secs(1));
     fixture.service.record_page_view(&fixture.caller, event.id).expect("a view");
+    fixture.service.run_maintenance().expect("a run");
     fixture.paid_order(&ticket_type, 1);
     let seen = read(&fixture, &event);
     assert_eq!(seen, with!(event.clone(), page_views = 1));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::*;
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
-use ticketing::event::EventStatus;
+use ticketing::event::{EventSettings, EventStatus};
 use ticketing::monitoring::OrderStatistics;
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
 use ticketing::ticket::CheckInTicket;
@@ -327,11 +327,14 @@ fn commits_are_counted_with_their_jobs_durations_and_waiting_jobs() {
     let clock = BlockingClock::default();
     let fixture = Fixture::with(|builder| builder.clock(clock.clone()));
     let event = fixture.event();
-    let record_page_view = || fixture.service.record_page_view(&fixture.caller, event.id).unwrap();
+    let change_tags = || {
+        let tags = EventSettings::default().tags(["jazz"]);
+        drop(fixture.service.update_event_settings(&fixture.caller, event.id, tags).unwrap());
+    };
     let before = fixture.service.statistics().commits;
     assert_eq!(before.done, 2, "the organization and the event");
     for _ in 0..5 {
-        record_page_view();
+        change_tags();
     }
     let single = fixture.service.statistics().commits;
     assert_eq!(single.done, 7);
@@ -345,10 +348,10 @@ fn commits_are_counted_with_their_jobs_durations_and_waiting_jobs() {
     // The clock blocks the first job. Three more jobs are queued meanwhile, and committed together with it.
     clock.block_next_call();
     std::thread::scope(|scope| {
-        scope.spawn(record_page_view);
+        scope.spawn(change_tags);
         wait_until(|| clock.is_blocking());
         for number in 1..=3 {
-            scope.spawn(record_page_view);
+            scope.spawn(change_tags);
             wait_until(|| fixture.service.statistics().commits.jobs_waiting == number);
         }
         assert_eq!(fixture.service.statistics().commits.done, 7);

@@ -218,6 +218,7 @@ fn a_malformed_id_is_not_found() {
     ] {
         client.get(path).expect(404);
     }
+    server.service.run_maintenance().expect("a run");
     assert_eq!(client.get(&format!("/v1/events/{event}")).expect(200).json()["pageViews"], 0);
 }
 

@@ -101,6 +101,32 @@ fn an_event_that_stays_locked_does_not_keep_the_holds_of_others_from_expiring() 
     assert_clean(&service);
 }
 
+fn page_views(service: &TicketingService, sale: &Sale) -> i64 {
+    let caller = service.act_for(sale.organization).unwrap();
+    service.get_event(&caller, sale.event).unwrap().page_views
+}
+
+#[test]
+fn page_views_do_not_wait_for_the_lock_of_their_event_and_none_is_lost() {
+    const VIEWS: i64 = 300;
+    let Some(cluster) = start() else { return };
+    let service = open(&cluster.url("postgres"));
+    let sales = ["a", "locked", "c"].map(|slug| Sale::new(&service, slug, 100));
+    let held = lock(&cluster, &["locked".to_owned()]);
+    for sale in &sales {
+        let caller = service.act_for(sale.organization).unwrap();
+        // One that waited for the lock would fail.
+        (0..VIEWS).for_each(|_| service.record_page_view(&caller, sale.event).unwrap());
+    }
+    service.run_maintenance().unwrap();
+    assert_eq!(sales.map(|sale| page_views(&service, &sale)), [VIEWS, 0, VIEWS]);
+    drop(held);
+    service.run_maintenance().unwrap();
+    assert_eq!(page_views(&service, &sales[1]), VIEWS);
+    service.run_maintenance().unwrap();
+    assert_eq!(page_views(&service, &sales[1]), VIEWS, "they are stored once");
+}
+
 #[test]
 fn a_locked_ticket_type_does_not_keep_the_holds_of_other_events_from_expiring() {
     let Some(cluster) = start() else { return };

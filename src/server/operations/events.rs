@@ -48,7 +48,10 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::record("record_page_view", "/events/{eventId}/page-views", EventsRead, |call| {
             call.service.record_page_view(call.caller, call.id())
         })
-        .docs("Record a page view", "Every call adds one to the event's `pageViews`."),
+        .docs(
+            "Record a page view",
+            "Every call adds one to the event's `pageViews`, which show it about a second later.",
+        ),
         Operation::delete("delete_event", "/events/{eventId}", EventsWrite, |call| {
             call.service.delete_event(call.conditional, call.id())
         })

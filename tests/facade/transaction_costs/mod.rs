@@ -104,8 +104,10 @@ fn control_a_statement_that_reads_or_changes_all_rows_is_beyond_the_bounds() {
         let numbered = [("email", "'c' || n.i || '@example.com'"), ("email_key", "'c' || n.i || '@example.com'")];
         store::copies(&database, "customers", database.value("SELECT id FROM customers"), customers, &numbered);
         database.run(&format!("CREATE TRIGGER more AFTER UPDATE OF page_views ON events BEGIN {trigger}; END"));
-        let costs = measured(|| fixture.service.record_page_view(&fixture.caller, event).expect("counted"));
-        [Row { operation: "record_page_view", transactions: costs.len(), longest: costs[0] }]
+        fixture.service.record_page_view(&fixture.caller, event).expect("counted");
+        let costs = measured(|| assert_eq!(fixture.service.run_maintenance().expect("a run").skipped_rows, 0));
+        let longest = costs.iter().copied().fold(Cost::default(), Cost::max);
+        [Row { operation: "page views", transactions: costs.len(), longest }]
     };
     let excesses_with = |trigger, sizes: [i64; 2]| {
         let [few, many] = sizes.map(|customers| cost_of_page_view(trigger, customers));
@@ -116,11 +118,11 @@ fn control_a_statement_that_reads_or_changes_all_rows_is_beyond_the_bounds() {
     assert!(reads.len() == 1 && reads[0].ends_with(" steps"), "{reads:?}");
     let changes = excesses_with("UPDATE customers SET metadata = NULL", [1000, 2000]);
     // One page view, one customer of the order, and the copies.
-    assert_eq!(changes[0], "record_page_view: 1002 and 2002 rows");
+    assert_eq!(changes[0], "page views: 1002 and 2002 rows");
     // The same number in both stores, but too many.
     assert_eq!(
         excesses_with("UPDATE customers SET metadata = NULL", [3000, 3000])[0],
-        "record_page_view: 3002 and 3002 rows"
+        "page views: 3002 and 3002 rows"
     );
 }
 

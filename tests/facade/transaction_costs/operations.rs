@@ -69,9 +69,9 @@ pub const READS: &[&str] = &[
     "organization_usage",
     "ready",
     "reconcile",
+    "record_page_view",
     "recv",
     "recv_timeout",
-    // Threads that run the maintenance and send webhooks.
     "start_maintenance",
     "start_webhook_sender",
     "statistics",
@@ -79,6 +79,7 @@ pub const READS: &[&str] = &[
     "subscribe",
     "try_recv",
     "upgrade",
+    // Threads that run the maintenance and send webhooks.
 ];
 
 /// The service and the caller.
@@ -156,10 +157,6 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let large = || json!("x".repeat(16_382));
         let settings = EventSettings::default().location_metadata(large()).tracking_pixels(large());
         Box::new(move || drop(service.update_event_settings(caller, store.event.id, settings).expect("changed")))
-    }),
-    ("record_page_view", |store| {
-        let (service, caller) = api(store);
-        Box::new(move || service.record_page_view(caller, store.event.id).expect("counted"))
     }),
     ("delete_event", |store| {
         let (service, caller) = api(store);
@@ -569,6 +566,14 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         for _ in 0..600 {
             let key = store.fixture.service.create_api_key(other, CreateApiKey::new("Key")).expect("a key");
             store.fixture.service.authenticate(&key.key).expect("a caller");
+        }
+        maintenance(store)
+    }),
+    ("run_maintenance: page views", |store| {
+        let other = store.fixture.other_organization();
+        for _ in 0..600 {
+            let event = store.fixture.service.create_event(&other, new_event(|_| {})).expect("an event").id;
+            store.fixture.service.record_page_view(&other, event).expect("counted");
         }
         maintenance(store)
     }),
