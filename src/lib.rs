@@ -166,10 +166,9 @@
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
-#[cfg(any(feature = "postgres", feature = "webhooks"))]
-mod crypto_provider;
 mod fair;
 mod form;
+pub(crate) mod https;
 mod model;
 #[cfg(feature = "http")]
 mod pages;

@@ -19,7 +19,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "payment",
             "documents",
             "webhook",
-            "rules",
             "model",
             "form",
             "error",
@@ -47,14 +46,14 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("pages", &["documents", "words", "rules", "model", "form", "error"]),
-    ("stripe", &["crypto_provider", "payment", "webhook", "environment", "model", "error", "fair"]),
-    ("payment", &["store", "rules", "environment", "model", "form", "error", "fair", "text_enum"]),
-    ("documents", &["words", "rules", "environment", "model", "form", "error", "fair", "text_enum"]),
-    ("webhook", &["crypto_provider", "store", "rules", "environment", "model", "error", "fair", "text_enum"]),
-    ("sales", &["store", "rules", "model", "form", "error", "text_enum"]),
-    ("store", &["crypto_provider", "rules", "environment", "model", "form", "error", "fair", "scope", "text_enum"]),
+    ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
+    ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
+    ("documents", &["words", "rules", "environment", "model", "error", "fair", "text_enum"]),
+    ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
+    ("sales", &["store", "https", "rules", "model", "form", "error"]),
+    ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "scope", "text_enum"]),
     ("words", &["rules", "model"]),
-    ("rules", &["model", "form", "error", "text_enum"]),
+    ("rules", &["model", "form", "error"]),
     ("environment", &["model"]),
     ("model", &["form", "error", "scope", "text_enum"]),
     ("form", &["error", "text_enum"]),
@@ -62,7 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("error", &["scope", "text_enum"]),
     ("scope", &["text_enum"]),
     ("text_enum", &[]),
-    ("crypto_provider", &["error"]),
+    ("https", &["environment", "error"]),
     ("fair", &["environment", "model"]),
     // Documentation only.
     ("guide", &[]),
@@ -73,12 +72,23 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["rusqlite"], &["store/engine/sqlite/"]),
     (&["bytes::BytesMut"], &["store/engine/postgres/"]),
     (&["tokio_postgres", "tokio_postgres_rustls", "webpki_roots"], &["store/engine/postgres/"]),
-    (&["ureq"], &["webhook/https/", "stripe/client.rs", "stripe/key_connection.rs", "stripe/builder.rs"]),
+    (
+        &["ureq"],
+        &[
+            "https/",
+            "webhook/https_transport.rs",
+            "webhook/https_failure.rs",
+            "stripe/client.rs",
+            "stripe/key_connection.rs",
+            "stripe/builder.rs",
+        ],
+    ),
     (
         &["rustls"],
         &[
-            "crypto_provider.rs",
-            "webhook/https/",
+            "https/",
+            "webhook/https_transport.rs",
+            "webhook/https_failure.rs",
             "stripe/client.rs",
             "stripe/key_connection.rs",
             "stripe/builder.rs",
@@ -86,7 +96,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "service/postgres_settings.rs",
         ],
     ),
-    (&["unversioned", "unversioned_rustls_crypto_provider"], &["webhook/https/ureq_traits.rs"]),
+    (&["unversioned", "unversioned_rustls_crypto_provider"], &["https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/form.rs"]),
     (&["data_url", "fast_qr", "hashlink", "krilla", "parley", "zune_jpeg"], &["documents/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
@@ -221,7 +231,7 @@ fn what_the_rule_forbids_is_found() {
         ("store/engine/transaction.rs", "use rusqlite::Connection;"),
         ("store/mod.rs", "use super::payment::Checkout;"),
         ("payment/mod.rs", "let agent = ureq::agent();"),
-        ("webhook/https/tcp.rs", "use ureq::unversioned::transport::Transport;"),
+        ("https/tcp.rs", "use ureq::unversioned::transport::Transport;"),
         ("model/order.rs", "use crate::rules::Checked;"),
         ("model/order.rs", "const SQL: &str = \"SELECT 1\";"),
         ("model/order.rs", "use crate::environment::Clock;"),
@@ -286,6 +296,18 @@ fn no_file_uses_a_file_of_a_layer_above_it() {
         }
     }
     assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn every_layer_uses_what_it_may_use() {
+    let layer_of = |file: &str| file.split(['/', '.']).next().unwrap_or_default().to_owned();
+    let uses = imports::uses(&sources());
+    let used: BTreeSet<(String, String)> =
+        uses.iter().flat_map(|(file, used)| used.iter().map(|other| (layer_of(file), layer_of(other)))).collect();
+    let allowed =
+        LAYERS.iter().flat_map(|(layer, below)| below.iter().map(|below| ((*layer).to_owned(), (*below).to_owned())));
+    let unused: Vec<_> = allowed.filter(|pair| !used.contains(pair)).collect();
+    assert_eq!(unused, [], "remove these from the list");
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(crate) enum TextLimit {
     SafeLink,
     /// An `http` or `https` URL, or a `data:` URI of a PNG or JPEG image.
     Logo,
-    /// A URL to which webhooks can be sent. `rules::webhook_url` checks it, since development settings allow more.
+    /// A URL to which webhooks can be sent. `https::endpoint_url` checks it, since development settings allow more.
     WebhookUrl,
 }
 

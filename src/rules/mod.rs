@@ -18,13 +18,11 @@ pub(crate) mod payment_check;
 pub(crate) mod pricing;
 #[cfg(any(feature = "documents", feature = "http"))]
 pub(crate) mod printed_text;
-pub(crate) mod public_address;
 pub(crate) mod refund;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;
 pub(crate) mod webhook;
-pub(crate) mod webhook_url;
 
 use crate::error::{FieldErrors, Result};
 

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::form::change::Change;
 use crate::form::request::Request;
+use crate::https::endpoint_url;
 use crate::model::caller::ConditionalCaller;
 use crate::model::id::{OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::webhook::{
@@ -10,7 +11,7 @@ use crate::model::webhook::{
     WebhookFields,
 };
 use crate::rules::count_limit::WEBHOOK_ENDPOINTS;
-use crate::rules::{webhook as rules, webhook_url};
+use crate::rules::webhook as rules;
 use crate::store::{Transaction, deliveries, outbox, webhooks};
 
 /// Creates an endpoint with a new signing secret. `allow_local` permits loopback addresses and plain `http`.
@@ -21,7 +22,7 @@ pub(crate) fn create(
     allow_local: bool,
 ) -> Result<CreatedWebhookEndpoint> {
     let mut errors = request.errors.clone();
-    webhook_url::check(&mut errors, "url", &request.body.url, allow_local);
+    endpoint_url::check(&mut errors, "url", &request.body.url, allow_local);
     let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
     tx.lock_organization(organization)?;
     WEBHOOK_ENDPOINTS.check_room(webhooks::has_at_least_in_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
@@ -44,7 +45,7 @@ pub(crate) fn update(
     let mut errors = request.errors.clone();
     request.body.forgive_unchanged(&current, &mut errors);
     if let Change::Set(url) = &request.body.url {
-        webhook_url::check(&mut errors, "url", url, allow_local);
+        endpoint_url::check(&mut errors, "url", url, allow_local);
     }
     let fields = rules::check(WebhookFields::update(&current, request.body.clone()), errors)?;
     webhooks::update(tx, call.caller.organization, &current, &fields)?;

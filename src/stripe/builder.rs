@@ -9,8 +9,8 @@ use super::account::{Accounts, ConnectedAccount};
 use super::client::Client;
 use super::gateway::StripeGateway;
 use super::rate_limit::{PER_OPERATION, RateLimit};
-use crate::crypto_provider;
 use crate::error::{Error, Result};
+use crate::https::crypto_provider;
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
 

@@ -19,9 +19,9 @@ use super::key_connection::{Authorization, KeyConnector};
 use super::rate_limit::{Priority, RateLimit, operation};
 use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::error::{Error, Result};
+use crate::https::ureq_traits::{Connector, DefaultResolver, RustlsConnector, TcpConnector, tls_config};
 use crate::model::id::OrganizationId;
 use crate::model::secret::Secret;
-use crate::webhook::ureq_traits::{Connector, DefaultResolver, RustlsConnector, TcpConnector, tls_config};
 
 /// The version of the API that requests and answers have. It is the one that the package `stripe` 16.1.0 for Python
 /// was generated for.

@@ -6,8 +6,8 @@
 use ureq::http::HeaderValue;
 use ureq::{Error, http};
 
+use crate::https::ureq_traits::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 use crate::model::secret::Secret;
-use crate::webhook::ureq_traits::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
 /// The value of the header `Authorization` with a secret key, and a placeholder of the same length.
 #[derive(Debug, Clone)]

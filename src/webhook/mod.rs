@@ -35,12 +35,16 @@
 //! verification, and the sender, which then needs a [`Transport`] of your own.
 
 #[cfg(feature = "webhooks")]
-mod https;
+mod https_failure;
+#[cfg(feature = "webhooks")]
+mod https_transport;
 mod sender;
 mod signature;
 mod transport;
 mod verifier;
 
+#[cfg(feature = "webhooks")]
+pub use crate::https::resolver::{Resolver, SystemResolver};
 pub use crate::model::notification::WebhookNotification;
 pub use crate::model::notification_data::*;
 pub use crate::model::notification_types::{DeliveryEventType, EventType, NotificationData};
@@ -48,10 +52,8 @@ pub use crate::model::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };
-#[cfg(feature = "stripe")]
-pub(crate) use https::ureq_traits;
 #[cfg(feature = "webhooks")]
-pub use https::{CertificatesError, HttpsTransport, HttpsTransportBuilder, Resolver, SystemResolver};
+pub use https_transport::{CertificatesError, HttpsTransport, HttpsTransportBuilder};
 pub(crate) use sender::deliver_due;
 pub use sender::{SenderOptions, WebhookSenderGuard};
 pub use signature::{

@@ -10,8 +10,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::crypto_provider;
 use crate::error::{Error, FieldErrors, Result};
+use crate::https::crypto_provider;
 
 /// How connections are encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

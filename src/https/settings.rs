@@ -12,15 +12,15 @@ use super::resolver::{Resolver, SystemResolver};
 const IDLE_CONNECTIONS: usize = 128;
 
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// Whether loopback addresses and plain HTTP are allowed.
-    pub(super) allow_local: bool,
-    pub(super) resolver: Arc<dyn Resolver>,
-    pub(super) roots: RootCerts,
+    pub(crate) allow_local: bool,
+    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) roots: RootCerts,
     /// The implementation of cryptography; `None` for the default.
-    pub(super) provider: Option<Arc<CryptoProvider>>,
+    pub(crate) provider: Option<Arc<CryptoProvider>>,
     /// How many connections are kept open between notifications.
-    pub(super) idle_connections: usize,
+    pub(crate) idle_connections: usize,
 }
 
 impl Default for Settings {

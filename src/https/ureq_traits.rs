@@ -15,11 +15,11 @@ use rustls::crypto::CryptoProvider;
 use ureq::tls::{RootCerts, TlsConfig};
 #[cfg(feature = "stripe")]
 pub(crate) use ureq::unversioned::resolver::DefaultResolver;
-pub(super) use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+pub(crate) use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 pub(crate) use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
 };
-pub(super) use ureq::unversioned::transport::{LazyBuffers, time};
+pub(crate) use ureq::unversioned::transport::{LazyBuffers, time};
 
 /// Returns the TLS configuration with these certificate authorities and this implementation of cryptography.
 pub(crate) fn tls_config(roots: RootCerts, provider: Arc<CryptoProvider>) -> TlsConfig {

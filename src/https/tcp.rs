@@ -22,7 +22,7 @@ const MAX_ADDRESSES: usize = 16;
 /// Returns the addresses that were checked for the current exchange. It looks nothing up, so that ureq cannot connect
 /// anywhere else.
 #[derive(Debug)]
-pub(super) struct CheckedAddresses;
+pub(crate) struct CheckedAddresses;
 
 impl Resolver for CheckedAddresses {
     fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
@@ -38,7 +38,7 @@ impl Resolver for CheckedAddresses {
 
 /// Connects to the first address that accepts.
 #[derive(Debug, Default)]
-pub(super) struct CheckedConnector(TcpConnector);
+pub(crate) struct CheckedConnector(TcpConnector);
 
 impl Connector for CheckedConnector {
     type Out = CheckedConnection;
@@ -95,7 +95,7 @@ impl CheckedConnector {
 
 /// A TCP connection that knows its peer.
 #[derive(Debug)]
-pub(super) struct CheckedConnection {
+pub(crate) struct CheckedConnection {
     inner: <TcpConnector as Connector>::Out,
     peer: SocketAddr,
 }

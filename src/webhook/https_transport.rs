@@ -8,17 +8,17 @@ use std::time::Duration;
 use rustls::crypto::CryptoProvider;
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
-use super::client::Client;
-use super::exchange::{self, Exchange, Finished};
-use super::lookup_pool::LookupPool;
-use super::resolver::Resolver;
-use super::settings::Settings;
-use crate::crypto_provider;
-use crate::error::Error;
-use crate::rules::webhook_url::{ReceiverHost, ReceiverUrl, is_allowed};
 #[cfg(feature = "documents")]
-use crate::webhook::transport::FailureKind;
-use crate::webhook::transport::{Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+use super::transport::FailureKind;
+use super::transport::{BODY_KEPT, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
+use crate::error::Error;
+use crate::https::client::Client;
+use crate::https::crypto_provider;
+use crate::https::endpoint_url::{ReceiverHost, ReceiverUrl, is_allowed};
+use crate::https::exchange::{self, Exchange, Finished};
+use crate::https::lookup_pool::LookupPool;
+use crate::https::resolver::Resolver;
+use crate::https::settings::Settings;
 
 /// Sends over HTTPS, to public addresses only.
 ///
@@ -126,7 +126,9 @@ impl HttpsTransport {
 
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
-        self.perform(&request.url, timeout, |client, exchange| client.send(request, exchange))
+        let WebhookRequest { url, headers, body } = request;
+        let sent = self.perform(url, timeout, |client, exchange| client.post(url, headers, body, BODY_KEPT, exchange));
+        sent.map(|response| WebhookResponse::new(response.status, response.body).timed_out(response.timed_out))
     }
 
     fn interrupt(&self) {

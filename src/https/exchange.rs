@@ -26,7 +26,7 @@ const READ_DELAY: Duration = Duration::from_millis(10);
 
 /// What the exchange is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Resolving,
     #[default]
     Connecting,
@@ -38,7 +38,7 @@ pub(super) enum Phase {
 
 impl Phase {
     /// Completes the message "… while …".
-    pub(super) const fn describe(self) -> &'static str {
+    pub(crate) const fn describe(self) -> &'static str {
         match self {
             Self::Resolving => "resolving the host name",
             Self::Connecting => "connecting",
@@ -52,30 +52,30 @@ impl Phase {
 
 /// An exchange. A thread that performs none has the default one, which allows no address and has no time left.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     /// The addresses that were checked. The exchange connects only to these.
-    pub(super) addresses: Vec<SocketAddr>,
+    pub(crate) addresses: Vec<SocketAddr>,
     /// When it times out, by the machine's monotonic clock.
-    pub(super) deadline: Duration,
+    pub(crate) deadline: Duration,
     /// Whether it must not reuse a connection of an earlier exchange.
-    pub(super) needs_new_connection: bool,
-    pub(super) phase: Phase,
+    pub(crate) needs_new_connection: bool,
+    pub(crate) phase: Phase,
     /// Whether a connection was tried, or one of an earlier exchange was used.
-    pub(super) connection_tried: bool,
+    pub(crate) connection_tried: bool,
     /// Whether the connection was made by this exchange.
-    pub(super) connected: bool,
+    pub(crate) connected: bool,
     /// Whether any part of a response was received.
-    pub(super) response_begun: bool,
-    pub(super) timed_out: bool,
-    pub(super) reads: u32,
+    pub(crate) response_begun: bool,
+    pub(crate) timed_out: bool,
+    pub(crate) reads: u32,
     /// How many reads of the response are not delayed, beyond [`FREE_READS`].
-    pub(super) more_free_reads: u32,
+    pub(crate) more_free_reads: u32,
 }
 
 /// A finished exchange, and the result of the work.
-pub(super) struct Finished<R> {
-    pub(super) result: R,
-    pub(super) exchange: Exchange,
+pub(crate) struct Finished<R> {
+    pub(crate) result: R,
+    pub(crate) exchange: Exchange,
 }
 
 thread_local! {
@@ -83,17 +83,17 @@ thread_local! {
 }
 
 /// The time since some fixed instant. The network takes real time, even if the service has another clock.
-pub(super) fn now() -> Duration {
+pub(crate) fn now() -> Duration {
     SystemClock.monotonic()
 }
 
 /// Reads or changes the current exchange.
-pub(super) fn with_current<R>(access: impl FnOnce(&mut Exchange) -> R) -> R {
+pub(crate) fn with_current<R>(access: impl FnOnce(&mut Exchange) -> R) -> R {
     CURRENT.with_borrow_mut(access)
 }
 
 /// Makes `exchange` the current one while `work` runs.
-pub(super) fn run<R>(exchange: Exchange, work: impl FnOnce() -> R) -> Finished<R> {
+pub(crate) fn run<R>(exchange: Exchange, work: impl FnOnce() -> R) -> Finished<R> {
     CURRENT.set(exchange);
     let result = work();
     Finished { result, exchange: CURRENT.take() }
@@ -101,19 +101,19 @@ pub(super) fn run<R>(exchange: Exchange, work: impl FnOnce() -> R) -> Finished<R
 
 impl Exchange {
     /// The time that is left.
-    pub(super) fn remaining(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.deadline.saturating_sub(now())
     }
 
     /// Whether the exchange may use an open connection to `peer`.
-    pub(super) fn may_use(&self, peer: SocketAddr) -> bool {
+    pub(crate) fn may_use(&self, peer: SocketAddr) -> bool {
         self.addresses.contains(&peer) && (self.connected || !self.needs_new_connection)
     }
 }
 
 /// Limits the timeout of a read or write to the time that is left. A timeout of zero asks only for data that has
 /// already arrived, and does not mean that the time of the exchange is over.
-pub(super) fn limit_timeout(timeout: NextTimeout) -> Result<NextTimeout, Error> {
+pub(crate) fn limit_timeout(timeout: NextTimeout) -> Result<NextTimeout, Error> {
     if timeout.after.is_zero() {
         return Err(Error::Timeout(timeout.reason));
     }
@@ -126,7 +126,7 @@ pub(super) fn limit_timeout(timeout: NextTimeout) -> Result<NextTimeout, Error> 
 }
 
 /// Waits until the next read may start.
-pub(super) fn pace_reads() {
+pub(crate) fn pace_reads() {
     let delay = with_current(|exchange| {
         exchange.reads = exchange.reads.saturating_add(1);
         if exchange.reads > FREE_READS.saturating_add(exchange.more_free_reads) {
@@ -140,7 +140,7 @@ pub(super) fn pace_reads() {
 
 /// Records a timeout in the current exchange, since the TLS layer may turn the error into another one. Returns the
 /// result as it is.
-pub(super) fn record_timeout<T>(result: Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn record_timeout<T>(result: Result<T, Error>) -> Result<T, Error> {
     if matches!(result, Err(Error::Timeout(_))) {
         with_current(|exchange| exchange.timed_out = true);
     }

@@ -20,7 +20,7 @@ use super::exchange;
 use super::resolver::Resolver;
 
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
-pub(super) const MAX_THREADS: usize = 64;
+pub(crate) const MAX_THREADS: usize = 64;
 
 /// How long a thread waits for work before it ends.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -34,7 +34,7 @@ const MAX_FAST_NAMES: usize = 10_000;
 
 /// Why a lookup found no addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LookupError {
+pub(crate) enum LookupError {
     /// The name has no addresses, or its DNS servers failed.
     NotFound,
     TimedOut,
@@ -46,7 +46,7 @@ type LookupResult = Result<Vec<IpAddr>, LookupError>;
 
 /// Threads that resolve names. When the pool is dropped, idle threads end at once, and the others after their lookup.
 #[derive(Debug)]
-pub(super) struct LookupPool {
+pub(crate) struct LookupPool {
     resolver: Arc<dyn Resolver>,
     max_threads: usize,
     queue: Arc<LookupQueue>,
@@ -144,12 +144,12 @@ impl LookupQueue {
 }
 
 impl LookupPool {
-    pub(super) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
+    pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
         Self { resolver, max_threads, queue: Arc::default() }
     }
 
     /// Returns the addresses of a name, at least one.
-    pub(super) fn resolve(&self, host: &str, timeout: Duration) -> LookupResult {
+    pub(crate) fn resolve(&self, host: &str, timeout: Duration) -> LookupResult {
         let (result_sender, result_receiver) = sync_channel(1);
         let mut state = self.queue.lock();
         if state.closed {
@@ -181,7 +181,7 @@ impl LookupPool {
     }
 
     /// Fails all current and future lookups.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.queue.lock();
         state.closed = true;
         state.fast.clear();

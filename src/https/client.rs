@@ -1,4 +1,4 @@
-//! The HTTP client of a transport: a configured ureq agent and the threads that resolve names.
+//! The HTTP client: a configured ureq agent and the threads that resolve names.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -15,20 +15,19 @@ use super::lookup_pool::{LookupPool, MAX_THREADS};
 use super::settings::Settings;
 use super::tcp::{CheckedAddresses, CheckedConnector};
 use super::ureq_traits::{self, Connector, RustlsConnector};
-use crate::webhook::transport::{BODY_KEPT, WebhookRequest, WebhookResponse};
 
 /// How long an idle connection is kept. Many servers close theirs after 60 seconds without a request, or after 5.
 const IDLE_AGE: Duration = Duration::from_secs(30);
 
 /// A client, used until it is interrupted.
-pub(super) struct Client {
+pub(crate) struct Client {
     agent: Agent,
-    pub(super) lookups: LookupPool,
+    pub(crate) lookups: LookupPool,
     interrupted: AtomicBool,
 }
 
 impl Client {
-    pub(super) fn new(settings: &Settings, provider: &Arc<CryptoProvider>) -> Self {
+    pub(crate) fn new(settings: &Settings, provider: &Arc<CryptoProvider>) -> Self {
         let connector = CheckedConnector::default().chain(RustlsConnector::default()).chain(HttpConnector);
         // No timeouts here: each exchange has its deadline.
         let config = Config::builder()
@@ -55,14 +54,28 @@ impl Client {
         }
     }
 
-    /// Sends the request and reads the response. A request over a connection that the receiver had closed in the
-    /// meantime is repeated once over a new one.
-    pub(super) fn send(
+    /// Sends a request and reads the first `most_bytes` of the response's body, or as many as arrive. The connection can be
+    /// reused only if the body is not longer. A request over a connection that the receiver had closed in the meantime is
+    /// repeated once over a new one.
+    pub(crate) fn post<V: AsRef<str>>(
         &self,
-        request: &WebhookRequest,
+        url: &str,
+        headers: &[(&'static str, V)],
+        body: &str,
+        most_bytes: usize,
         exchange: Exchange,
-    ) -> Finished<Result<WebhookResponse, ureq::Error>> {
-        let mut finished = self.run(exchange, || self.post(request));
+    ) -> Finished<Result<Response, ureq::Error>> {
+        let mut finished = self.run(exchange, || {
+            let mut message = http::Request::post(url);
+            for (name, value) in headers {
+                message = message.header(*name, value.as_ref());
+            }
+            let mut response = self.agent.run(message.body(body)?)?;
+            // The head is complete, so this counts as a response, even if the body is interrupted.
+            exchange::with_current(|exchange| exchange.phase = Phase::Reading);
+            let body = read_body(response.body_mut(), most_bytes);
+            Ok(Response { status: response.status().as_u16(), body, timed_out: false })
+        });
         if let Ok(response) = &mut finished.result {
             response.timed_out = finished.exchange.timed_out;
         }
@@ -87,21 +100,9 @@ impl Client {
         }
     }
 
-    fn post(&self, request: &WebhookRequest) -> Result<WebhookResponse, ureq::Error> {
-        let mut message = http::Request::post(&request.url);
-        for (name, value) in &request.headers {
-            message = message.header(*name, value);
-        }
-        let mut response = self.agent.run(message.body(request.body.as_str())?)?;
-        // The head is complete, so this counts as a response, even if the body is interrupted.
-        exchange::with_current(|exchange| exchange.phase = Phase::Reading);
-        let body = read_body(response.body_mut());
-        Ok(WebhookResponse { status: response.status().as_u16(), body, timed_out: false })
-    }
-
     /// Requests a file and reads it, but at most a byte more than `most_bytes`. Returns the status too.
     #[cfg(feature = "documents")]
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         url: &str,
         headers: &[(&str, &str)],
@@ -124,25 +125,32 @@ impl Client {
         })
     }
 
-    pub(super) fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
     /// Fails all requests in progress and later ones.
-    pub(super) fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Relaxed);
         self.lookups.close();
         self.agent.clone().shutdown();
     }
 }
 
-/// Reads the first [`BODY_KEPT`] bytes of the body, or as many as arrive. The connection can be reused only if the body
-/// is not longer.
-fn read_body(body: &mut Body) -> Vec<u8> {
-    let mut kept = vec![0; BODY_KEPT];
+/// The response to a POST request.
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    /// The beginning of the body.
+    pub(crate) body: Vec<u8>,
+    /// Whether the time was over before the body was complete.
+    pub(crate) timed_out: bool,
+}
+
+fn read_body(body: &mut Body, most_bytes: usize) -> Vec<u8> {
+    let mut kept = vec![0; most_bytes];
     let mut length = 0;
     let mut reader = body.as_reader();
-    while length < BODY_KEPT
+    while length < most_bytes
         && let Ok(amount @ 1..) = reader.read(&mut kept[length..])
     {
         length += amount;

@@ -16,10 +16,10 @@ use super::exchange::{self, Phase};
 use super::ureq_traits::{Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, time};
 
 /// The largest response head in bytes, including provisional responses.
-pub(super) const MAX_HEAD: usize = 64 * 1024;
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
 /// How many bytes are read or written at once.
-pub(super) const CHUNK: usize = 8 * 1024;
+pub(crate) const CHUNK: usize = 8 * 1024;
 
 /// The size of the output buffer in bytes: ureq needs room for the request line, with a URL of up to 8 KiB, and for
 /// each header line.
@@ -27,7 +27,7 @@ const OUTPUT: usize = 16 * 1024;
 
 /// Wraps each connection into an [`HttpConnection`].
 #[derive(Debug)]
-pub(super) struct HttpConnector;
+pub(crate) struct HttpConnector;
 
 impl<T: Transport> Connector<T> for HttpConnector {
     type Out = HttpConnection<T>;
@@ -43,7 +43,7 @@ impl<T: Transport> Connector<T> for HttpConnector {
 }
 
 #[derive(Debug)]
-pub(super) struct HttpConnection<T> {
+pub(crate) struct HttpConnection<T> {
     inner: T,
     buffers: LazyBuffers,
     /// The part of the request that ureq has written so far.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rustls::CertificateError;
 
-use super::exchange::{Exchange, Phase};
-use super::http_connection::MAX_HEAD;
-use super::lookup_pool::LookupError;
-use crate::rules::webhook_url;
-use crate::webhook::transport::{FailureKind, WebhookFailure};
+use super::transport::{FailureKind, WebhookFailure};
+use crate::https::endpoint_url;
+use crate::https::exchange::{Exchange, Phase};
+use crate::https::http_connection::MAX_HEAD;
+use crate::https::lookup_pool::LookupError;
 
 /// The same message for a name that is unknown and for one that has a private address, so that it does not reveal which
 /// names exist in the sender's network. The kind of the failure, which the metrics count, is the same too.
@@ -18,21 +18,21 @@ const NO_PUBLIC_ADDRESS: &str = "the host name does not resolve to public addres
 
 impl WebhookFailure {
     /// The URL is not allowed. The message is the same for every reason, so that it reveals no names or addresses.
-    pub(super) fn url_refused() -> Self {
-        let message = format!("the URL is not allowed: it {}", webhook_url::MESSAGE);
+    pub(crate) fn url_refused() -> Self {
+        let message = format!("the URL is not allowed: it {}", endpoint_url::MESSAGE);
         Self { kind: FailureKind::AddressNotAllowed, message, connection_tried: false }
     }
 
     /// The name is unknown, or has an address that is not public.
-    pub(super) fn not_public() -> Self {
+    pub(crate) fn not_public() -> Self {
         Self { kind: FailureKind::AddressNotAllowed, message: NO_PUBLIC_ADDRESS.to_owned(), connection_tried: false }
     }
 
-    pub(super) fn interrupted(connection_tried: bool) -> Self {
+    pub(crate) fn interrupted(connection_tried: bool) -> Self {
         Self { kind: FailureKind::ConnectionFailed, message: "the sender was stopped".to_owned(), connection_tried }
     }
 
-    pub(super) fn of_lookup(error: LookupError, timeout: Duration) -> Self {
+    pub(crate) fn of_lookup(error: LookupError, timeout: Duration) -> Self {
         let connection_tried = false;
         match error {
             LookupError::Closed => Self::interrupted(connection_tried),
@@ -42,7 +42,7 @@ impl WebhookFailure {
     }
 
     /// The failure of an exchange with this timeout.
-    pub(super) fn of_exchange(error: &ureq::Error, exchange: &Exchange, timeout: Duration) -> Self {
+    pub(crate) fn of_exchange(error: &ureq::Error, exchange: &Exchange, timeout: Duration) -> Self {
         if exchange.timed_out {
             return Self::timed_out(exchange.phase, timeout, exchange.connection_tried);
         }
