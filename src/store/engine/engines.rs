@@ -1,5 +1,6 @@
 //! The engine of an open store: an SQLite file or a PostgreSQL database. Both have the same methods.
 
+#[cfg(feature = "postgres")]
 use std::ops::ControlFlow;
 
 use super::after_commit::AfterCommit;
