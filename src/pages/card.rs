@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::notice::Notice;
-use crate::documents::{Content, Field, code_in_groups, qr};
+use crate::documents::qr::{self, DarkRun};
+use crate::documents::{Content, Field, code_in_groups};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus};
 use crate::model::ticket::{IssuedTicket, TicketStatus};
@@ -33,7 +34,7 @@ pub(super) struct Card {
 pub(super) struct Code {
     /// How many modules it is wide and high, with its quiet zone.
     pub(super) side: usize,
-    /// The path of the dark modules.
+    /// The path of the dark modules: horizontal lines through the middle of each row, one module high.
     pub(super) dark: String,
     pub(super) label: String,
     pub(super) letters: String,
@@ -84,10 +85,15 @@ fn notice(ticket: &IssuedTicket, event: &Event, words: &Words) -> Result<Option<
 impl Code {
     fn of(code: &str, words: &Words, position: Option<&str>) -> Result<Self> {
         let mut dark = String::new();
-        for run in qr::dark_runs(code)? {
-            let (column, row, length) = (run.column + QUIET_ZONE, run.row + QUIET_ZONE, run.length);
+        // The row of the last line, and the column in which it ends.
+        let mut end = None;
+        for DarkRun { row, column, length } in qr::dark_runs(code)? {
             // Writing to a string cannot fail.
-            let _ = write!(dark, "M{column} {row}h{length}v1h-{length}z");
+            let _ = match end {
+                Some((last, end)) if last == row => write!(dark, "m{} 0h{length}", column - end),
+                _ => write!(dark, "M{} {}h{length}", column + QUIET_ZONE, row + QUIET_ZONE),
+            };
+            end = Some((row, column + length));
         }
         let label = words.ticket.qr_code;
         Ok(Self {

@@ -5,14 +5,16 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::blocking::BlockingService;
 use super::checkout_routes::{PathParams, respond, token};
+use super::content::Content;
 use super::page_responses::accepted_languages;
 use super::problem::Problem;
 use super::query;
+use super::representation::prefers_gzip;
 use super::state::AppState;
 use crate::pages;
 use crate::service::TicketingService;
@@ -30,7 +32,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, headers: HeaderMap) -> Response {
     let accepted = accepted_languages(&headers);
-    respond(settle(&state.service, token(parameters), times(&uri), accepted.clone()).await, &accepted)
+    respond(settle(&state.service, token(parameters), times(&uri), headers).await, &accepted)
 }
 
 /// How often the page was loaded again.
@@ -47,30 +49,41 @@ fn refresh(times: usize) -> Option<(HeaderName, HeaderValue)> {
     Some((HeaderName::from_static("refresh"), value))
 }
 
+/// What a customer who comes back gets.
+enum Answer {
+    /// The organizer's own page.
+    Redirect(String),
+    /// A page, and whether it says how the payment ended.
+    Page { page: Content, is_final: bool },
+}
+
 /// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
 async fn settle(
     service: &BlockingService,
     session: String,
     times: usize,
-    accepted: String,
+    request: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = session.clone();
+    let (accepted, gzip) = (accepted_languages(&request), prefers_gzip(&request));
     let organization = service.look_up(None, move |service| Ok(service.organization_of_checkout(&known)?)).await?;
     let settle = move |service: &TicketingService| {
         let settled = service.settle_checkout(&session)?;
-        if settled.redirect_url.is_some() {
-            return Ok((settled, String::new()));
+        if let Some(url) = settled.redirect_url {
+            return Ok(Answer::Redirect(url));
         }
         let page = pages::payment_page(&settled, &service.page_of_settled(&settled)?, &accepted)?;
-        Ok((settled, page))
+        Ok(Answer::Page { page: Content::page(page, gzip), is_final: settled.outcome.is_some() })
     };
-    let (settled, page) = service.call_with(&service.pages, Some(organization), settle).await?;
-    if let Some(url) = &settled.redirect_url {
-        let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
-        return Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response());
+    match service.call_with(&service.pages, Some(organization), settle).await? {
+        Answer::Redirect(url) => {
+            let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
+            Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
+        }
+        Answer::Page { page, is_final } => {
+            let mut response = page.send(&request);
+            response.headers_mut().extend(refresh(times).filter(|_| !is_final));
+            Ok(response)
+        }
     }
-    let refresh = refresh(times).filter(|_| settled.outcome.is_none());
-    let mut response = Html(page).into_response();
-    response.headers_mut().extend(refresh);
-    Ok(response)
 }

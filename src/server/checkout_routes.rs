@@ -5,14 +5,16 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::blocking::BlockingService;
 use super::body::RequestBody;
+use super::content::Content;
 use super::page_responses::{accepted_languages, problem_response, with_page_headers, without_appended};
 use super::problem::Problem;
 use super::query;
+use super::representation::prefers_gzip;
 use super::state::AppState;
 use crate::model::checkout::CheckoutOutcome;
 use crate::pages::{self, ProblemKind};
@@ -35,13 +37,13 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     }
     let token = token(parameters);
     let accepted = accepted_languages(&headers);
-    let languages = accepted.clone();
+    let (languages, gzip) = (accepted.clone(), prefers_gzip(&headers));
     let render = move |service: &TicketingService| {
         let checkout = service.hosted_checkout(&token)?;
-        Ok(pages::checkout_page(&checkout, service.now(), &languages)?)
+        Ok(Content::page(pages::checkout_page(&checkout, service.now(), &languages)?, gzip))
     };
     let page = state.service.look_up(None, render).await;
-    respond(page.map(|page| Html(page).into_response()), &accepted)
+    respond(page.map(|page| page.send(&headers)), &accepted)
 }
 
 async fn finish(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {

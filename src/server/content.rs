@@ -1,56 +1,59 @@
-//! Content that is sent with a digest as its `ETag`, and not sent again to clients that have it.
+//! Pages, documents and calendar entries as they are sent: with a digest as their `ETag`, and pages compressed.
 
-use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG};
+#[cfg(feature = "documents")]
+use axum::body::Bytes;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use sha2::{Digest, Sha256};
+use flate2::Compression;
 
-use super::entity_tag;
+use super::representation::Representation;
+#[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
+
+/// How much pages are compressed. With 50 tickets, the default level takes off another 8 %, in eight times the time.
+const PAGE_COMPRESSION: u32 = 3;
 
 /// A page, a document or a calendar entry.
 pub(super) struct Content {
     media_type: &'static str,
     /// The name under which browsers save it, unless it is a page.
     file_name: Option<String>,
-    body: Bytes,
-    /// The SHA-256 digest of the body.
-    digest: [u8; 32],
+    representation: Representation,
 }
 
 impl Content {
-    pub(super) fn page(html: String) -> Self {
-        Self::text("text/html; charset=utf-8", None, html)
+    /// A page. It may be compressed although it has secrets: of its request it shows nothing but the token in the path. So those
+    /// who make a browser send requests, and see how long the responses are, cannot guess the secrets by it (BREACH).
+    pub(super) fn page(html: String, gzip: bool) -> Self {
+        let level = gzip.then(|| Compression::new(PAGE_COMPRESSION));
+        let representation = Representation::new(html.into(), level);
+        Self { media_type: "text/html; charset=utf-8", file_name: None, representation }
     }
 
+    #[cfg(feature = "documents")]
     pub(super) fn document(document: TicketDocument) -> Self {
         let TicketDocument { file_name, bytes, sha256, .. } = document;
-        let body = Bytes::from_owner(bytes);
-        Self { media_type: "application/pdf", file_name: Some(file_name), body, digest: sha256 }
+        let representation = Representation::with_digest(Bytes::from_owner(bytes), &sha256);
+        Self { media_type: "application/pdf", file_name: Some(file_name), representation }
     }
 
-    pub(super) fn text(media_type: &'static str, file_name: Option<String>, text: String) -> Self {
-        let digest = Sha256::digest(&text).into();
-        Self { media_type, file_name, body: text.into(), digest }
+    #[cfg(feature = "documents")]
+    pub(super) fn calendar_entry(file_name: String, entry: String) -> Self {
+        let representation = Representation::new(entry.into(), None);
+        Self { media_type: "text/calendar; charset=utf-8", file_name: Some(file_name), representation }
     }
 
     /// 200 with the content, or 304 if the client that sent these headers has it already.
     pub(super) fn send(self, request: &HeaderMap) -> Response {
-        let etag = format!("\"{}\"", hex::encode(&self.digest[..16]));
-        let etag = HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"\""));
-        let mut response = Response::new(Body::empty());
-        if entity_tag::matches(request, &etag) {
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-        } else {
-            *response.body_mut() = Body::from(self.body);
+        let mut response = self.representation.send(request);
+        if response.status() == StatusCode::OK {
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
             let disposition = self.file_name.map(|name| format!("inline; filename=\"{name}\""));
             if let Some(Ok(disposition)) = disposition.map(HeaderValue::try_from) {
                 response.headers_mut().insert(CONTENT_DISPOSITION, disposition);
             }
         }
-        response.headers_mut().insert(ETAG, etag);
         response
     }
 }

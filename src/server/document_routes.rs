@@ -16,6 +16,7 @@ use super::page_responses::{
 };
 use super::problem::Problem;
 use super::query;
+use super::representation::prefers_gzip;
 use super::state::AppState;
 use crate::error::{Error, Result};
 use crate::fair::Semaphore;
@@ -30,7 +31,9 @@ type Read<T> = fn(&TicketingService, &str) -> Result<T>;
 struct Wanted {
     token: String,
     /// The header `Accept-Language`.
-    accepted: String,
+    languages: String,
+    /// Whether pages are compressed.
+    gzip: bool,
     /// The part of a long page, from 1.
     part: usize,
 }
@@ -48,8 +51,8 @@ struct Source {
 
 const TICKET: Source = Source {
     organization: TicketingService::organization_of_ticket_link,
-    content: |service, Wanted { token, accepted, .. }| {
-        Ok(Content::page(pages::ticket_page(&service.ticket_of_page(token)?, token, accepted)?))
+    content: |service, Wanted { token, languages, gzip, .. }| {
+        Ok(Content::page(pages::ticket_page(&service.ticket_of_page(token)?, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
@@ -61,8 +64,8 @@ const TICKET_DOCUMENT: Source = Source {
 const CALENDAR_ENTRY: Source = Source { content: calendar_entry, ..TICKET };
 const ORDER: Source = Source {
     organization: TicketingService::organization_of_order_link,
-    content: |service, Wanted { token, accepted, part }| {
-        Ok(Content::page(pages::order_page(&service.order_of_page(token)?, *part, token, accepted)?))
+    content: |service, Wanted { token, languages, gzip, part }| {
+        Ok(Content::page(pages::order_page(&service.order_of_page(token)?, *part, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
@@ -98,7 +101,7 @@ pub(super) fn routes() -> Router<AppState> {
 fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Content> {
     let linked = service.ticket_of_page(&wanted.token)?;
     let file_name = format!("{}.ics", linked.ticket.id);
-    Ok(Content::text("text/calendar; charset=utf-8", Some(file_name), pages::calendar_entry(&linked)))
+    Ok(Content::calendar_entry(file_name, pages::calendar_entry(&linked)))
 }
 
 /// Answers a request with what its link leads to, or says what is wrong.
@@ -108,7 +111,12 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
         return with_headers(redirect);
     }
     let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
-    let wanted = Wanted { token: token(&head.uri), accepted: accepted_languages(&head.headers), part: part(&head.uri) };
+    let wanted = Wanted {
+        token: token(&head.uri),
+        languages: accepted_languages(&head.headers),
+        gzip: prefers_gzip(&head.headers),
+        part: part(&head.uri),
+    };
     let result = match admit(&state, &wanted.token, client) {
         Ok(turn) => content(&state, wanted, client, source, turn).await,
         Err(problem) => Err(problem),
@@ -230,7 +238,7 @@ mod tests {
             work.0 += 1;
             WORK.1.notify_all();
             drop(WORK.1.wait_while(work, |(_, may_end)| !*may_end));
-            Ok(Content::page(String::new()))
+            Ok(Content::page(String::new(), false))
         },
         permits: |service| &service.pages,
     };

@@ -185,7 +185,6 @@ mod client_connection;
 mod client_network;
 mod conditions;
 mod connections;
-#[cfg(feature = "documents")]
 mod content;
 #[cfg(feature = "docs-page")]
 mod docs;
@@ -212,6 +211,7 @@ mod problem;
 mod query;
 mod rate_limit;
 mod refusal_log;
+mod representation;
 mod request;
 mod request_id;
 mod routes;

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
+use flate2::read::GzDecoder;
 use serde_json::Value;
 use ticketing::environment::{SystemClock, SystemEntropy};
 use ticketing::id::OrganizationId;
@@ -160,6 +161,13 @@ impl Response {
 
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// The body of a response in gzip.
+    pub fn decompressed(&self) -> Vec<u8> {
+        let mut plain = Vec::new();
+        GzDecoder::new(self.body.as_slice()).read_to_end(&mut plain).unwrap();
+        plain
     }
 
     pub fn json(&self) -> Value {

@@ -1,18 +1,8 @@
 //! The page `/docs` and its script: no key, nothing from other hosts, compressed, and sent once per version.
 
-use std::io::Read;
-
-use flate2::read::GzDecoder;
-
 use crate::common::http::{Client, Response, Server};
 
 const FILES: [&str; 3] = ["/docs", "/docs/scalar.js", "/openapi.json"];
-
-fn decompressed(body: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    GzDecoder::new(body).read_to_end(&mut plain).unwrap();
-    plain
-}
 
 fn get(client: &mut Client, path: &str, headers: &[&str]) -> Response {
     client.send("GET", path, headers, b"")
@@ -43,7 +33,7 @@ fn the_page_and_its_script_are_compressed_for_clients_that_accept_gzip() {
         let compressed = get(&mut client, path, &["Accept-Encoding: gzip, deflate, br"]).expect(200);
         assert_eq!(plain.header("content-encoding"), None, "{path}");
         assert_eq!(compressed.header("content-encoding"), Some("gzip"), "{path}");
-        assert!(decompressed(&compressed.body) == plain.body, "{path}");
+        assert!(compressed.decompressed() == plain.body, "{path}");
         assert!(compressed.body.len() < plain.body.len(), "{path}");
         assert_ne!(compressed.header("etag"), plain.header("etag"), "{path}");
         for name in ["vary", "content-type", "content-security-policy", "cache-control", "x-content-type-options"] {

@@ -24,6 +24,8 @@ mod openapi_clients;
 mod openapi_examples;
 mod openapi_webhooks;
 mod operations;
+#[cfg(feature = "documents")]
+mod page_weight;
 mod problems;
 mod response_headers;
 mod slow_searches;

@@ -18,7 +18,7 @@ const HEADERS: [(&str, &str); 4] = [
     ("x-content-type-options", "nosniff"),
 ];
 
-fn start() -> Server {
+pub fn start() -> Server {
     start_with(|builder| builder)
 }
 
@@ -51,7 +51,7 @@ impl Paid {
         Self { order, page: path_of(&details["documentsUrl"]), tickets }
     }
 
-    fn code(&self, index: usize) -> &str {
+    pub fn code(&self, index: usize) -> &str {
         self.tickets[index]["code"].as_str().unwrap()
     }
 
@@ -83,19 +83,23 @@ fn qr_codes(page: &str) -> Vec<String> {
 
 /// Draws the dark runs of a QR code, and reads it.
 fn qr_code(svg: &str) -> String {
-    assert!(svg.contains(r##"viewBox="0 0 33 33""##) && svg.contains(r##"fill="#fff""##), "{svg}");
-    let dark = svg.split(r##"fill="#000" d=""##).nth(1).unwrap().split('"').next().unwrap();
+    // A row is drawn as a line of the height of a module, in its middle.
+    assert!(svg.contains(r##"viewBox="0 -.5 33 33""##) && svg.contains(r##"fill="#fff""##), "{svg}");
+    let dark = svg.split(r##"stroke="#000" d=""##).nth(1).unwrap().split('"').next().unwrap();
     const PIXELS: usize = 4;
     let mut picture = vec![255_u8; (33 * PIXELS) * (33 * PIXELS)];
-    for run in dark.split_terminator('z') {
-        let (at, rest) = run.strip_prefix('M').unwrap().split_once('h').unwrap();
-        let (column, row) = at.split_once(' ').unwrap();
-        let length: usize = rest.split('v').next().unwrap().parse().unwrap();
-        let (column, row): (usize, usize) = (column.parse().unwrap(), row.parse().unwrap());
+    let (mut column, mut row) = (0, 0);
+    for run in dark.replace('M', ",M").replace('m', ",m").split_terminator(',').skip(1) {
+        let (command, rest) = run.split_at(1);
+        let (at, length) = rest.split_once('h').unwrap();
+        let (x, y) = at.split_once(' ').unwrap();
+        let [x, y, length]: [usize; 3] = [x, y, length].map(|number| number.parse().unwrap());
+        (column, row) = if command == "M" { (x, y) } else { (column + x, row + y) };
         for y in row * PIXELS..(row + 1) * PIXELS {
             let start = y * 33 * PIXELS + column * PIXELS;
             picture[start..start + length * PIXELS].fill(0);
         }
+        column += length;
     }
     let mut image =
         rqrr::PreparedImage::prepare_from_greyscale(33 * PIXELS, 33 * PIXELS, |x, y| picture[y * 33 * PIXELS + x]);

@@ -1,0 +1,124 @@
+//! What a client gets at a URL: compressed if it accepts that, and not again if it has the same already.
+
+use std::io::Write;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+
+use super::entity_tag;
+
+/// Some content in one encoding.
+#[derive(Debug, Clone)]
+pub(super) struct Representation {
+    body: Bytes,
+    /// Of a hash of the body, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+    etag: HeaderValue,
+    gzip: bool,
+}
+
+impl Representation {
+    /// Compresses the content with this level of gzip, if there is one.
+    pub(super) fn new(content: Vec<u8>, gzip: Option<Compression>) -> Self {
+        let body = match gzip {
+            Some(level) => compress(&content, level),
+            None => content,
+        };
+        let digest = Sha256::digest(&body).into();
+        Self { gzip: gzip.is_some(), ..Self::with_digest(body.into(), &digest) }
+    }
+
+    /// Content that is not compressed, with its SHA-256 digest.
+    pub(super) fn with_digest(body: Bytes, digest: &[u8; 32]) -> Self {
+        let etag = format!("\"{}\"", hex::encode(&digest[..16]));
+        Self { body, etag: HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"\"")), gzip: false }
+    }
+
+    /// 200 with the content, or 304 if the client that sent these headers has it already.
+    pub(super) fn send(self, request: &HeaderMap) -> Response {
+        let not_modified = entity_tag::matches(request, &self.etag);
+        let mut response = match not_modified {
+            true => StatusCode::NOT_MODIFIED.into_response(),
+            false => Response::new(Body::from(self.body)),
+        };
+        let headers = response.headers_mut();
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(ETAG, self.etag);
+        if self.gzip && !not_modified {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
+    }
+}
+
+#[expect(clippy::expect_used, reason = "writing to memory does not fail")]
+fn compress(content: &[u8], level: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), level);
+    encoder.write_all(content).and_then(|()| encoder.finish()).expect("memory")
+}
+
+/// Whether the client accepts gzip, and does not prefer plain content (RFC 9110, 12.5.3).
+pub(super) fn prefers_gzip(request: &HeaderMap) -> bool {
+    let values = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut gzip = None;
+    let mut plain = None;
+    let mut others = None;
+    for coding in values.flat_map(|value| value.split(',')) {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => gzip = Some(weight(parameters)),
+            "identity" => plain = Some(weight(parameters)),
+            "*" => others = Some(weight(parameters)),
+            _ => {}
+        }
+    }
+    let gzip = gzip.or(others).unwrap_or(0.0);
+    gzip > 0.0 && gzip >= plain.unwrap_or(0.0)
+}
+
+/// The weight in the parameters of a coding, such as `q=0.5`. It is 1 by default, and 0 if it is not a number.
+fn weight(parameters: &str) -> f32 {
+    match parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('=')) {
+        Some(weight) => weight.trim().parse().unwrap_or(0.0),
+        None => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepting(codings: &[&'static str]) -> HeaderMap {
+        codings.iter().map(|coding| (ACCEPT_ENCODING, HeaderValue::from_static(coding))).collect()
+    }
+
+    #[test]
+    fn gzip_is_sent_to_clients_that_accept_it_and_do_not_prefer_plain_content() {
+        for (accepted, gzip) in [
+            (vec![], false),
+            (vec![""], false),
+            (vec!["gzip"], true),
+            (vec!["gzip, deflate, br, zstd"], true),
+            (vec!["deflate, GZIP;q=0.5"], true),
+            (vec!["br", "gzip"], true),
+            (vec!["x-gzip"], true),
+            (vec!["*"], true),
+            (vec!["*;q=0"], false),
+            (vec!["gzip;q=0"], false),
+            (vec!["gzip ; Q = 0.000"], false),
+            (vec!["gzip;q=0, *"], false),
+            (vec!["gzip;q=nonsense"], false),
+            (vec!["br, deflate"], false),
+            (vec!["identity"], false),
+            (vec!["identity, gzip;q=0.5"], false),
+            (vec!["identity;q=0.5, gzip;q=0.5"], true),
+            (vec!["identity;q=0, *"], true),
+        ] {
+            assert_eq!(prefers_gzip(&accepting(&accepted)), gzip, "{accepted:?}");
+        }
+    }
+}
