@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 pub(super) const STYLE: &str = include_str!("page.css");
 
 /// The hash of [`STYLE`] for the content security policy of the pages.
-pub(crate) const STYLE_HASH: &str = "sha256-eKAaYkY230K1/0BI9aE4dfbNk2WhCzji25CMd510UXc=";
+pub(crate) const STYLE_HASH: &str = "sha256-HCMgkVww/ZQtSZlO0ptMoaW2wj5npixMCUp4MWOhoc4=";
 
 /// The icon of the pages, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.
 pub(super) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\

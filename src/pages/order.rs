@@ -74,7 +74,9 @@ pub(crate) fn order_page(linked: &LinkedOrder, part: usize, token: &str, accepte
     let cards =
         tickets.into_iter().skip((part - 1) * MAX_CARDS).take(MAX_CARDS).map(|(number, (ticket, ticket_type))| {
             let printed = TicketToPrint::with_number(linked, number, ticket, ticket_type);
-            Card::of(&Content::of(printed, words)?, ticket, event, number)
+            let card = Card::of(&Content::of(printed, words)?, ticket, event, number)?;
+            // That the order is cancelled is said once.
+            Ok(if is_order_cancelled { Card { notice: None, ..card } } else { card })
         });
     let first_live = linked.tickets.iter().find(|ticket| is_live(ticket));
     render(&OrderPage {

@@ -25,6 +25,8 @@ mod openapi_examples;
 mod openapi_webhooks;
 mod operations;
 #[cfg(feature = "documents")]
+mod page_states;
+#[cfg(feature = "documents")]
 mod page_weight;
 mod problems;
 mod response_headers;
