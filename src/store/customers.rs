@@ -19,7 +19,7 @@ const LOCK: &str = "SELECT id FROM customers WHERE id = ?1 AND organization_id =
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
 /// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
-/// replaces the stored metadata. The name is not stored with the customer: the result has the name of the request.
+/// replaces the stored metadata, unless another transaction replaces it at the same time. The name is not stored with the customer: the result has the name of the request.
 pub(crate) fn find_or_insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -30,7 +30,9 @@ pub(crate) fn find_or_insert(
         if let Some(customer) = find_and_update(tx, organization, new)? {
             return Ok(customer);
         }
-        if let Some(customer) = insert(tx, organization, new)? {
+        if tx.lock_new_customer(organization, &fold(&new.email))?
+            && let Some(customer) = insert(tx, organization, new)?
+        {
             return Ok(customer);
         }
     }
@@ -39,7 +41,9 @@ pub(crate) fn find_or_insert(
 
 /// Tells that the transaction will look for the customer with this e-mail address.
 pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<()> {
-    tx.read_ahead(BY_EMAIL, &[organization.into(), fold(email).into()])
+    let key = fold(email);
+    tx.read_ahead(BY_EMAIL, &[organization.into(), (&key).into()])?;
+    tx.lock_new_customer_ahead(organization, &key)
 }
 
 fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {

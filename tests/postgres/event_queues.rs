@@ -1,7 +1,7 @@
 //! Each event has a queue of its own: what waits for one event does not delay the others.
 
-use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use postgres::Client;
@@ -283,25 +283,40 @@ fn jobs_that_have_waited_for_a_connection_as_long_as_their_leader_fail_with_it()
     sale.order(&service, "later@example.com").unwrap();
 }
 
-#[test]
-fn orders_of_the_same_customers_for_two_events_end_in_no_deadlock() {
-    const CUSTOMERS: usize = 20;
-    let Some(cluster) = Cluster::start("fsync = on\ndeadlock_timeout = 20ms") else { return };
-    let service = open(&cluster.url("postgres"));
-    let first = Sale::new(&service, "first", 10_000);
+/// Two events of one organization.
+fn two_sales(service: &TicketingService) -> [Sale; 2] {
+    let first = Sale::new(service, "first", 10_000);
     let caller = service.act_for(first.organization).unwrap();
     let mut event = CreateEvent::new("Winter Night", "second", "2100-12-01T18:00:00Z".parse().unwrap());
     event.status = Some(EventStatus::Published);
     let event = service.create_event(&caller, event).unwrap().id;
     let request = CreateTicketType::new("Seat", Amount::cents(0), 10_000);
     let ticket_type = service.create_ticket_type(&caller, event, request).unwrap().id;
-    let sales = [first, Sale { event, ticket_type, ..first }];
+    [first, Sale { event, ticket_type, ..first }]
+}
+
+/// Asserts that the server has resolved no deadlock.
+fn assert_no_deadlock(service: TicketingService, cluster: &Cluster) {
+    assert_clean(&service);
+    // A connection reports what it has counted when it ends.
+    service.close(Duration::from_secs(5)).unwrap();
+    let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'";
+    assert_eq!(cluster.client("postgres").query_one(sql, &[]).unwrap().get::<_, i64>(0), 0);
+}
+
+#[test]
+fn orders_of_the_same_customers_for_two_events_end_in_no_deadlock() {
+    const CUSTOMERS: usize = 20;
+    let Some(cluster) = Cluster::start("fsync = on\ndeadlock_timeout = 20ms") else { return };
+    let service = open(&cluster.url("postgres"));
+    let sales = two_sales(&service);
+    let caller = service.act_for(sales[0].organization).unwrap();
     let order = |sale: &Sale, customer: usize, number: usize| {
         let mut customer = NewCustomer::new("Ada", format!("{customer}@example.com"));
         customer.metadata = Some([("number".to_owned(), number.to_string())].into_iter().collect());
         service.create_order(&caller, CreateOrder::new(sale.event, customer, sale.ticket_type, 1)).unwrap();
     };
-    (0..CUSTOMERS).for_each(|customer| order(&first, customer, 0));
+    (0..CUSTOMERS).for_each(|customer| order(&sales[0], customer, 0));
     std::thread::scope(|scope| {
         for thread in 0..24 {
             let (sale, order) = (&sales[thread % 2], &order);
@@ -315,10 +330,40 @@ fn orders_of_the_same_customers_for_two_events_end_in_no_deadlock() {
             });
         }
     });
-    assert_clean(&service);
-    // A connection reports what it has counted when it ends.
     drop(caller);
-    service.close(Duration::from_secs(5)).unwrap();
-    let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'";
-    assert_eq!(cluster.client("postgres").query_one(sql, &[]).unwrap().get::<_, i64>(0), 0);
+    assert_no_deadlock(service, &cluster);
+}
+
+#[test]
+fn orders_of_new_customers_for_two_events_end_in_no_deadlock() {
+    const CUSTOMERS: usize = 16;
+    const ROUNDS: usize = 20;
+    let Some(cluster) = Cluster::start("fsync = on\ndeadlock_timeout = 20ms\nmax_connections = 200") else { return };
+    // Two servers: each has a group of each event.
+    let services = [open(&cluster.url("postgres")), open(&cluster.url("postgres"))];
+    let sales = two_sales(&services[0]);
+    let all_ready = Barrier::new(4 * CUSTOMERS);
+    std::thread::scope(|scope| {
+        for thread in 0..4 * CUSTOMERS {
+            let (sale, service, all_ready) = (&sales[thread % 2], &services[thread / 2 % 2], &all_ready);
+            // The two events have the customers in opposite orders.
+            let customer = if thread % 2 == 0 { thread / 4 } else { CUSTOMERS - 1 - thread / 4 };
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    all_ready.wait();
+                    sale.order(service, &format!("{round}-{customer}@example.com")).unwrap();
+                }
+            });
+        }
+    });
+    let sql = "SELECT (SELECT COUNT(*) FROM customers), (SELECT COUNT(*) FROM orders)";
+    let numbers = cluster.client("postgres").query_one(sql, &[]).unwrap();
+    let [customers, orders] = [0, 1].map(|column| numbers.get::<_, i64>(column));
+    assert_eq!(
+        [customers, orders],
+        [CUSTOMERS * ROUNDS, 4 * CUSTOMERS * ROUNDS].map(|number| i64::try_from(number).unwrap())
+    );
+    let [first, second] = services;
+    second.close(Duration::from_secs(5)).unwrap();
+    assert_no_deadlock(first, &cluster);
 }

@@ -7,6 +7,7 @@ use super::row::Row;
 use super::values::Bind;
 use super::violation::StatementError;
 use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
 
 /// A connection with an open transaction, or one whose statements each see the newest state.
 ///
@@ -67,6 +68,17 @@ pub(super) trait Connection {
 
     /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
     fn lock(&self, lock: Lock<'_>) -> Result<()>;
+
+    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false` if there is one.
+    /// Fails if another transaction inserts it now: the job is run again.
+    fn lock_new_customer(&self, _: OrganizationId, _email_key: &str) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Tells that the transaction will call [`lock_new_customer`](Self::lock_new_customer) if there is no such customer.
+    fn lock_new_customer_ahead(&self, _: OrganizationId, _email_key: &str) -> Result<()> {
+        Ok(())
+    }
 
     /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.
     fn try_lock_cleanup(&self) -> Result<bool>;

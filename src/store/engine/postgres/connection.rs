@@ -21,6 +21,7 @@ use super::statements::{Prepared, Statements, numbered, types_of};
 use super::write_state::WriteState;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
 use crate::store::engine::connection::{Connection, Visit};
 use crate::store::engine::lock::{Lock, RowLock};
 use crate::store::engine::readers::TOO_LONG;
@@ -417,7 +418,7 @@ impl Connection for PostgresConnection {
 
     fn must_run_again(&self, error: &Error) -> bool {
         match self.failure() {
-            Some(Failure::RunAgain | Failure::ConnectionLost) => true,
+            Some(Failure::RunAgain | Failure::JobAgain | Failure::ConnectionLost) => true,
             // The job does not handle the violation: next time it finds the row of the other transaction.
             Some(Failure::Violation) => matches!(error, Error::Store(_)) && !self.write.has_run_often(),
             Some(Failure::ReadOnly | Failure::OtherSchema | Failure::LockTimeout | Failure::Other) | None => false,
@@ -432,6 +433,23 @@ impl Connection for PostgresConnection {
         }
         let (sql, id) = locks::statement(lock);
         Ok(self.queue_statement(QueuedKind::Statement, sql, id.as_slice())?)
+    }
+
+    fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
+        let mut is_locked = None;
+        self.query(locks::TRY_NEW_CUSTOMER, &locks::new_customer(organization, email_key), &mut |row| {
+            is_locked = Some(row.get("is_locked")?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        if is_locked == Some(false) {
+            self.note(Failure::JobAgain);
+            return Err(Error::Unavailable("the store is busy"));
+        }
+        Ok(is_locked.is_some())
+    }
+
+    fn lock_new_customer_ahead(&self, organization: OrganizationId, email_key: &str) -> Result<()> {
+        self.read_ahead(None, locks::TRY_NEW_CUSTOMER, &locks::new_customer(organization, email_key))
     }
 
     fn try_lock_cleanup(&self) -> Result<bool> {

@@ -34,6 +34,9 @@ pub(super) enum Failure {
     /// The same transaction may succeed when it is run again: it was chosen to end a deadlock, would have seen changes in the
     /// wrong order, or did not change a row that another one has changed meanwhile.
     RunAgain,
+    /// The same job may succeed when it is run again, and has not failed for its transaction: another one has locked what the
+    /// job would insert.
+    JobAgain,
     /// The connection is lost, and with it the transaction.
     ConnectionLost,
     /// Another row has the same value of a column that must be unique, or a row that this one refers to was deleted: a
@@ -137,7 +140,7 @@ pub(super) fn statement_error(error: postgres::Error, purpose: Purpose) -> State
 fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     match failure(&error) {
         Failure::RunAgain if purpose == Purpose::Read => return Error::Unavailable(CANCELLED),
-        Failure::RunAgain | Failure::LockTimeout => return Error::Unavailable("the store is busy"),
+        Failure::RunAgain | Failure::JobAgain | Failure::LockTimeout => return Error::Unavailable("the store is busy"),
         Failure::ConnectionLost => {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
             return Error::Unavailable(SILENT);

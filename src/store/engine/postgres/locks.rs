@@ -33,6 +33,17 @@ pub(super) fn statement(lock: Lock<'_>) -> (&'static str, Option<Bind<'static>>)
 /// Locks the deletion of old rows, if no other transaction has locked it: "TCKC".
 pub(super) const TRY_CLEANUP: &str = "SELECT pg_try_advisory_xact_lock(1413696323) AS is_locked";
 
+/// Locks the key of a customer, unless another transaction has locked it. Returns no row if there is such a customer.
+pub(super) const TRY_NEW_CUSTOMER: &str = "SELECT pg_try_advisory_xact_lock(?1) AS is_locked WHERE NOT EXISTS
+    (SELECT 1 FROM customers WHERE organization_id = ?2 AND email_key = ?3)";
+
+/// The parameters of [`TRY_NEW_CUSTOMER`].
+pub(super) fn new_customer(organization: OrganizationId, email_key: &str) -> [Bind<'_>; 3] {
+    // No idempotency key has a line break.
+    let number = hash(organization, &format!("customer\n{email_key}"));
+    [number.into(), organization.into(), Bind::Text(email_key.into())]
+}
+
 /// The number that stands for an idempotency key. Two keys with the same number wait for each other, and nothing more.
 fn hash(organization: OrganizationId, key: &str) -> i64 {
     let hash: [u8; 32] =

@@ -378,7 +378,7 @@ impl PostgresWriter {
             (_, Some(Failure::LockTimeout)) => Ran::Busy(Error::Unavailable("the store is busy")),
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
-            (Ok(_), Some(Failure::Violation | Failure::ReadOnly | Failure::OtherSchema | Failure::Other)) => {
+            (Ok(_), Some(_)) => {
                 Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()))
             }
         }
