@@ -8,7 +8,7 @@
 //! 3. Report it with `outbox::report`, or with `handler_queue::report` if webhooks do not get it, in the function of
 //!    `sales` that makes the change.
 //! 4. If webhooks get it, name the row that it reports in `find_subject` of `store/check/webhooks.rs`.
-//! 5. Name it in the README.
+//! 5. Name it in the guide `webhooks`.
 
 use serde::ser::SerializeStruct;
 
