@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 use postgres::{Client, NoTls};
 use tempfile::TempDir;
 
+use super::unavailable;
+
 /// The user of every cluster, which owns it, and the password of that user.
 pub const USER: &str = "ticketing";
 pub const PASSWORD: &str = "sword:fish/7";
@@ -28,7 +30,7 @@ fn programs() -> Option<PathBuf> {
         .collect();
     versions.sort();
     if versions.is_empty() {
-        eprintln!("skipped: PostgreSQL is not installed");
+        unavailable("PostgreSQL is not installed");
     }
     versions.pop()
 }

@@ -4,7 +4,6 @@
 //! No other helper knows how a database is opened or queried, so that another engine needs changes only here.
 
 use std::fmt::Display;
-use std::io::Write as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -60,13 +59,6 @@ pub fn is_file() -> bool {
     return !postgres_server::is_used();
     #[cfg(not(feature = "postgres"))]
     true
-}
-
-/// Prints that this test is skipped, and why, also if the output of tests is hidden.
-pub fn skipped(reason: &str) {
-    let test = std::thread::current();
-    let test = test.name().unwrap_or("a test");
-    writeln!(std::io::stderr(), "skipped: {test}: {reason}").expect("an output");
 }
 
 /// A connection to the database of a service, next to the service's own. Its methods panic if a statement fails.

@@ -28,6 +28,7 @@ pub mod responses;
 pub mod sales;
 pub mod seller;
 pub mod shop;
+pub mod skipped;
 #[cfg(feature = "postgres")]
 pub mod statement_proxy;
 pub mod sync_shim;
@@ -42,8 +43,9 @@ pub mod fake_stripe;
 pub mod http;
 
 pub use assertions::*;
-pub use database::{Database, skipped};
+pub use database::Database;
 pub use fixture::*;
 pub use gateway::*;
 pub use responses::*;
 pub use sales::*;
+pub use skipped::*;

@@ -1,7 +1,7 @@
 //! Runs a test of this test binary again in a process of its own, and talks to it over its standard input and output.
 //!
-//! The parent starts [`child_process`] for one test and a role. That test calls [`child_role`] and does what the
-//! role says; without a role it does nothing.
+//! The parent starts [`child_process`] for one test and a role. That test is ignored otherwise. It calls [`child_role`] and
+//! does what the role says.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -13,16 +13,15 @@ const ROLE: &str = "TICKETING_TEST_ROLE";
 pub fn child_process(test: &str, role: &str) -> Command {
     let (_crate, name) = test.split_once("::").expect("a path that begins with the crate");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command.args(["--ignored", "--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, role);
     command
 }
 
-/// The role of this process, if a test started it with [`child_process`].
-pub fn child_role() -> Option<String> {
-    let role = std::env::var(ROLE).ok()?;
+/// The role of this process. Panics if no test has started it with [`child_process`].
+pub fn child_role() -> String {
     // The test harness has printed the beginning of a line.
     println!();
-    Some(role)
+    child_variable(ROLE)
 }
 
 /// A running child process. It is killed when it is dropped.

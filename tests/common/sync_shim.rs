@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+use super::unavailable;
+
 /// The compiled library; `None` if it cannot be compiled here.
 fn library() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
@@ -41,7 +43,7 @@ impl SyncShim {
     /// Prepares the library for a database file that exists. Returns `None`, and says so, if it cannot be compiled here.
     pub fn for_database(path: &Path) -> Option<Self> {
         let Some(library) = library() else {
-            eprintln!("skipped: there is no C compiler here, or this is not Linux");
+            unavailable("there is no C compiler here, or this is not Linux");
             return None;
         };
         Some(Self { library, database: path.canonicalize().unwrap() })

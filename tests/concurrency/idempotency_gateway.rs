@@ -326,8 +326,9 @@ impl PaymentGateway for StoppingParts {
 }
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_stops_in_the_middle_of_an_order() {
-    let Some(stage) = child_role() else { return };
+    let stage = child_role();
     let parts = StoppingParts { stage, clock: ManualClock::new(at(NOW)), armed: Default::default() };
     let builder = database::builder(child_variable("TICKETING_TEST_FILE")).payment_gateway(parts.clone());
     let service = builder.clock(parts.clone()).entropy(parts.clone()).open().expect("the file");

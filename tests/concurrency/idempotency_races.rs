@@ -240,8 +240,9 @@ fn control_with_a_key_for_each_scan_all_scans_count_and_one_is_accepted() {
 const CHILD: &str = concat!(module_path!(), "::a_child_process_creates_orders_with_its_keys");
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_creates_orders_with_its_keys() {
-    let Some(prefix) = child_role() else { return };
+    let prefix = child_role();
     let service = database::builder(child_variable("TICKETING_TEST_FILE")).sandbox_gateway().open().expect("the file");
     let caller = service
         .act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().expect("an id"))

@@ -17,19 +17,19 @@ const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 const SEATS: i64 = 2000;
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_plays_its_role() {
     let path = || PathBuf::from(child_variable("TICKETING_TEST_FILE"));
-    match child_role().as_deref() {
-        None => {}
-        Some("sell") => sell(&path()),
-        Some("open") => {
+    match child_role().as_str() {
+        "sell" => sell(&path()),
+        "open" => {
             send_to_parent("ready");
             wait_for_parent();
             let service = database::builder(path()).open().unwrap();
             send_to_parent(service.create_organization(Default::default()).unwrap().id);
         }
-        Some("authenticate") => authenticate(&path()),
-        Some(other) => panic!("{other}"),
+        "authenticate" => authenticate(&path()),
+        other => panic!("{other}"),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ticketing::documents::{Paper, TicketDocuments};
 
+use crate::common::unavailable;
 use crate::tools::*;
 
 /// Words of 200 letters and 200 letters in words, with the folder and file of the font that has them.
@@ -25,7 +26,7 @@ fn names_of_two_hundred_letters_stay_in_their_column_in_each_script() {
         let mut documents = TicketDocuments::default().paper(Paper::Letter);
         if !folder.is_empty() {
             let Ok(font) = std::fs::read(Path::new("/usr/share/fonts").join(folder).join(file)) else {
-                eprintln!("skipped: {file} is not installed");
+                unavailable(format_args!("{file} is not installed"));
                 continue;
             };
             documents = documents.font(font);

@@ -5,6 +5,7 @@ use std::path::Path;
 use ticketing::documents::{TicketDocument, TicketDocuments};
 use ticketing::order::{CreateOrder, NewCustomer};
 
+use crate::common::unavailable;
 use crate::tools::*;
 
 const FOLDER: &str = "/usr/share/fonts/opentype/noto";
@@ -15,7 +16,7 @@ fn with_collection(file: &str) -> Option<TicketDocuments> {
     match std::fs::read(Path::new(FOLDER).join(file)) {
         Ok(font) => Some(TicketDocuments::default().font(font)),
         Err(error) => {
-            eprintln!("skipped: {FOLDER}/{file}: {error}");
+            unavailable(format_args!("{FOLDER}/{file}: {error}"));
             None
         }
     }

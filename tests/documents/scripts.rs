@@ -7,6 +7,7 @@ use ticketing::event::CreateEvent;
 use ticketing::ticket_type::CreateTicketType;
 
 use crate::common::random::Random;
+use crate::common::unavailable;
 use crate::tools::*;
 
 const NOTO: &str = "/usr/share/fonts/truetype/noto";
@@ -17,7 +18,7 @@ fn with_font(folder: &str, file: &str) -> Option<TicketDocuments> {
     match std::fs::read(Path::new(folder).join(file)) {
         Ok(font) => Some(TicketDocuments::default().font(font)),
         Err(error) => {
-            eprintln!("skipped: {folder}/{file}: {error}");
+            unavailable(format_args!("{folder}/{file}: {error}"));
             None
         }
     }

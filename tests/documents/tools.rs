@@ -182,7 +182,7 @@ pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(arguments).output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: {program} is not installed");
+            unavailable(format_args!("{program} is not installed"));
             return None;
         }
         Err(error) => panic!("{program}: {error}"),

@@ -41,10 +41,9 @@ impl Clock for &'static StoppingClock {
 static CLOCK: StoppingClock = StoppingClock(AtomicBool::new(false));
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_holds_the_lock_of_an_event() {
-    if child_role().is_none() {
-        return;
-    }
+    child_role();
     let url = child_variable("TICKETING_TEST_URL");
     let service = TicketingService::postgres(&url).unwrap().clock(&CLOCK).sandbox_gateway().open().unwrap();
     let sale = Sale {

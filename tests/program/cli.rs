@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::Database;
 use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
+use crate::common::{Database, unavailable};
 use serde_json::Value;
 use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::order::{ListOrders, OrderStatus};
@@ -109,8 +109,7 @@ fn later_starts_print_no_key_and_accept_the_first_one() {
 #[test]
 fn the_printed_curl_command_works_on_the_first_and_on_later_starts() {
     if !has_curl() {
-        eprintln!("skipped: curl is not installed");
-        return;
+        return unavailable("curl is not installed");
     }
     let folder = folder();
     for start in ["first", "second"] {

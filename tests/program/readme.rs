@@ -11,6 +11,7 @@ use crate::common::example_server::program;
 use crate::common::example_server::{ExampleServer, finish, has_curl, text};
 #[cfg(feature = "stripe")]
 use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
+use crate::common::unavailable;
 
 const SALE: &str = include_str!("../../README.md");
 const RETRIES: &str = include_str!("../../src/guide/http.md");
@@ -30,8 +31,7 @@ fn the_first_sale_is_five_curl_commands() {
 #[test]
 fn the_first_sale_of_the_readme_pays_an_order_and_checks_its_ticket_in() {
     if !has_curl() {
-        eprintln!("skipped: curl is not installed");
-        return;
+        return unavailable("curl is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let server = ExampleServer::start(folder.path(), &[]);
@@ -50,8 +50,7 @@ fn the_first_sale_of_the_readme_pays_an_order_and_checks_its_ticket_in() {
 #[test]
 fn the_guide_to_http_retries_an_order_once_and_refuses_an_update_of_an_old_revision() {
     if !has_curl() {
-        eprintln!("skipped: curl is not installed");
-        return;
+        return unavailable("curl is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let server = ExampleServer::start(folder.path(), &[]);
@@ -73,8 +72,7 @@ fn the_guide_to_http_retries_an_order_once_and_refuses_an_update_of_an_old_revis
 #[test]
 fn the_first_sale_of_the_readme_is_paid_on_the_page_of_stripe_s_fake() {
     if !has_curl() {
-        eprintln!("skipped: curl is not installed");
-        return;
+        return unavailable("curl is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let mut fake = FakeStripe::start(SystemClock);

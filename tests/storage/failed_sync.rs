@@ -37,18 +37,18 @@ const MAX_CONTROL_ROUNDS: u64 = 20;
 const IMAGES: usize = 40;
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_sells() {
-    match child_role().as_deref() {
-        None => {}
-        Some("sell") => sell(|| {}),
+    match child_role().as_str() {
+        "sell" => sell(|| {}),
         // Makes checkpoints like the store's own, but without regard to errors.
-        Some("sell carelessly") => {
+        "sell carelessly" => {
             let connection = Database::open(Path::new(&child_variable("TICKETING_TEST_FILE")));
             let checkpoint = move || drop(connection.checkpoint());
             let careless = std::thread::Builder::new().name("careless".to_owned()).spawn(|| sell(checkpoint));
             careless.unwrap().join().unwrap();
         }
-        Some(other) => panic!("{other}"),
+        other => panic!("{other}"),
     }
 }
 

@@ -24,12 +24,12 @@ const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 const TRIES: usize = 3;
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_plays_its_role() {
-    match child_role().as_deref() {
-        None => {}
-        Some("faults") => try_faults(),
-        Some("lies") => try_lies(),
-        Some(other) => panic!("{other}"),
+    match child_role().as_str() {
+        "faults" => try_faults(),
+        "lies" => try_lies(),
+        other => panic!("{other}"),
     }
 }
 

@@ -27,10 +27,9 @@ const BURSTS: usize = 12;
 const FAILURES_PER_RECORD: u64 = 300;
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_sells_in_bursts() {
-    if child_role().is_none() {
-        return;
-    }
+    child_role();
     let notes = format!("{}.notes", child_variable("TICKETING_TEST_FILE"));
     let notes = File::options().append(true).create(true).open(notes).unwrap();
     let note = |report: String| (&notes).write_all(format!("{report}\n").as_bytes()).unwrap();

@@ -33,9 +33,10 @@ fn service() -> (TicketingService, Caller) {
 }
 
 #[test]
+#[ignore = "other tests start it"]
 fn a_child_process_sells() {
-    match child_role().as_deref() {
-        Some("order") => {
+    match child_role().as_str() {
+        "order" => {
             let (service, caller) = service();
             let (event, ticket_type) =
                 (child_variable("EVENT").parse().unwrap(), child_variable("TYPE").parse().unwrap());
@@ -43,7 +44,7 @@ fn a_child_process_sells() {
             let created = service.create_order(&caller, new_order(event, ticket_type, 2)).map(|done| done.value);
             send_to_parent(created.map_or_else(|error| error.to_string(), |created| created.order.id.to_string()));
         }
-        Some("notice") => {
+        "notice" => {
             let (service, _) = service();
             let (signature, body) = (child_variable("SIGNATURE"), child_variable("BODY"));
             let headers = NoticeHeaders::from_iter([("Stripe-Signature", signature)]);
@@ -52,7 +53,7 @@ fn a_child_process_sells() {
             // Here it would answer.
             wait_for_parent();
         }
-        _ => {}
+        other => panic!("{other}"),
     }
 }
 
