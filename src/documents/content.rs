@@ -47,10 +47,10 @@ impl<'a> TicketToPrint<'a> {
         }
     }
 
-    /// A ticket of an order with this number, from 1.
+    /// The ticket with this number, from 1, of an order with so many.
     pub(crate) fn with_number(
         linked: &'a LinkedOrder,
-        number: usize,
+        (number, of): (usize, usize),
         ticket: &'a IssuedTicket,
         ticket_type: &'a TicketType,
     ) -> Self {
@@ -64,7 +64,7 @@ impl<'a> TicketToPrint<'a> {
             organizer: &linked.organizer,
             price: item.map(|item| item.price),
             number,
-            of: linked.tickets.len(),
+            of,
         }
     }
 
@@ -72,7 +72,10 @@ impl<'a> TicketToPrint<'a> {
     pub(crate) fn of_order(linked: &'a LinkedOrder) -> Vec<Self> {
         let tickets = (1..).zip(linked.tickets_with_types());
         let valid = tickets.filter(|(_, (ticket, _))| ticket.status != TicketStatus::Cancelled);
-        valid.map(|(number, (ticket, ticket_type))| Self::with_number(linked, number, ticket, ticket_type)).collect()
+        let of = linked.tickets.len();
+        valid
+            .map(|(number, (ticket, ticket_type))| Self::with_number(linked, (number, of), ticket, ticket_type))
+            .collect()
     }
 }
 

@@ -8,11 +8,11 @@ use hashlink::LruCache;
 use sha2::{Digest, Sha256};
 
 use super::TicketDocument;
-use super::content::Content;
 use super::last_used::LastUsed;
 use crate::error::{Error, Result};
 use crate::fair::{Limits, Permit, Semaphore};
 use crate::model::id::OrganizationId;
+use crate::model::linked::LinkVersion;
 
 /// The documents that are rendered at the same time.
 const MAX_RENDERING: usize = 2;
@@ -40,10 +40,10 @@ impl Rendering {
     }
 }
 
-/// The documents that were last used, by what they say.
+/// The documents that were last used, by the version of what they say.
 pub(super) struct Kept(Mutex<LastUsed<Arc<TicketDocument>>>);
 
-/// SHA-256 of everything that a document says. Documents of different tickets never have the same: their codes differ.
+/// SHA-256 of the name of a document, the version of what it says, and the digests of its logos at URLs.
 pub(super) type Key = [u8; 32];
 
 impl Default for Kept {
@@ -53,9 +53,10 @@ impl Default for Kept {
 }
 
 impl Kept {
-    pub(super) fn key(file_name: &str, contents: &[Content]) -> Key {
+    pub(super) fn key(file_name: &str, version: &LinkVersion, logos: &[Option<[u8; 32]>]) -> Key {
+        let LinkVersion { organizer, event, ticket_types, cancelled_tickets, .. } = version;
         let mut digest = DigestOf(Sha256::new());
-        (file_name, contents).hash(&mut digest);
+        (file_name, organizer, event, ticket_types, cancelled_tickets, logos).hash(&mut digest);
         digest.0.finalize().into()
     }
 
@@ -112,6 +113,18 @@ mod tests {
         OrganizationId::from_raw(number)
     }
 
+    fn key(name: &str) -> Key {
+        let version = LinkVersion {
+            organizer: String::new(),
+            event: (1, "PUBLISHED"),
+            ticket_types: 1,
+            cancelled_tickets: 0,
+            scans_and_renewals: 0,
+            changes_of_tickets: 0,
+        };
+        Kept::key(name, &version, &[])
+    }
+
     #[test]
     fn the_third_document_at_a_time_is_refused_until_another_has_ended() {
         let rendering = Rendering::default();
@@ -127,7 +140,6 @@ mod tests {
     #[test]
     fn the_documents_that_were_last_used_are_kept_up_to_64_mebibytes() {
         let kept = Kept::default();
-        let key = |name: &str| Kept::key(name, &[]);
         let document = |name: &str| TicketDocument::new(name.to_owned(), vec![7; 4 * 1024 * 1024], Vec::new());
         let used = document("used");
         kept.put(key("used"), used.clone());
@@ -145,7 +157,7 @@ mod tests {
     #[test]
     fn a_document_of_more_than_8_mebibytes_is_not_kept() {
         let kept = Kept::default();
-        let key = Kept::key("large", &[]);
+        let key = key("large");
         kept.put(key, TicketDocument::new("large".to_owned(), vec![7; 8 * 1024 * 1024 + 1], Vec::new()));
         assert_eq!(kept.get(&key), None);
     }
@@ -153,7 +165,7 @@ mod tests {
     #[test]
     fn a_document_is_reported_once_while_it_is_remembered() {
         let reported = Reported::default();
-        let key = |number: usize| Kept::key(&number.to_string(), &[]);
+        let key = |number: usize| key(&number.to_string());
         assert_eq!([0, 0].map(|number| reported.is_new(key(number))), [true, false]);
         assert!((1..=MAX_REPORTED).all(|number| reported.is_new(key(number))));
         assert!(reported.is_new(key(0)));

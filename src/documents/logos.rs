@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::content::TicketToPrint;
 use super::logo_cache::{Known, LogoCache, LogoKey};
 use super::picture::{Logo, MAX_LOGO_BYTES, picture};
 use crate::environment::{Clock, SystemClock};
 use crate::fair::Semaphore;
-use crate::model::id::OrganizationId;
+use crate::model::id::{OrganizationId, TicketTypeId};
+use crate::model::linked::is_data_uri;
 use crate::model::statistics::LogoOutcome;
 use crate::text_enum::TextEnum;
 
@@ -62,20 +64,33 @@ impl Drop for Fetching<'_> {
 }
 
 /// The logos of one document.
-pub(super) struct LogosOfDocument<'a> {
+pub(crate) struct LogosOfDocument<'a> {
     logos: &'a Logos,
+    organization: OrganizationId,
     deadline: Duration,
-    found: HashMap<(OrganizationId, &'a str), Option<Logo>>,
+    /// Those at URLs.
+    fetched: HashMap<String, Option<Logo>>,
 }
 
-impl<'a> LogosOfDocument<'a> {
-    /// The logo of an organization at a URI. `None` if it cannot be had.
-    pub(super) fn get(&mut self, organization: OrganizationId, uri: &'a str) -> Option<Logo> {
-        let find = || {
-            let is_data = uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
-            if is_data { Logo::from_data_uri(uri) } else { self.logos.get(organization, uri, self.deadline) }
-        };
-        self.found.entry((organization, uri)).or_insert_with(find).clone()
+impl LogosOfDocument<'_> {
+    /// The logo at a URL. `None` if it cannot be had.
+    pub(super) fn fetched(&mut self, url: &str) -> Option<Logo> {
+        if let Some(fetched) = self.fetched.get(url) {
+            return fetched.clone();
+        }
+        let logo = self.logos.get(self.organization, url, self.deadline);
+        self.fetched.insert(url.to_owned(), logo.clone());
+        logo
+    }
+
+    /// The logos of the types of some tickets. Those that cannot be had are left out.
+    pub(super) fn of_types(&mut self, tickets: &[TicketToPrint<'_>]) -> HashMap<TicketTypeId, Option<Logo>> {
+        let mut found = HashMap::new();
+        for ticket_type in tickets.iter().map(|ticket| ticket.ticket_type) {
+            let find = |logo: &String| if is_data_uri(logo) { Logo::from_data_uri(logo) } else { self.fetched(logo) };
+            found.entry(ticket_type.id).or_insert_with(|| ticket_type.ticket_logo.as_ref().and_then(find));
+        }
+        found
     }
 }
 
@@ -93,8 +108,10 @@ impl Logos {
         }
     }
 
-    pub(super) fn for_document(&self) -> LogosOfDocument<'_> {
-        LogosOfDocument { logos: self, deadline: time().saturating_add(self.timeout), found: HashMap::new() }
+    /// The logos of a document of an organization.
+    pub(super) fn of_document(&self, organization: OrganizationId) -> LogosOfDocument<'_> {
+        let deadline = time().saturating_add(self.timeout);
+        LogosOfDocument { logos: self, organization, deadline, fetched: HashMap::new() }
     }
 
     /// How often logos were fetched, by outcome.

@@ -38,7 +38,7 @@
 //! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. Letters that no
 //! font has are drawn as a replacement character (�), and emoji are left out, for which the font `NotoColorEmoji.ttf` works.
 //! Both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
-//! [counted](crate::monitoring::DocumentStatistics) once until something that it says is changed.
+//! [counted](crate::monitoring::DocumentStatistics) once until its tickets, their types or the event are changed.
 //!
 //! Chinese, Japanese and Korean draw the same characters in different ways. Of fonts whose names differ in `JP`, `KR`, `SC`,
 //! `TC` or `HK`, as in `NotoSansCJK-Regular.ttc`, those for the language of the order are first; without such a language,

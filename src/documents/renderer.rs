@@ -8,13 +8,15 @@ use krilla::image::Image;
 
 use super::content::{Content, TicketToPrint};
 use super::fonts::Fonts;
-use super::limits::{Kept, Rendering, Reported};
-use super::logos::{Fetch, Logos};
+use super::limits::{Kept, Key, Rendering, Reported};
+use super::logos::{Fetch, Logos, LogosOfDocument};
 use super::pictures::Pictures;
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design, drawing, language};
 use crate::environment::Clock;
 use crate::error::{Error, Result};
+use crate::model::id::OrganizationId;
+use crate::model::linked::DocumentVersion;
 use crate::model::statistics::LogoOutcome;
 use crate::words;
 
@@ -72,25 +74,41 @@ impl Renderer {
         self.logos.outcomes()
     }
 
+    /// Begins a document of an organization: finds its logos.
+    pub(crate) fn logos(&self, organization: OrganizationId) -> LogosOfDocument<'_> {
+        self.logos.of_document(organization)
+    }
+
+    /// The document with this version, if it is kept.
+    pub(crate) fn kept(
+        &self,
+        file_name: &str,
+        version: &DocumentVersion,
+        logos: &mut LogosOfDocument<'_>,
+    ) -> Option<TicketDocument> {
+        self.kept.get(&key(file_name, version, logos))
+    }
+
     /// Renders the document of some tickets, each on pages of its own. There must be at least one. The document has the
-    /// title and the language of the first. Documents that say the same are rendered once, as long as they are kept.
+    /// title and the language of the first. It is kept under its version.
     ///
     /// # Errors
     /// - [`Error::Unavailable`] if other threads render, and none ends in time.
-    pub(crate) fn render(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<Rendered> {
-        let mut contents = tickets
-            .iter()
-            .map(|ticket| Content::of(*ticket, words::of(ticket.language)))
-            .collect::<Result<Vec<_>>>()?;
-        let mut logos = self.logos.for_document();
-        for (content, ticket) in contents.iter_mut().zip(tickets) {
-            let uri = ticket.ticket_type.ticket_logo.as_deref();
-            content.logo = uri.and_then(|uri| logos.get(ticket.event.organizer_id, uri));
-        }
-        let key = Kept::key(&file_name, &contents);
-        if let Some(document) = self.kept.get(&key) {
-            return Ok(Rendered { document, has_new_gaps: false });
-        }
+    pub(crate) fn render(
+        &self,
+        file_name: String,
+        version: &DocumentVersion,
+        logos: &mut LogosOfDocument<'_>,
+        tickets: &[TicketToPrint<'_>],
+    ) -> Result<Rendered> {
+        let key = key(&file_name, version, logos);
+        let logos = logos.of_types(tickets);
+        let content_of = |ticket: &TicketToPrint<'_>| {
+            let mut content = Content::of(*ticket, words::of(ticket.language))?;
+            content.logo = logos.get(&ticket.ticket_type.id).cloned().flatten();
+            Ok(content)
+        };
+        let contents = tickets.iter().map(content_of).collect::<Result<Vec<_>>>()?;
         let _permit = tickets.first().map(|ticket| self.rendering.wait(ticket.event.organizer_id)).transpose()?;
         let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -103,6 +121,11 @@ impl Renderer {
         let has_new_gaps = !document.missing_glyphs.is_empty() && self.reported.is_new(key);
         Ok(Rendered { document, has_new_gaps })
     }
+}
+
+fn key(file_name: &str, version: &DocumentVersion, logos: &mut LogosOfDocument<'_>) -> Key {
+    let digests = version.logo_urls.iter().map(|url| logos.fetched(url).map(|logo| logo.digest));
+    Kept::key(file_name, &version.link, &digests.collect::<Vec<_>>())
 }
 
 fn render_with(

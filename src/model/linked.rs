@@ -77,3 +77,49 @@ impl LinkedOrder {
 fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
     ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
 }
+
+/// The version of what the links of a ticket or of an order show. It is another one whenever that has changed: each number
+/// only rises, and the order, its tickets and their types stay the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct LinkVersion {
+    /// The name of the organization.
+    pub(crate) organizer: String,
+    /// The revision of the event, and its status.
+    pub(crate) event: (i64, &'static str),
+    /// The sum of the revisions of the ticket types.
+    pub(crate) ticket_types: i64,
+    pub(crate) cancelled_tickets: i64,
+    pub(crate) scans_and_renewals: i64,
+    /// The sum of the times of the last changes of the tickets.
+    pub(crate) changes_of_tickets: i64,
+}
+
+/// The version of a document. It does not show scans and links.
+#[derive(Debug)]
+pub(crate) struct DocumentVersion {
+    pub(crate) link: LinkVersion,
+    /// The logos at URLs, which can change while the ticket types do not.
+    pub(crate) logo_urls: Vec<String>,
+}
+
+/// Whether a logo is not at a URL, but the picture itself.
+pub(crate) fn is_data_uri(logo: &str) -> bool {
+    logo.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+/// A part of an order's page.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct OrderPart {
+    /// The order with the tickets of this part, in the order in which they are shown.
+    pub(crate) linked: LinkedOrder,
+    /// The numbers of these tickets in the order, from 1.
+    pub(crate) numbers: Vec<usize>,
+    /// The number of the part, and how many there are.
+    pub(crate) part: usize,
+    pub(crate) parts: usize,
+    /// How many tickets the order has.
+    pub(crate) tickets_of_order: usize,
+    /// The first ticket of the order that admits its holder.
+    pub(crate) first_live: Option<IssuedTicket>,
+}

@@ -25,7 +25,7 @@ pub(crate) use calendar_entry::calendar_entry;
 pub(crate) use checkout::checkout_page;
 pub(crate) use document::STYLE_HASH;
 #[cfg(feature = "documents")]
-pub(crate) use order::order_page;
+pub(crate) use order::{MAX_CARDS, order_page};
 pub(crate) use payment::payment_page;
 pub(crate) use problem::{ProblemKind, problem_page};
 #[cfg(feature = "documents")]

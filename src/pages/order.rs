@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::card::{Card, is_cancelled};
+use super::card::Card;
 use super::document::render;
 use super::heading::{EventFacts, Heading};
 use super::notice::Notice;
 use crate::documents::{Content, TicketToPrint, organizer};
 use crate::error::Result;
 use crate::model::event::{Event, EventStatus};
-use crate::model::linked::LinkedOrder;
+use crate::model::linked::{LinkedOrder, OrderPart};
 use crate::model::order::OrderStatus;
 use crate::model::ticket::IssuedTicket;
 use crate::words::{self, Words};
@@ -36,7 +36,7 @@ struct OrderPage<'a> {
 }
 
 /// The cards that a page has at most. Each has a QR code of 2 KB.
-const MAX_CARDS: usize = 50;
+pub(crate) const MAX_CARDS: usize = 50;
 
 /// A part of a long page.
 struct Part {
@@ -54,41 +54,33 @@ impl OrderPage<'_> {
     }
 }
 
-/// A part of the page of an order with its tickets, cancelled ones last. `part` is a number from 1. `token` is the last part
-/// of its path, and `accepted` the header `Accept-Language`.
-pub(crate) fn order_page(linked: &LinkedOrder, part: usize, token: &str, accepted: &str) -> Result<String> {
+/// A part of the page of an order. `token` is the last part of its path, and `accepted` the header `Accept-Language`.
+pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &str) -> Result<String> {
+    let OrderPart { linked, part, parts, tickets_of_order: of, .. } = shown;
     let LinkedOrder { order, event, language, .. } = linked;
     let language = language.as_deref();
     let words = words::of(language.into_iter().chain(words::accepted(accepted)));
     let is_order_cancelled = order.status == OrderStatus::Cancelled;
-    let is_live = |ticket: &IssuedTicket| !is_order_cancelled && !is_cancelled(ticket, event);
     let notice = match is_order_cancelled && event.status != EventStatus::Cancelled {
         true => Some(Notice::new("bad", words.tickets.order_cancelled, words.tickets.no_entry)),
         false => event_notice(event, words),
     };
-    let mut tickets: Vec<_> = (1..).zip(linked.tickets_with_types()).collect();
-    tickets.sort_by_key(|(_, (ticket, _))| !is_live(ticket));
-    let of = tickets.len();
-    let parts = of.div_ceil(MAX_CARDS);
-    let part = part.clamp(1, parts.max(1));
-    let cards =
-        tickets.into_iter().skip((part - 1) * MAX_CARDS).take(MAX_CARDS).map(|(number, (ticket, ticket_type))| {
-            let printed = TicketToPrint::with_number(linked, number, ticket, ticket_type);
-            let card = Card::of(&Content::of(printed, words)?, ticket, event, number)?;
-            // That the order is cancelled is said once.
-            Ok(if is_order_cancelled { Card { notice: None, ..card } } else { card })
-        });
-    let first_live = linked.tickets.iter().find(|ticket| is_live(ticket));
+    let cards = shown.numbers.iter().zip(linked.tickets_with_types()).map(|(number, (ticket, ticket_type))| {
+        let printed = TicketToPrint::with_number(linked, (*number, *of), ticket, ticket_type);
+        let card = Card::of(&Content::of(printed, words)?, ticket, event, *number)?;
+        // That the order is cancelled is said once.
+        Ok(if is_order_cancelled { Card { notice: None, ..card } } else { card })
+    });
     render(&OrderPage {
         words,
         heading: Heading::of(&event.into(), words, language)?,
         notice,
-        count: of,
+        count: *of,
         cards: cards.collect::<Result<_>>()?,
-        parts: if parts > 1 { (1..=parts).map(|number| Part::new(number, part, of)).collect() } else { Vec::new() },
-        has_documents: first_live.is_some(),
+        parts: if *parts > 1 { (1..=*parts).map(|number| Part::new(number, *part, *of)).collect() } else { Vec::new() },
+        has_documents: shown.first_live.is_some(),
         token,
-        calendar_of: first_live.and_then(link_token),
+        calendar_of: shown.first_live.as_ref().and_then(link_token),
         order: Some(order.id.number()),
         organizer: organizer(&linked.organizer),
     })

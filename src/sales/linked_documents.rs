@@ -5,6 +5,8 @@ use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::document_link::LinkToken;
 use crate::model::event::{Event, EventStatus};
 use crate::model::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
+#[cfg(feature = "http")]
+use crate::model::linked::OrderPart;
 use crate::model::linked::{LinkedOrder, LinkedTicket};
 use crate::model::order::{Order, OrderStatus};
 use crate::model::ticket::{IssuedTicket, TicketStatus};
@@ -114,11 +116,22 @@ fn completed_order(
     order: Order,
     get_ticket_type: GetTicketType,
 ) -> Result<LinkedOrder> {
+    let tickets = tickets::of_order_with_holders(tx, organization, order.id)?;
+    with_tickets(tx, organization, order, tickets, get_ticket_type)
+}
+
+/// Returns an order with these of its tickets, if it was completed.
+fn with_tickets(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: Order,
+    tickets: Vec<IssuedTicket>,
+    get_ticket_type: GetTicketType,
+) -> Result<LinkedOrder> {
     let details = order_details::get(tx, organization, order.id)?;
     if details.completed_at.is_none() {
         return Err(Error::conflict(Reason::OrderNotCompleted, "the order is not paid, and has no tickets"));
     }
-    let tickets = tickets::of_order_with_holders(tx, organization, order.id)?;
     let mut types: Vec<_> = tickets.iter().map(|ticket| ticket.ticket_type_id).collect();
     types.sort_unstable();
     types.dedup();
@@ -131,6 +144,31 @@ fn completed_order(
         language: details.language.or(details.locale),
         organizer: organizations::get(tx, organization)?.name,
     })
+}
+
+/// Returns a part of the page of the order that the token is of: `size` of its tickets, cancelled ones last. `part` is a
+/// number from 1.
+#[cfg(feature = "http")]
+pub(crate) fn order_part(tx: &Transaction<'_>, token: &str, part: usize, size: usize) -> Result<OrderPart> {
+    let (organization, id) = find_order(tx, token)?;
+    let order = orders::get(tx, organization, id)?;
+    let issued = order.items.iter().flat_map(|item| &item.issued_tickets);
+    let mut issued: Vec<_> = issued.map(|ticket| (ticket.id, ticket.status == TicketStatus::Cancelled)).collect();
+    issued.sort_unstable();
+    let mut shown: Vec<_> = (1..).zip(issued).collect();
+    shown.sort_by_key(|(_, (_, is_cancelled))| *is_cancelled);
+    let tickets_of_order = shown.len();
+    let parts = tickets_of_order.div_ceil(size);
+    let part = part.clamp(1, parts.max(1));
+    let first = shown.first().filter(|(_, (_, is_cancelled))| !is_cancelled).map(|(_, (ticket, _))| *ticket);
+    let of_part = || shown.iter().skip((part - 1) * size).take(size);
+    let ids: Vec<_> = of_part().map(|(_, (ticket, _))| *ticket).collect();
+    let tickets = tickets::of_ids(tx, &ids)?;
+    let linked = with_tickets(tx, organization, order, tickets, ticket_types::get_without_logo)?;
+    let is_live = linked.order.status != OrderStatus::Cancelled && linked.event.status != EventStatus::Cancelled;
+    let first_live = first.filter(|_| is_live).map(|ticket| tickets::get(tx, organization, ticket)).transpose()?;
+    let numbers = of_part().map(|(number, _)| *number).collect();
+    Ok(OrderPart { linked, numbers, part, parts, tickets_of_order, first_live })
 }
 
 /// Gives a ticket a new link, and returns the ticket with it.

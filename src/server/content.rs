@@ -1,4 +1,4 @@
-//! Pages, documents and calendar entries as they are sent: with a digest as their `ETag`, and pages compressed.
+//! Pages, documents and calendar entries as they are sent: with a digest or a version as their `ETag`, and pages compressed.
 
 #[cfg(feature = "documents")]
 use axum::body::Bytes;
@@ -42,6 +42,12 @@ impl Content {
     pub(super) fn calendar_entry(file_name: String, entry: String) -> Self {
         let representation = Representation::new(entry.into(), None);
         Self { media_type: "text/calendar; charset=utf-8", file_name: Some(file_name), representation }
+    }
+
+    /// The same with the tag of its version instead of its digest.
+    #[cfg(feature = "documents")]
+    pub(super) fn with_etag(self, etag: HeaderValue) -> Self {
+        Self { representation: self.representation.with_etag(etag), ..self }
     }
 
     /// 200 with the content, or 304 if the client that sent these headers has it already.

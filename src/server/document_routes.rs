@@ -1,5 +1,6 @@
 //! The pages and documents of tickets and orders. There is no API key: the token in the path authorizes the request.
 
+use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
@@ -10,17 +11,19 @@ use axum::routing::{any, get};
 
 use super::blocking::BlockingService;
 use super::content::Content;
+use super::entity_tag;
 use super::link_turns::LinkTurn;
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
 use super::problem::Problem;
 use super::query;
-use super::representation::prefers_gzip;
+use super::representation::{not_modified, prefers_gzip};
 use super::state::AppState;
 use crate::error::{Error, Result};
 use crate::fair::Semaphore;
 use crate::model::id::OrganizationId;
+use crate::model::linked::LinkVersion;
 use crate::pages::{self, ProblemKind};
 use crate::service::TicketingService;
 
@@ -45,18 +48,22 @@ type Make = fn(&TicketingService, &Wanted) -> Result<Content>;
 #[derive(Clone, Copy)]
 struct Source {
     organization: Read<OrganizationId>,
+    /// Reads the version of the content, of which its tag is made. A document has a tag of its own.
+    version: Option<Read<Option<LinkVersion>>>,
     content: Make,
     permits: fn(&BlockingService) -> &Semaphore,
 }
 
 const TICKET: Source = Source {
     organization: TicketingService::organization_of_ticket_link,
+    version: Some(TicketingService::version_of_ticket_link),
     content: |service, Wanted { token, languages, gzip, .. }| {
         Ok(Content::page(pages::ticket_page(&service.ticket_of_page(token)?, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
 const TICKET_DOCUMENT: Source = Source {
+    version: None,
     content: |service, wanted| Ok(Content::document(service.ticket_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..TICKET
@@ -64,12 +71,15 @@ const TICKET_DOCUMENT: Source = Source {
 const CALENDAR_ENTRY: Source = Source { content: calendar_entry, ..TICKET };
 const ORDER: Source = Source {
     organization: TicketingService::organization_of_order_link,
+    version: Some(TicketingService::version_of_order_link),
     content: |service, Wanted { token, languages, gzip, part }| {
-        Ok(Content::page(pages::order_page(&service.order_of_page(token)?, *part, token, languages)?, *gzip))
+        let shown = service.order_of_page(token, *part, pages::MAX_CARDS)?;
+        Ok(Content::page(pages::order_page(&shown, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
 const ORDER_DOCUMENT: Source = Source {
+    version: None,
     content: |service, wanted| Ok(Content::document(service.order_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..ORDER
@@ -118,11 +128,11 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
         part: part(&head.uri),
     };
     let result = match admit(&state, &wanted.token, client) {
-        Ok(turn) => content(&state, wanted, client, source, turn).await,
+        Ok(turn) => answer(&state, &head.headers, wanted, client, source, turn).await,
         Err(problem) => Err(problem),
     };
     match result {
-        Ok(content) => with_headers(content.send(&head.headers)),
+        Ok(response) => with_headers(response),
         Err(problem) => refusal(&problem, &head.headers),
     }
 }
@@ -154,32 +164,45 @@ fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
     with_headers(problem_response(problem, ProblemKind::Ticket, None, &accepted_languages(request)))
 }
 
-/// Reads or renders the content of a link. The turn ends with the work, which goes on if the client disconnects.
+/// Reads or renders the content of a link, unless the client has it. The turn ends with the work, which goes on if the client
+/// disconnects.
 ///
 /// Anybody can send tokens, so these requests use none of the permits for operations alone: also the look-up of a token needs
 /// one of those for pages.
-async fn content(
+async fn answer(
     state: &AppState,
+    request: &HeaderMap,
     wanted: Wanted,
     client: Option<IpAddr>,
     source: Source,
     turn: LinkTurn,
-) -> Result<Content, Problem> {
+) -> Result<Response, Problem> {
     let service = &state.service;
-    let limits = AppState::clone(state);
-    let known = wanted.token.clone();
+    let shared = AppState::clone(state);
     let find = move |service: &TicketingService| {
-        let found = (source.organization)(service, &known);
-        let organization = found.map_err(|error| refuse(&limits, error, client, service))?;
-        limits.limits.count_link(&known, service.now())?;
-        Ok((organization, turn))
+        let Wanted { token, languages, gzip, part } = &wanted;
+        let found = (source.organization)(service, token);
+        let organization = found.map_err(|error| refuse(&shared, error, client, service))?;
+        shared.limits.count_link(token, service.now())?;
+        let version = source.version.map(|version| version(service, token)).transpose()?.flatten();
+        let hash = |version| shared.page_tags.hash_one((version, languages, gzip, part));
+        let etag = version.map(|version| entity_tag::quoted(&format!("{:016x}", hash(version))));
+        Ok((organization, etag, wanted, turn))
     };
-    let (organization, turn) = service.call_with(&service.pages, None, find).await?;
+    let (organization, etag, wanted, turn) = service.call_with(&service.pages, None, find).await?;
+    if let Some(etag) = etag.as_ref().filter(|etag| entity_tag::matches(request, etag)) {
+        return Ok(not_modified(etag.clone()));
+    }
     let read = move |service: &TicketingService| {
         let _turn = turn;
         Ok((source.content)(service, &wanted)?)
     };
-    service.call_with((source.permits)(service), Some(organization), read).await
+    let content = service.call_with((source.permits)(service), Some(organization), read).await?;
+    let content = match etag {
+        Some(etag) => content.with_etag(etag),
+        None => content,
+    };
+    Ok(content.send(request))
 }
 
 /// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is braked.
@@ -233,6 +256,7 @@ mod tests {
     /// Content that is made when the test permits it.
     const HELD: Source = Source {
         organization: FOUND,
+        version: None,
         content: |_, _| {
             let mut work = WORK.0.lock().expect("the work");
             work.0 += 1;

@@ -16,7 +16,7 @@ use super::entity_tag;
 #[derive(Debug, Clone)]
 pub(super) struct Representation {
     body: Bytes,
-    /// Of a hash of the body, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+    /// Of a hash of the body or of its version, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
     etag: HeaderValue,
     gzip: bool,
 }
@@ -34,25 +34,37 @@ impl Representation {
 
     /// Content that is not compressed, with its SHA-256 digest.
     pub(super) fn with_digest(body: Bytes, digest: &[u8; 32]) -> Self {
-        let etag = format!("\"{}\"", hex::encode(&digest[..16]));
-        Self { body, etag: HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"\"")), gzip: false }
+        Self { body, etag: entity_tag::quoted(&hex::encode(&digest[..16])), gzip: false }
+    }
+
+    /// The same with the tag of its version.
+    #[cfg(feature = "documents")]
+    pub(super) fn with_etag(self, etag: HeaderValue) -> Self {
+        Self { etag, ..self }
     }
 
     /// 200 with the content, or 304 if the client that sent these headers has it already.
     pub(super) fn send(self, request: &HeaderMap) -> Response {
-        let not_modified = entity_tag::matches(request, &self.etag);
-        let mut response = match not_modified {
-            true => StatusCode::NOT_MODIFIED.into_response(),
-            false => Response::new(Body::from(self.body)),
-        };
-        let headers = response.headers_mut();
-        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-        headers.insert(ETAG, self.etag);
-        if self.gzip && !not_modified {
-            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        if entity_tag::matches(request, &self.etag) {
+            return not_modified(self.etag);
+        }
+        let mut response = with_etag(Response::new(Body::from(self.body)), self.etag);
+        if self.gzip {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
         response
     }
+}
+
+/// 304 for a client that has the content with this tag.
+pub(super) fn not_modified(etag: HeaderValue) -> Response {
+    with_etag(StatusCode::NOT_MODIFIED.into_response(), etag)
+}
+
+fn with_etag(mut response: Response, etag: HeaderValue) -> Response {
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+    response.headers_mut().insert(ETAG, etag);
+    response
 }
 
 #[expect(clippy::expect_used, reason = "writing to memory does not fail")]

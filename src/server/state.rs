@@ -1,5 +1,7 @@
 //! The state that all routes share.
 
+#[cfg(feature = "documents")]
+use std::hash::RandomState;
 use std::sync::Arc;
 
 use super::base_path::path_of_url;
@@ -27,6 +29,9 @@ pub(super) struct ServerState {
     /// The links of tickets and orders that are being read.
     #[cfg(feature = "documents")]
     pub(super) link_turns: LinkTurns,
+    /// Hashes versions of pages into their tags. Other processes, which may show the same in another way, have other tags.
+    #[cfg(feature = "documents")]
+    pub(super) page_tags: RandomState,
     pub(super) files: Files,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
@@ -39,6 +44,8 @@ impl ServerState {
         Self {
             #[cfg(feature = "documents")]
             link_turns: LinkTurns::default(),
+            #[cfg(feature = "documents")]
+            page_tags: RandomState::new(),
             limits: RateLimits::new(options),
             files: Files::default(),
             refusal_log: RefusalLog::default(),

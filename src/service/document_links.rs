@@ -1,7 +1,7 @@
 //! The links of tickets and orders, which work without an API key.
 
 use super::TicketingService;
-use crate::documents::{TicketDocument, TicketToPrint};
+use crate::documents::TicketDocument;
 use crate::error::{Error, Result};
 use crate::form::request::Nothing;
 use crate::model::caller::IdempotentCall;
@@ -9,11 +9,15 @@ use crate::model::document_link::DocumentLinks;
 #[cfg(feature = "http")]
 use crate::model::id::OrganizationId;
 use crate::model::id::TicketId;
+#[cfg(feature = "http")]
+use crate::model::linked::{LinkVersion, OrderPart};
 use crate::model::linked::{LinkedOrder, LinkedTicket};
 use crate::model::ticket::IssuedTicket;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::linked_documents;
 use crate::scope::Scope;
+#[cfg(feature = "http")]
+use crate::store::link_versions;
 use crate::store::{Store, document_links, ticket_types};
 
 /// Where the pages are, if no public URL is set.
@@ -82,10 +86,28 @@ impl TicketingService {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
     }
 
-    /// Like [`order_by_link`](Self::order_by_link), for pages: without the logos.
+    /// A part of the order of a link, for pages: `size` of its tickets, without the logos. `part` is a number from 1.
     #[cfg(feature = "http")]
-    pub(crate) fn order_of_page(&self, token: &str) -> Result<LinkedOrder> {
-        self.store()?.read(|tx| linked_documents::order(tx, token, ticket_types::get_without_logo))
+    pub(crate) fn order_of_page(&self, token: &str, part: usize, size: usize) -> Result<OrderPart> {
+        self.store()?.read(|tx| linked_documents::order_part(tx, token, part, size))
+    }
+
+    /// The version of what the link of a ticket shows.
+    #[cfg(feature = "http")]
+    pub(crate) fn version_of_ticket_link(&self, token: &str) -> Result<Option<LinkVersion>> {
+        self.store()?.read(|tx| {
+            let (organization, id) = linked_documents::find_ticket(tx, token)?;
+            link_versions::of_ticket(tx, organization, id)
+        })
+    }
+
+    /// The version of what the link of an order shows. `None` if the order was never completed.
+    #[cfg(feature = "http")]
+    pub(crate) fn version_of_order_link(&self, token: &str) -> Result<Option<LinkVersion>> {
+        self.store()?.read(|tx| {
+            let (organization, id) = linked_documents::find_order(tx, token)?;
+            link_versions::of_order(tx, organization, id)
+        })
     }
 
     /// The organization of the ticket of a link.
@@ -182,11 +204,8 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
-        let linked = self.store()?.read(|tx| {
-            let (organization, id) = linked_documents::find_ticket(tx, token)?;
-            linked_documents::printed_ticket(tx, organization, id)
-        })?;
-        self.document(format!("{}.pdf", linked.ticket.id), &[TicketToPrint::of(&linked)])
+        let (organization, id) = self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token))?;
+        self.document_of_ticket(organization, id)
     }
 
     /// Returns one document with all valid tickets of the order of a link, as [`order_document`](Self::order_document) does.
@@ -211,11 +230,8 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
-        let linked = self.store()?.read(|tx| {
-            let (organization, id) = linked_documents::find_order(tx, token)?;
-            linked_documents::printed_order(tx, organization, id)
-        })?;
-        self.document(format!("{}.pdf", linked.order.id), &TicketToPrint::of_order(&linked))
+        let (organization, id) = self.store()?.read_one(|tx| linked_documents::find_order(tx, token))?;
+        self.document_of_order(organization, id)
     }
 }
 

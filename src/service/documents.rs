@@ -8,9 +8,11 @@ use super::builder::Builder;
 use crate::documents::{Fetch, Rendered, Renderer, TicketDocument, TicketDocuments, TicketToPrint};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::caller::Caller;
-use crate::model::id::{OrderId, TicketId};
+use crate::model::id::{OrderId, OrganizationId, TicketId};
+use crate::model::linked::DocumentVersion;
 use crate::sales::linked_documents;
 use crate::scope::Scope;
+use crate::store::{Transaction, link_versions};
 
 /// # Ticket documents
 impl Builder {
@@ -129,8 +131,7 @@ impl TicketingService {
     /// ```
     pub fn ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
         caller.require(Scope::TicketsRead)?;
-        let linked = self.store()?.read(|tx| linked_documents::printed_ticket(tx, caller.organization, id))?;
-        self.document(format!("{id}.pdf"), &[TicketToPrint::of(&linked)])
+        self.document_of_ticket(caller.organization, id)
     }
 
     /// Returns one document with all valid tickets of an order, each on pages of its own.
@@ -165,13 +166,52 @@ impl TicketingService {
     pub fn order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
         caller.require(Scope::OrdersRead)?;
         caller.require(Scope::TicketsRead)?;
-        let linked = self.store()?.read(|tx| linked_documents::printed_order(tx, caller.organization, id))?;
-        self.document(format!("{id}.pdf"), &TicketToPrint::of_order(&linked))
+        self.document_of_order(caller.organization, id)
     }
 
-    pub(super) fn document(&self, file_name: String, tickets: &[TicketToPrint<'_>]) -> Result<TicketDocument> {
-        let renderer: &Renderer = self.inner.documents.as_ref().ok_or(Error::NotFound(ResourceKind::TicketDocument))?;
-        let Rendered { document, has_new_gaps } = renderer.render(file_name, tickets)?;
+    pub(super) fn document_of_ticket(&self, organization: OrganizationId, id: TicketId) -> Result<TicketDocument> {
+        self.document(
+            organization,
+            format!("{id}.pdf"),
+            |tx| link_versions::of_ticket_document(tx, organization, id),
+            |tx| linked_documents::printed_ticket(tx, organization, id),
+            |linked| vec![TicketToPrint::of(linked)],
+        )
+    }
+
+    pub(super) fn document_of_order(&self, organization: OrganizationId, id: OrderId) -> Result<TicketDocument> {
+        self.document(
+            organization,
+            format!("{id}.pdf"),
+            |tx| link_versions::of_order_document(tx, organization, id),
+            |tx| linked_documents::printed_order(tx, organization, id),
+            |linked| TicketToPrint::of_order(linked),
+        )
+    }
+
+    /// Returns the document that is kept with the current version, or else reads its tickets with `read` and renders it.
+    fn document<T>(
+        &self,
+        organization: OrganizationId,
+        file_name: String,
+        version: impl Fn(&Transaction<'_>) -> Result<Option<DocumentVersion>>,
+        read: impl Fn(&Transaction<'_>) -> Result<T>,
+        tickets: impl Fn(&T) -> Vec<TicketToPrint<'_>>,
+    ) -> Result<TicketDocument> {
+        let renderer: Option<&Renderer> = self.inner.documents.as_ref();
+        let mut logos = renderer.map(|renderer| renderer.logos(organization));
+        if let (Some(renderer), Some(logos)) = (renderer, &mut logos)
+            && let Some(version) = self.store()?.read(&version)?
+            && let Some(kept) = renderer.kept(&file_name, &version, logos)
+        {
+            return Ok(kept);
+        }
+        let (version, linked) = self.store()?.read(|tx| Ok((version(tx)?, read(tx)?)))?;
+        let (Some(renderer), Some(mut logos), Some(version)) = (renderer, logos, version) else {
+            return Err(Error::NotFound(ResourceKind::TicketDocument));
+        };
+        let Rendered { document, has_new_gaps } =
+            renderer.render(file_name, &version, &mut logos, &tickets(&linked))?;
         if has_new_gaps {
             self.store_in_operation().counters().document_has_missing_glyphs();
             let (file, characters) = (&document.file_name, document.missing_glyphs.len());

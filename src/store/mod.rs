@@ -50,6 +50,8 @@ pub(crate) mod handler_queue;
 pub(crate) mod idempotency_records;
 pub(crate) mod ledger;
 mod link_urls;
+#[cfg(feature = "documents")]
+pub(crate) mod link_versions;
 mod lists;
 mod lists_of_money;
 mod lists_of_orders;

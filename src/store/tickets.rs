@@ -184,6 +184,14 @@ pub(crate) fn of_order_with_holders(
     tx.query_all(WHOLE_OF_ORDER, &[order.into(), organization.into()], |row| decode(tx, row))
 }
 
+/// Returns some tickets with their holders, in the order of the ids.
+#[cfg(all(feature = "documents", feature = "http"))]
+pub(crate) fn of_ids(tx: &Transaction<'_>, ids: &[TicketId]) -> Result<Vec<IssuedTicket>> {
+    let mut found = super::lists::children(tx, &PAGE, ids, ids.len(), |row| decode(tx, row))?;
+    found.sort_by_key(|ticket| ids.iter().position(|id| *id == ticket.id));
+    Ok(found)
+}
+
 /// Returns the tickets of an order, each with the id of its item, in the order in which they were issued.
 pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
     tx.query_all(OF_ORDER, &[order.into()], |row| {

@@ -17,6 +17,8 @@ mod gateway_shares;
 mod hanging_logos;
 mod idempotency;
 mod limits;
+#[cfg(feature = "documents")]
+mod link_versions;
 mod locked_event;
 mod metrics;
 mod openapi_bounds;

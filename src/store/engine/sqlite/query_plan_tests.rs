@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use crate::environment::{Environment, ManualClock, SeededEntropy};
 use crate::model::timestamp::Timestamp;
+#[cfg(feature = "documents")]
+use crate::store::link_versions;
 use crate::store::{
     Bind, EngineOptions, Location, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
     checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
@@ -122,6 +124,10 @@ const STATEMENTS: &[Expected] = &[
     (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
     #[cfg(feature = "documents")]
     (tickets::WHOLE_OF_ORDER, &["tickets_by_order"]),
+    #[cfg(feature = "documents")]
+    (link_versions::OF_ORDER, &["tickets_by_order", "order_items_by_order"]),
+    #[cfg(feature = "documents")]
+    (link_versions::LOGOS_OF_ORDER, &["order_items_by_order"]),
     (scans::BY_CODE, &["tickets_by_code"]),
     (checkout_attempts::DUE, &["checkouts_due"]),
     (checkout_attempts::DUE_TOO_LATE, &["checkouts_due"]),
