@@ -1,17 +1,20 @@
-//! The command `copy`, which moves a database file to PostgreSQL.
+//! The command `copy`, which moves a database file to PostgreSQL, and takes that back.
+
+use serde_json::json;
+use ticketing::TicketingService;
 
 use crate::database_option::Database;
 use crate::failure::Failure;
 
-/// Copies the file to a PostgreSQL database, checks both, and prints the number of rows. On a terminal, progress bars are
-/// shown.
+/// Copies the file to a PostgreSQL database, checks both, puts the file out of use, and prints the number of rows. On a terminal,
+/// progress bars are shown.
 #[cfg(feature = "postgres")]
 pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
     use std::ops::ControlFlow;
 
     use indicatif::{ProgressBar, ProgressStyle};
-    use serde_json::json;
 
+    let path = database.file("copy reads a database file")?;
     let file = database.builder_of_command(false)?.open()?;
     // indicatif draws to standard error, and only if that is a terminal.
     let bar = ProgressBar::new(0);
@@ -27,15 +30,21 @@ pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
     let target = to.builder_of_command(false)?.open()?;
     let (before, after) = (crate::database::find(&file)?, crate::database::find(&target)?);
     let clean = before.is_clean() && after.is_clean();
+    if clean {
+        TicketingService::mark_as_moved(path)?;
+    }
     let json = json!({
-        "rows": copied.rows, "clean": clean,
+        "rows": copied.rows, "clean": clean, "moved": clean,
         "database": { "counts": before.counts, "findings": before.findings },
         "to": { "counts": after.counts, "findings": after.findings },
     });
     crate::print_line(&json.to_string())?;
     match clean {
         true => Ok(()),
-        false => Err(Failure::Run("the check of the file or of the copy has findings".to_owned())),
+        false => {
+            let problem = "the check of the file or of the copy has findings, so that the file stays in use";
+            Err(Failure::Run(problem.to_owned()))
+        }
     }
 }
 
@@ -43,4 +52,11 @@ pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
 pub(crate) fn copy(_: &Database, to: &Database) -> Result<(), Failure> {
     // The option was refused before.
     to.builder().map(drop)
+}
+
+/// Puts a file into use again that was copied to PostgreSQL.
+pub(crate) fn undo(database: &Database) -> Result<(), Failure> {
+    let path = database.file("copy --undo puts a database file into use again")?;
+    TicketingService::undo_move(path)?;
+    crate::print_line(&json!({ "database": path.display().to_string(), "moved": false }).to_string())
 }

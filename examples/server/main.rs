@@ -40,6 +40,7 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Restore { database, backup } => database::restore(&backup, &database),
         Command::Check { database } => database::check(&database),
         Command::Copy { database, to } => copy::copy(&database, &to),
+        Command::UndoCopy { database } => copy::undo(&database),
         Command::StripeCheck(settings) => stripe::check(&settings),
         Command::StripeReconcile { database, settings } => reconcile::reconcile(&database, &settings),
     }

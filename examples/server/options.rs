@@ -106,8 +106,11 @@ object, except stripe-reconcile, which prints a table.
   check                   Check the database for corruption and inconsistent data. Changes nothing
                           in it.
   copy --to URL           Copy the database file to a PostgreSQL database without tables or with
-                          empty ones, and check both. Stop the server first: what it sells
-                          afterwards is not in the copy
+                          empty ones, check both, and put the file out of use: no server
+                          starts with it any more. Stop the server first: what it sells
+                          afterwards is not in the copy. To rehearse, copy a backup
+  copy --undo             Put the file into use again. What was sold in the PostgreSQL database
+                          is not in it: stop the servers of that database first
   stripe-check            Ask Stripe whether it accepts the key of --stripe-key-file, and print the
                           mode of the key, and the endpoints for notices with the types of events
                           that they lack
@@ -143,6 +146,7 @@ pub(crate) enum Command {
     Restore { database: Database, backup: String },
     Check { database: Database },
     Copy { database: Database, to: Database },
+    UndoCopy { database: Database },
     StripeCheck(StripeSettings),
     StripeReconcile { database: Database, settings: ReconcileSettings },
 }
@@ -250,6 +254,7 @@ pub(crate) fn parse(
             Arg::Long("version") | Arg::Short('V') => return Ok(Command::Version),
             Arg::Long("allow-local-webhooks") => options.add("allow-local-webhooks", "true".into()),
             Arg::Long("apply") => options.add("apply", "true".into()),
+            Arg::Long("undo") => options.add("undo", "true".into()),
             Arg::Long("sandbox") => options.add("sandbox", "true".into()),
             Arg::Long("no-migration-copy") => options.add("no-migration-copy", "true".into()),
             Arg::Long(name) => match OPTIONS.into_iter().find(|known| *known == name) {
@@ -276,6 +281,10 @@ pub(crate) fn parse(
         ["check"] => {
             options.allow_only("check", &["read-from"])?;
             Ok(Command::Check { database: Database::read(&options)? })
+        }
+        ["copy"] if options.raw("undo").is_some() => {
+            options.allow_only("copy --undo", &["undo"])?;
+            Ok(Command::UndoCopy { database: Database::read(&options)? })
         }
         ["copy"] => {
             options.allow_only("copy", &["to"])?;
@@ -308,7 +317,7 @@ fn admin_command(words: &[&str], options: &RawOptions) -> Result<AdminCommand, F
         "revoke-key" => ("revoke-key KEY_ID", &[]),
         "backup" => ("backup PATH", &[]),
         "check" => ("check", &[]),
-        "copy" => ("copy --to URL", &["to"]),
+        "copy" => ("copy --to URL", &["to", "undo"]),
         "stripe-check" => ("stripe-check", &stripe::OPTIONS),
         "stripe-reconcile" => ("stripe-reconcile --from DATE --to DATE", &reconcile::OPTIONS),
         other => return Err(usage(format!("unknown command {other:?}: --help lists the commands"))),

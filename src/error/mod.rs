@@ -132,12 +132,10 @@ impl Error {
     /// Whether background work that fails with this error for one row would fail for every other row too: the database
     /// is busy, or cannot be written to.
     pub(crate) fn concerns_all_rows(&self) -> bool {
-        use StoreErrorKind::{FileReplaced, Full, Io, ReadOnly, SchemaTooNew, SyncFailed};
+        use StoreErrorKind::Io;
         match self {
             Self::Unavailable(_) => true,
-            Self::Store(error) => {
-                matches!(error.kind(), Full | ReadOnly(_) | Io(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. })
-            }
+            Self::Store(error) => error.is_temporary() || matches!(error.kind(), Io(_)),
             _ => false,
         }
     }

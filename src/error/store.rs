@@ -124,6 +124,13 @@ pub enum StoreErrorKind {
         /// The newest schema that this version of the crate supports.
         known: i64,
     },
+    /// The database file is [out of use](crate::TicketingService::mark_as_moved), because its content was moved to another
+    /// database. If it is marked while it is open, nothing more is written.
+    #[error(
+        "the database file is out of use, because it was moved to PostgreSQL: start the program with that database, or \
+         take the move back with the command copy --undo"
+    )]
+    Moved,
     /// The database has an older schema, and the [builder](crate::Builder::migrate) does not permit to migrate it.
     #[error("the database has schema version {found}, older than {known}: start the server to migrate it")]
     SchemaTooOld {
@@ -190,8 +197,8 @@ impl StoreError {
     /// Whether the request may succeed when the disk has room again, the database accepts writes again, or the program was
     /// restarted.
     pub(crate) fn is_temporary(&self) -> bool {
-        use StoreErrorKind::{FileReplaced, Full, ReadOnly, SchemaTooNew, SyncFailed};
-        matches!(self.kind(), Full | ReadOnly(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. })
+        use StoreErrorKind::{FileReplaced, Full, Moved, ReadOnly, SchemaTooNew, SyncFailed};
+        matches!(self.kind(), Full | ReadOnly(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. } | Moved)
     }
 
     /// The kind of error.

@@ -20,7 +20,8 @@ impl TicketingService {
     /// final progress. 100,000 tickets of 25,000 orders keep a processor of PostgreSQL busy for 4 seconds. Until the copy ends,
     /// changes of the file stay in its write-ahead log.
     ///
-    /// This method takes no caller: a program that can open the database may copy it. Afterwards, [check](Self::check) both.
+    /// This method takes no caller: a program that can open the database may copy it. Afterwards,
+    /// [check](Self::check) both, and put the file out of use with [`mark_as_moved`](Self::mark_as_moved).
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) for `target` if it is not a PostgreSQL database, or one of its

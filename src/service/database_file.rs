@@ -1,4 +1,5 @@
-//! Work on a database file that need not be open: restoring a backup, and looking at a file without changing it.
+//! Work on a database file that need not be open: restoring a backup, looking at a file without changing it, and putting it out
+//! of use.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -132,6 +133,54 @@ impl TicketingService {
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         Store::backup_file(&location(database.as_ref()), path.as_ref(), &environment(), progress)
+    }
+
+    /// Puts a database file out of use after [its content was copied](crate::guide::several_machines) to another database, so
+    /// that a program which is started with it by mistake sells nothing twice. Programs of all versions refuse to open it,
+    /// and one that has it open [stops](Self::stopped) writing. Nothing else in the file changes. Check both databases before.
+    ///
+    /// [`undo_move`](Self::undo_move) is the way back.
+    ///
+    /// # Errors
+    /// - [`Error::Store`](crate::Error::Store) if the file does not exist, is not a database of this crate, or cannot be
+    ///   written.
+    ///
+    /// ```
+    /// use ticketing::Error;
+    /// use ticketing::error::StoreErrorKind;
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # let database = folder.path().join("hall.db");
+    /// # drop(TicketingService::open(&database)?);
+    /// TicketingService::mark_as_moved(&database)?;
+    /// let refused = TicketingService::open(&database);
+    /// assert!(matches!(refused, Err(Error::Store(error)) if *error.kind() == StoreErrorKind::Moved));
+    /// TicketingService::undo_move(&database)?;
+    /// TicketingService::open(&database)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mark_as_moved(database: impl AsRef<Path>) -> Result<()> {
+        location(database.as_ref()).set_moved(true)
+    }
+
+    /// Puts a database file into use again that was [marked as moved](Self::mark_as_moved). Does nothing if it was not.
+    ///
+    /// What was sold in the other database is not in the file: take the other one out of use first. End all programs that
+    /// have the file open.
+    ///
+    /// # Errors
+    /// As of [`mark_as_moved`](Self::mark_as_moved).
+    ///
+    /// ```
+    #[doc = include_str!("../doc_fixture.md")]
+    /// # let database = folder.path().join("hall.db");
+    /// # drop(TicketingService::open(&database)?);
+    /// TicketingService::mark_as_moved(&database)?;
+    /// TicketingService::undo_move(&database)?;
+    /// TicketingService::open(&database)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn undo_move(database: impl AsRef<Path>) -> Result<()> {
+        location(database.as_ref()).set_moved(false)
     }
 }
 

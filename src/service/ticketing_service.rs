@@ -148,6 +148,7 @@ impl TicketingService {
     /// - `FileReplaced`: the database file was removed, moved or replaced. What is in the old file is lost at the end of
     ///   the program, unless it has another name.
     /// - `SchemaTooNew`: a newer version of this crate has migrated the database. Start that version.
+    /// - `Moved`: the database file was [marked as moved](Self::mark_as_moved).
     ///
     /// A store that has stopped refuses every write with this error, and [`ready`](Self::ready) fails with it. Reads still
     /// work, but after a failed sync they may show older states. Maintenance, webhook senders and notification handlers

@@ -210,12 +210,22 @@ fn the_program_copies_a_file_and_checks_both() {
     let output = copy();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(json["clean"] == true && json["rows"].as_u64().unwrap() > 100, "{json}");
+    assert!(json["clean"] == true && json["moved"] == true && json["rows"].as_u64().unwrap() > 100, "{json}");
+    // Also the server refuses the file.
+    for arguments in [&["list-organizations"][..], &["--listen", "127.0.0.1:0"], &["copy", "--to", &url]] {
+        let output = finish(&mut program(folder.path(), arguments));
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&output.stderr).contains("copy --undo"), "{}", text(&output.stderr));
+    }
+    let output = finish(&mut program(folder.path(), &["copy", "--undo"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(finish(&mut program(folder.path(), &["list-organizations"])).status.code(), Some(0));
     let output = copy();
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("the target is not empty"), "{}", text(&output.stderr));
     for (arguments, problem) in [
         (&["copy"][..], "copy needs --to"),
+        (&["copy", "--undo", "--to", &url], "--to is not an option of copy --undo"),
         (&["copy", "--to", "other.db"], "--to must be the URL of a PostgreSQL database"),
         (&["copy", "--to", &url, "--database", &url], "--database must be a database file"),
         (

@@ -204,6 +204,47 @@ fn a_newer_schema_is_refused_and_left_unchanged() {
 }
 
 #[test]
+fn a_file_that_was_moved_is_refused_by_running_and_new_programs_until_that_is_undone() {
+    let fixture = Fixture::new();
+    let path = fixture.path();
+    let version = || Database::open(&path).value::<i64>("PRAGMA user_version");
+    let known = version();
+    let running = &fixture.service;
+    running.create_organization(Default::default()).unwrap();
+    for _ in 0..2 {
+        TicketingService::mark_as_moved(&path).unwrap();
+    }
+    assert!(version() > known, "programs of older versions refuse it too");
+    let refused = [running.create_organization(Default::default()).map(drop), running.ready()];
+    for refused in refused {
+        let Err(Error::Store(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(*error.kind(), StoreErrorKind::Moved);
+        assert!(error.to_string().contains("copy --undo"), "{error}");
+        assert_eq!(Error::Store(error).http_status(), 503);
+    }
+    assert_eq!(*running.stopped().unwrap().kind(), StoreErrorKind::Moved);
+    let organizations = running.list_organizations(Default::default()).unwrap();
+    fixture.skip_final_check();
+    let (_folder, path) = fixture.into_file();
+    assert_eq!(open_error(&path), StoreErrorKind::Moved);
+    assert!(
+        matches!(TicketingService::check_file(&path), Err(Error::Store(error)) if *error.kind() == StoreErrorKind::Moved)
+    );
+
+    for _ in 0..2 {
+        TicketingService::undo_move(&path).unwrap();
+    }
+    let service = TicketingService::open(&path).unwrap();
+    assert_eq!(service.list_organizations(Default::default()).unwrap(), organizations);
+    service.create_organization(Default::default()).unwrap();
+    assert!(service.check().unwrap().is_clean());
+    drop(service);
+    let missing = path.with_extension("missing");
+    TicketingService::mark_as_moved(&missing).unwrap_err();
+    assert!(!missing.exists());
+}
+
+#[test]
 fn a_path_where_no_file_can_be_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("missing/ticketing.db"), folder.path().to_owned()] {

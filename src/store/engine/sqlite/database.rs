@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use super::connection::SqliteConnection;
 use super::errors::convert;
 use super::file_state::{FileState, OtherCheckpoint};
+use super::moved::too_new;
 use super::settings::{
     CACHED_STATEMENTS, never_checkpoint_on_close, set_defensive, use_stable_plans, wait_briefly, wait_while_busy,
 };
@@ -195,7 +196,7 @@ impl Database {
         // Read again: another process may have migrated the database before this transaction began.
         let found = self.schema_version()?;
         let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
-        let missing = missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })?;
+        let missing = missing.ok_or_else(|| too_new(found, known))?;
         let schema = SchemaVersion { version: known, migrated_from: found };
         if !missing.is_empty() {
             before(schema)?;

@@ -2,13 +2,15 @@
 //!
 //! A store stops writing for good if a sync of the file fails (see [`sync_failure`](super::sync_failure)), here or in
 //! another process, or if the file is removed or replaced: what is written then would be lost at the next start. It also
-//! stops if a newer program migrates the file, whose rules this one does not know.
+//! stops if a newer program migrates the file, whose rules this one does not know, or if the file is put
+//! [out of use](super::moved).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
 use super::errors::{convert, is_failed_sync};
+use super::moved::too_new;
 use super::sync_failure::SyncFailureMarker;
 use crate::error::{Result, StoreError, StoreErrorKind};
 
@@ -112,11 +114,11 @@ impl FileState {
         let _ = self.schema_version.set(known);
     }
 
-    /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database.
+    /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database, or it was moved.
     pub(super) fn check_schema_version(&self, found: i64) -> Result<()> {
         match self.schema_version.get() {
             Some(&known) if found > known => {
-                self.stop(StoreErrorKind::SchemaTooNew { found, known });
+                self.stop(too_new(found, known));
                 self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
             }
             _ => Ok(()),

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::database::Database;
 use super::errors::convert;
 use super::location::Location;
+use super::moved::too_new;
 use super::snapshots::{Access, SqliteSnapshots};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind};
@@ -59,7 +60,7 @@ impl Location {
         let schema_version = database.schema_version()?;
         let known = version_of(migrations);
         if schema_version > known {
-            return Err(StoreErrorKind::SchemaTooNew { found: schema_version, known }.into());
+            return Err(too_new(schema_version, known).into());
         }
         if schema_version == 0 {
             return Err(StoreErrorKind::NotADatabase(self.path().display().to_string()).into());

@@ -11,6 +11,7 @@ use super::connection::SqliteConnection;
 use super::connection_pool::ConnectionPool;
 use super::database::Database;
 use super::errors::convert;
+use super::moved::version_if;
 use super::settings::{CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_while_busy};
 use super::temporary_folder::TemporaryFolder;
 use crate::environment::Environment;
@@ -93,6 +94,17 @@ impl Location {
             database.batch("PRAGMA synchronous = OFF")?;
         }
         Ok(database)
+    }
+
+    /// Puts the file [out of use](super::moved), or into use again. Does nothing if it is already.
+    pub(crate) fn set_moved(&self, moved: bool) -> Result<()> {
+        let database = self.open_existing()?;
+        database.batch("BEGIN IMMEDIATE")?;
+        let version = database.schema_version()?;
+        if version == 0 {
+            return Err(StoreErrorKind::NotADatabase(self.path.display().to_string()).into());
+        }
+        database.batch(&format!("PRAGMA user_version = {}; COMMIT", version_if(moved, version)))
     }
 
     /// Fails if the SQLite library is too old.

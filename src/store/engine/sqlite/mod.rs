@@ -14,6 +14,7 @@ mod inspection;
 mod integrity;
 mod location;
 mod migration_copy;
+mod moved;
 mod partial_copy;
 #[cfg(test)]
 mod query_plan_tests;
