@@ -1,88 +1,158 @@
-//! Upgrades from 0.2.0: the current version opens the database of 0.2.0, finds everything in it, and works with it.
+//! Upgrades from 0.2.0, and from a program between 0.2.0 and the next version: the current version opens their databases, finds
+//! everything in them, and works with them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use ticketing::error::Reason;
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::{Caller, Error};
 
+use crate::common::transport::{FakeTransport, respond};
 use crate::common::*;
 use crate::upgrade::{answers, assert_contains, assert_current_schema, assert_rows_are_kept};
 
-/// The content of a file that 0.2.0 wrote.
-fn content(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/0.2.0").join(name);
-    let mut content = Vec::new();
-    GzDecoder::new(std::fs::File::open(path).expect("the fixture")).read_to_end(&mut content).expect("gzip");
-    content
+/// A database of `tests/fixtures`, with the SHA-256 of its files: a fixture is never changed.
+#[derive(Clone, Copy)]
+struct Written {
+    folder: &'static str,
+    schema: i64,
+    database: &'static str,
+    answers: &'static str,
 }
 
-/// What 0.2.0 returned about everything in its database.
-fn recorded() -> Value {
-    serde_json::from_slice(&content("answers.json.gz")).expect("JSON")
+const OF_0_2_0: Written = Written {
+    folder: "0.2.0",
+    schema: 23,
+    database: "aa6c08db870fea784b2ff4e8d17276ca7c3a6fb7a3f8fc04f8c92a16803ad250",
+    answers: "4295dd46ae01fe56cdc1f3d3e1d0cfaf450b70b70e161f1d17b246d7720973c9",
+};
+
+/// Of a program between 0.2.0 and the next version.
+const UNRELEASED: Written = Written {
+    folder: "unreleased-schema-32",
+    schema: 32,
+    database: "6ee4705cede913eeb60d0c4d4cad69bced4a284829a0a4e9026cfe7c55ddf1b2",
+    answers: "3657c78b6a1209c30788d3012973da35211b9781a31fc770b4aafe94f9f9f609",
+};
+
+const ALL: [Written; 2] = [OF_0_2_0, UNRELEASED];
+
+impl Written {
+    /// A file of the fixture, compressed.
+    fn file(self, name: &str) -> Vec<u8> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(self.folder).join(name);
+        std::fs::read(path).expect("the fixture")
+    }
+
+    fn content(self, name: &str) -> Vec<u8> {
+        let mut content = Vec::new();
+        GzDecoder::new(&*self.file(name)).read_to_end(&mut content).expect("gzip");
+        content
+    }
+
+    /// What the program returned about everything in its database.
+    fn recorded(self) -> Value {
+        serde_json::from_slice(&self.content("answers.json.gz")).expect("JSON")
+    }
+
+    /// Writes the database to a new folder.
+    fn old_database(self) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(database::FILE);
+        std::fs::write(&path, self.content("ticketing.sqlite.gz")).expect("written");
+        (folder, path)
+    }
+
+    /// A service on the database, which acts for its organization "first" at the time when it was written.
+    fn upgraded(self) -> Fixture {
+        let (folder, _) = self.old_database();
+        let gateway = FakeGateway::new();
+        let mut fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(gateway));
+        fixture.set_clock(self.recorded()["now"].as_str().expect("a time"));
+        fixture.caller = self.caller_for(&fixture, "first");
+        fixture
+    }
+
+    /// A caller for one of the organizations: "first" or "other".
+    fn caller_for(self, fixture: &Fixture, organization: &str) -> Caller {
+        let id = &self.recorded()[organization]["organization"]["id"];
+        fixture.service.act_for(id.as_str().expect("an id").parse().expect("an id")).expect("the organization")
+    }
 }
 
-/// Writes the database of 0.2.0 to a new folder.
-fn old_database() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(database::FILE);
-    std::fs::write(&path, content("ticketing.sqlite.gz")).expect("written");
-    (folder, path)
-}
-
-/// A service on the database of 0.2.0, which acts for its organization "first" at the time when it was written.
-fn upgraded() -> Fixture {
-    let (folder, _) = old_database();
-    let gateway = FakeGateway::new();
-    let mut fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(gateway));
-    fixture.set_clock(recorded()["now"].as_str().expect("a time"));
-    fixture.caller = caller_for(&fixture, "first");
-    fixture
-}
-
-/// A caller for one of the organizations: "first" or "other".
-fn caller_for(fixture: &Fixture, organization: &str) -> Caller {
-    let id = &recorded()[organization]["organization"]["id"];
-    fixture.service.act_for(id.as_str().expect("an id").parse().expect("an id")).expect("the organization")
+#[test]
+fn a_fixture_is_the_one_that_was_written_and_has_the_schema_of_its_time() {
+    for written in ALL {
+        for (name, expected) in [("ticketing.sqlite.gz", written.database), ("answers.json.gz", written.answers)] {
+            assert_eq!(hex::encode(Sha256::digest(written.file(name))), expected, "{}/{name}", written.folder);
+        }
+        let (_folder, path) = written.old_database();
+        assert_eq!(Database::open(&path).value::<i64>("PRAGMA user_version"), written.schema, "{}", written.folder);
+    }
 }
 
 #[test]
 fn a_database_of_0_2_0_is_found_to_be_sound() {
-    let fixture = upgraded();
-    let report = fixture.service.check().expect("a check");
-    assert!(report.is_clean(), "{:#?}", report.findings);
+    for written in ALL {
+        let fixture = written.upgraded();
+        let report = fixture.service.check().expect("a check");
+        assert!(report.is_clean(), "{:#?}", report.findings);
+    }
+}
+
+/// 0.2.0 queued notifications for endpoints that are subscribed to their type. The test that wrote the fixture queued one
+/// for another endpoint, by SQL: no migration has to remove such rows.
+#[test]
+fn the_only_finding_after_sending_is_a_notification_that_0_2_0_could_not_have_queued() {
+    let (folder, _) = OF_0_2_0.old_database();
+    let failing = FakeTransport::new(|_, _, _| respond(500));
+    let fixture = Fixture::in_folder(folder, |builder| builder.webhook_transport(failing));
+    fixture.set_clock(OF_0_2_0.recorded()["now"].as_str().expect("a time"));
+    fixture.skip_final_check();
+    assert!(fixture.service.check().expect("a check").is_clean());
+    fixture.service.deliver_due_webhooks().expect("attempts");
+    let findings = fixture.service.check().expect("a check").findings;
+    let [finding] = &findings[..] else { panic!("{findings:#?}") };
+    assert_eq!(finding.invariant, "webhook-subscription");
 }
 
 #[test]
 fn a_database_of_0_2_0_gets_the_tables_and_checks_of_a_new_one() {
-    assert_current_schema(&upgraded());
+    for written in ALL {
+        assert_current_schema(&written.upgraded());
+    }
 }
 
 #[test]
 fn everything_that_0_2_0_stored_is_returned_as_it_returned_it() {
-    let fixture = upgraded();
-    let expected = recorded();
-    for organization in ["first", "other"] {
-        let caller = caller_for(&fixture, organization);
-        assert_contains(&answers(&fixture, &caller), &expected[organization], organization);
+    for written in ALL {
+        let fixture = written.upgraded();
+        let expected = written.recorded();
+        for organization in ["first", "other"] {
+            let caller = written.caller_for(&fixture, organization);
+            assert_contains(&answers(&fixture, &caller), &expected[organization], organization);
+        }
     }
 }
 
 #[test]
 fn the_migration_of_0_2_0_keeps_every_value_of_every_row() {
-    let (_folder, path) = old_database();
-    let fixture = upgraded();
-    let rows = assert_rows_are_kept(&Database::open(&path), &fixture.database(), |_, row| row.to_owned());
-    assert!(rows > 100, "{rows}");
+    for written in ALL {
+        let (_folder, path) = written.old_database();
+        let fixture = written.upgraded();
+        let rows = assert_rows_are_kept(&Database::open(&path), &fixture.database(), |_, row| row.to_owned());
+        assert!(rows > 100, "{rows}");
+    }
 }
 
 #[test]
-fn checkouts_of_0_2_0_have_no_gateway_unless_the_sandbox_has_them() {
-    let (folder, path) = old_database();
+fn checkouts_of_earlier_versions_have_no_gateway_unless_the_sandbox_has_them() {
+    let (folder, path) = UNRELEASED.old_database();
     let of_sandbox = "UPDATE orders SET payment_reference = 'sandbox_' || id WHERE id IN
         (SELECT order_id FROM checkouts ORDER BY order_id LIMIT 2)";
     Database::open(&path).run(of_sandbox);
@@ -102,43 +172,49 @@ fn checkouts_of_0_2_0_have_no_gateway_unless_the_sandbox_has_them() {
 
 #[test]
 fn api_keys_of_0_2_0_authenticate_unless_they_are_revoked() {
-    let fixture = upgraded();
-    let keys = &recorded()["keys"];
-    let authenticate = |name: &str| fixture.service.authenticate(keys[name].as_str().expect("a key"));
-    assert_eq!(authenticate("active").expect("active").organization(), fixture.caller.organization());
-    assert_eq!(authenticate("revoked"), Err(Error::Unauthenticated));
-    assert_eq!(authenticate("suspended"), Err(Error::OrganizationSuspended));
+    for written in ALL {
+        let fixture = written.upgraded();
+        let keys = &written.recorded()["keys"];
+        let authenticate = |name: &str| fixture.service.authenticate(keys[name].as_str().expect("a key"));
+        assert_eq!(authenticate("active").expect("active").organization(), fixture.caller.organization());
+        assert_eq!(authenticate("revoked"), Err(Error::Unauthenticated));
+        assert_eq!(authenticate("suspended"), Err(Error::OrganizationSuspended));
+    }
 }
 
 #[test]
 fn a_database_of_0_2_0_pays_its_pending_orders_and_admits_its_tickets() {
-    let fixture = upgraded();
-    let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
-    let pending = fixture.service.list_orders(&fixture.caller, pending).expect("orders").data;
-    assert_eq!(pending.len(), 1);
-    let paid = fixture.service.payment_completed(&fixture.caller, pending[0].id).expect("a payment");
-    assert_eq!((paid.status, paid.items[0].issued_tickets.len()), (OrderStatus::Completed, 2));
+    for written in ALL {
+        let fixture = written.upgraded();
+        let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
+        let pending = fixture.service.list_orders(&fixture.caller, pending).expect("orders").data;
+        assert_eq!(pending.len(), 1);
+        let paid = fixture.service.payment_completed(&fixture.caller, pending[0].id).expect("a payment");
+        assert_eq!((paid.status, paid.items[0].issued_tickets.len()), (OrderStatus::Completed, 2));
 
-    let tickets =
-        fixture.service.list_tickets(&fixture.caller, ListTickets::default().limit(100)).expect("tickets").data;
-    assert!(tickets.len() > 20, "{}", tickets.len());
-    for ticket in tickets {
-        let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code));
-        match ticket.status {
-            TicketStatus::NotCheckedIn => assert_eq!(scan.expect("admitted").status, TicketStatus::CheckedIn),
-            TicketStatus::CheckedIn => assert_eq!(reason(scan), Reason::AlreadyCheckedIn),
-            _ => assert_eq!(reason(scan), Reason::TicketCancelled),
+        let tickets =
+            fixture.service.list_tickets(&fixture.caller, ListTickets::default().limit(100)).expect("tickets").data;
+        assert!(tickets.len() > 20, "{}", tickets.len());
+        for ticket in tickets {
+            let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code));
+            match ticket.status {
+                TicketStatus::NotCheckedIn => assert_eq!(scan.expect("admitted").status, TicketStatus::CheckedIn),
+                TicketStatus::CheckedIn => assert_eq!(reason(scan), Reason::AlreadyCheckedIn),
+                _ => assert_eq!(reason(scan), Reason::TicketCancelled),
+            }
         }
     }
 }
 
 #[test]
 fn an_idempotency_key_of_0_2_0_returns_its_order_again() {
-    let fixture = upgraded();
-    let finished = recorded()["keys"]["finishedOrder"].as_str().expect("an id").parse().expect("an id");
-    let order = fixture.read_order(finished);
-    let request = crate::make_fixture::basket(order.event_id, order.items[0].ticket_type_id);
-    let retried = fixture.service.create_order(&fixture.caller_with_key("finished"), request).expect("the order");
-    assert!(retried.replayed);
-    assert_eq!(retried.value.order.id, finished);
+    for written in ALL {
+        let fixture = written.upgraded();
+        let finished = written.recorded()["keys"]["finishedOrder"].as_str().expect("an id").parse().expect("an id");
+        let order = fixture.read_order(finished);
+        let request = crate::make_fixture::basket(order.event_id, order.items[0].ticket_type_id);
+        let retried = fixture.service.create_order(&fixture.caller_with_key("finished"), request).expect("the order");
+        assert!(retried.replayed);
+        assert_eq!(retried.value.order.id, finished);
+    }
 }
