@@ -21,12 +21,16 @@ use super::state::AppState;
 
 /// Adds the middleware to a route.
 #[derive(Debug, Clone)]
-pub(super) struct Observe(pub(super) AppState);
+pub(super) struct Observe {
+    pub(super) state: AppState,
+    /// Whether the route is one of the server, which the public URL leads to, and not one of the application.
+    pub(super) is_of_server: bool,
+}
 
 /// A route with the middleware.
 #[derive(Debug, Clone)]
 pub(super) struct Observed<S> {
-    state: AppState,
+    observe: Observe,
     route: S,
 }
 
@@ -34,7 +38,7 @@ impl<S> Layer<S> for Observe {
     type Service = Observed<S>;
 
     fn layer(&self, route: S) -> Observed<S> {
-        Observed { state: Arc::clone(&self.0), route }
+        Observed { observe: self.clone(), route }
     }
 }
 
@@ -50,7 +54,7 @@ impl<S: Service<Request, Response = Response, Error = Infallible, Future: Send +
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let observation = Observation::start(&self.state, &request);
+        let observation = Observation::start(&self.observe, &request);
         let response = self.route.call(request);
         Box::pin(async move { Ok(observation.finish(response.await?)) })
     }
@@ -69,7 +73,8 @@ struct Observation {
 }
 
 impl Observation {
-    fn start(state: &AppState, request: &Request) -> Self {
+    fn start(Observe { state, is_of_server }: &Observe, request: &Request) -> Self {
+        let public_path = if *is_of_server { &*state.public_path } else { "" };
         Self {
             state: Arc::clone(state),
             started: Instant::now(),
@@ -77,7 +82,7 @@ impl Observation {
             id: request_id(request.headers()),
             method: method_label(request.method()),
             uri: request.uri().clone(),
-            base_path: base_path(request.uri(), request.extensions(), &state.public_path).to_owned(),
+            base_path: base_path(request.uri(), request.extensions(), public_path).to_owned(),
             matched_path: request.extensions().get::<MatchedPath>().cloned(),
         }
     }

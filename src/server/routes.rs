@@ -75,7 +75,7 @@ impl Routes {
             .merge(documents())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
-        with_problems(routes).layer(self.middleware()).with_state(Arc::clone(&self.state))
+        with_problems(routes).layer(self.middleware(true)).with_state(Arc::clone(&self.state))
     }
 
     /// The operations, under `/v1`. Unknown paths under `/v1` require an API key too, and are then answered with 404.
@@ -121,19 +121,20 @@ impl Routes {
     }
 
     /// Adds to routes of your own what those of the server have: the id of each request in `X-Request-Id`, a line in
-    /// the log, metrics, and the members `instance` and `requestId` in the responses of an [`Error`](crate::Error). The
-    /// routes must not contain those of the server, whose requests would be counted twice.
+    /// the log, metrics, and the members `instance` and `requestId` in the responses of an [`Error`](crate::Error).
+    /// `instance` is the path of the request as the application gets it: the path of the
+    /// [public URL](crate::Builder::public_url) is only put before those of the server. The routes must not contain those of the server, whose requests would be counted twice.
     pub fn observe<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
-        routes.layer(self.middleware())
+        routes.layer(self.middleware(false))
     }
 
-    fn middleware(&self) -> Observe {
-        Observe(Arc::clone(&self.state))
+    fn middleware(&self, is_of_server: bool) -> Observe {
+        Observe { state: Arc::clone(&self.state), is_of_server }
     }
 
     /// Only requests that a route matches pass the middleware: the fallback belongs to the application.
     fn part<S: Clone + Send + Sync + 'static>(&self, routes: Router<AppState>) -> Router<S> {
-        with_problems(routes).route_layer(self.middleware()).with_state(Arc::clone(&self.state))
+        with_problems(routes).route_layer(self.middleware(true)).with_state(Arc::clone(&self.state))
     }
 }
 

@@ -125,6 +125,27 @@ fn problems_name_the_requested_path_and_metrics_the_whole_route_under_a_prefix()
 }
 
 #[test]
+fn problems_of_the_application_name_its_path_and_not_that_of_the_public_url() {
+    let configure = |builder: ticketing::Builder| builder.public_url("https://shop.example/api/tickets");
+    let server = Server::with_app(
+        configure,
+        |_| {},
+        |service, options| {
+            let refuse = async || Err::<(), _>(ticketing::Error::Unauthenticated);
+            let own = Router::new().route("/buy", get(refuse)).nest("/shop", Router::new().route("/buy", get(refuse)));
+            let observed = Routes::new(service.clone(), options).observe(own);
+            Router::new().merge(observed).nest(PREFIX, router(service, options))
+        },
+    );
+    let mut client = server.client();
+    for path in ["/buy", "/shop/buy"] {
+        assert_eq!(client.get(path).expect(401).problem()["instance"], path);
+    }
+    let of_server = "/api/tickets/v1/events/event_0";
+    assert_eq!(client.get(of_server).expect(404).problem()["instance"], of_server);
+}
+
+#[test]
 fn the_document_and_its_page_work_under_a_prefix() {
     let server = nested("http://127.0.0.1");
     let mut client = server.client();
