@@ -105,7 +105,8 @@ amounts! { TicketType { price } }
 
 /// # Constructors
 impl CreateTicketType {
-    /// Creates a ticket type that is on sale immediately and valid at any time.
+    /// Creates a ticket type that is on sale immediately and valid at any time. An order may contain at most
+    /// [10](Self::max_per_order) of its tickets.
     #[must_use]
     pub fn new(name: impl Into<String>, price: Amount, quantity: i64) -> Self {
         Self { name: name.into(), price, quantity, ..Self::blank() }
@@ -139,7 +140,7 @@ writable_fields! {
     /// The areas to which a ticket admits: at most 50, each once and of at most 100 characters.
     access_areas: Vec<String> => default(Vec::new()),
         MaxItems(50), Each(&[MaxLength(ENTRY_LENGTH)]), Unique;
-    /// How many tickets of this type one order may contain: 1 to 100.
+    /// How many tickets of this type one order may contain: 1 to 100, by default 10.
     max_per_order: i64 => default(10), Min(1), Max(100);
     /// The position in lists: lower numbers come first.
     sort_order: i64 => default(0);

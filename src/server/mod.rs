@@ -114,7 +114,44 @@
 //! too, because checkout links begin with it. If a proxy removes a prefix from the requests, only the public URL tells
 //! the server about it.
 //!
-//! [`Routes`] has the parts of [`router`] one by one, for example to serve `/metrics` on an internal address.
+//! [`Routes`] has the parts of [`router`] one by one. This serves `/metrics` on an internal address only, and ends both servers
+//! on SIGTERM or Ctrl-C:
+//!
+//! ```no_run
+//! use std::net::TcpListener;
+//! use std::time::Duration;
+//!
+//! use axum::Router;
+//! use ticketing::TicketingService;
+//! use ticketing::server::{Routes, ServerOptions, serve};
+//! use tokio::signal::ctrl_c;
+//! use tokio::signal::unix::{SignalKind, signal};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let service = TicketingService::builder("shop.db").sandbox_gateway().maintenance().open()?;
+//!     let options = ServerOptions::default();
+//!     let routes = Routes::new(service.clone(), &options);
+//!     let app: Router = Router::new().nest("/tickets", routes.public());
+//!     let metrics = TcpListener::bind("127.0.0.1:9090")?;
+//!     // The metrics can be read until the last request has ended.
+//!     let metrics = tokio::spawn(serve(metrics, routes.metrics(), options.clone(), std::future::pending()));
+//!     let mut terminated = signal(SignalKind::terminate())?;
+//!     let shutdown = async move {
+//!         tokio::select! {
+//!             _ = terminated.recv() => {}
+//!             _ = ctrl_c() => {}
+//!         }
+//!     };
+//!     serve(TcpListener::bind("127.0.0.1:8080")?, app, options, shutdown).await?;
+//!     metrics.abort();
+//!     // The handles of the service that both have: it could not be closed otherwise.
+//!     drop(metrics.await);
+//!     drop(routes);
+//!     service.close(Duration::from_secs(10))?;
+//!     Ok(())
+//! }
+//! ```
 //!
 //! [`serve`] protects the routes of the application too: it limits the number of connections and the time that a client
 //! may take. `axum::serve` does not. It must then get the addresses of clients with
@@ -132,7 +169,9 @@
 //! The server authenticates requests by the header `X-Api-Key`. A middleware that authenticates users itself inserts a
 //! [`Caller`](crate::Caller) into the extensions of the request, which is then used instead of the header: the one of
 //! [`act_for`](crate::TicketingService::act_for), with fewer scopes by [`with_scopes`](crate::Caller::with_scopes) if the
-//! user may not do everything. The [rate limit](ServerOptions::rate_limit) is one for each API key: the application
+//! user may not do everything. **A caller opens the whole API to the browser of its user**, as far as its scopes go. So insert
+//! one for organizers and their staff, never for buyers: keep a type of your own in the extensions for these, and call the
+//! service in handlers that check whose order it is. The [rate limit](ServerOptions::rate_limit) is one for each API key: the application
 //! limits its own users itself.
 //!
 //! As an extractor, [`Caller`](crate::Caller) gives a handler the caller of the middleware or of the header.
