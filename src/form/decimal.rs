@@ -18,7 +18,7 @@ pub(crate) struct Decimal {
 #[non_exhaustive]
 pub enum AmountError {
     /// The text is not a decimal number.
-    #[error("must be a number")]
+    #[error("must be a number with a point, such as 12.50")]
     NotANumber,
     /// The number has more digits than 64 bits can hold.
     #[error("is too large: it must have at most 18 digits")]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::decimal::{AmountError, Decimal};
+use super::decimal::Decimal;
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
@@ -134,7 +134,7 @@ impl FormValue for bool {
 pub(crate) fn read_decimal(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Decimal> {
     let parsed = match value {
         Value::Number(text) | Value::Query(text) => text.parse(),
-        _ => Err(AmountError::NotANumber),
+        _ => return or_error(None, path, errors, "must be a number"),
     };
     match parsed {
         Ok(number) => Some(number),

@@ -254,6 +254,12 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_comma_is_refused_with_a_hint_at_the_point() {
+        let error = "12,50".parse::<Amount>().expect_err("a comma");
+        assert_eq!(error.to_string(), "must be a number with a point, such as 12.50");
+    }
+
+    #[test]
     fn numbers_that_do_not_fit_are_refused_and_never_rounded() {
         use AmountError::{NotANumber, TooLarge, TooManyDecimals};
         for (text, error) in [
