@@ -101,7 +101,7 @@ impl PostgresEngine {
         );
         tracing::info!(
             target: "ticketing::store",
-            database = ?options,
+            database = %options,
             schema_version = known,
             migrated_from = (migrated_from < known).then_some(migrated_from),
             "database opened"

@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use postgres::{Client, NoTls};
 use rustls::crypto::CryptoProvider;
 use tokio_postgres::Config;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::client::PipeliningClient;
@@ -171,6 +171,21 @@ impl PostgresOptions {
     }
 }
 
+impl fmt::Display for PostgresOptions {
+    /// The hosts and the name of the database, for the log: without the user and the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, host) in self.config.get_hosts().iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            match host {
+                Host::Tcp(name) => write!(f, "{separator}{name}")?,
+                #[cfg(unix)]
+                Host::Unix(folder) => write!(f, "{separator}{}", folder.display())?,
+            }
+        }
+        write!(f, "/{}", self.config.get_dbname().unwrap_or_default())
+    }
+}
+
 impl fmt::Debug for PostgresOptions {
     /// Without the user and the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -182,5 +197,17 @@ impl fmt::Debug for PostgresOptions {
             .field("writers", writers)
             .field("read_from", read_from)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_the_hosts_and_the_database_and_neither_the_user_nor_the_password() {
+        let url = "postgres://ticketing:secret@db1.example.com,db2.example.com:5433/tickets";
+        let options = PostgresOptions::of_primary(url).expect("the options");
+        assert_eq!(options.to_string(), "db1.example.com,db2.example.com/tickets");
     }
 }
