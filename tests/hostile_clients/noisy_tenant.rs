@@ -5,9 +5,13 @@
 //! event of the other, large orders with many webhook endpoints, long pages of ticket types with logos, searches, events
 //! that are cancelled, one link with many tickets, and notices of a gateway whose bodies never come.
 //!
-//! `TICKETING_NOISY_TENANT` is the number of seconds for each of the two measurements. If it is set, the 99th percentile
-//! of the small tenant may at most double: use it with `--release`, on a machine without other work.
+//! `TICKETING_NOISY_TENANT` is the number of seconds for each measurement, with `--release`, on a machine without other work. If
+//! it is set, the expensive tenant is a process that gets only the time which nothing else wants (`SCHED_IDLE`), so that the
+//! latencies are those of the server, not of clients on the same processors. A third measurement has a process beside it
+//! that only computes, in the same way. The 99th percentile may at most double.
 
+use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -16,6 +20,7 @@ use serde_json::{Value, json};
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::log;
 use crate::common::long_runs::repetitions;
+use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
 use crate::common::transport::FakeTransport;
 use ticketing::Builder;
 use ticketing::environment::{Clock, SystemClock};
@@ -46,19 +51,30 @@ fn free_type(client: &mut Client, event: &str) -> String {
     id(&client.post(&format!("/v1/events/{event}/ticket-types"), &free).expect(201))
 }
 
+const ALL: &str = "all";
+
 /// The answers to a tenant's requests.
 #[derive(Default)]
 struct Answers {
-    latencies: Vec<Duration>,
+    latencies: Vec<(&'static str, Duration)>,
     refused: Vec<String>,
 }
 
 impl Answers {
-    /// The latency below which this share of the answers is, in percent.
-    fn percentile(&self, percent: usize) -> Duration {
-        let mut sorted = self.latencies.clone();
+    /// The latency below which this share of the answers is, in percent: of those of one kind, or of all.
+    fn percentile(&self, kind: &str, percent: usize) -> Duration {
+        let of_kind = self.latencies.iter().filter(|(of, _)| kind == *of || kind == ALL);
+        let mut sorted: Vec<_> = of_kind.map(|(_, latency)| *latency).collect();
         sorted.sort_unstable();
         sorted[(sorted.len() - 1) * percent / 100]
+    }
+
+    fn print(&self, name: &str) {
+        eprintln!("{name}: {} requests", self.latencies.len());
+        for kind in [ALL, "check-in", "order", "read", "check-out"] {
+            let (p50, p99) = (self.percentile(kind, 50), self.percentile(kind, 99));
+            eprintln!("  {kind}: p50 {p50:?}, p99 {p99:?}");
+        }
     }
 }
 
@@ -85,15 +101,15 @@ impl SmallTenant {
         let read = format!("/v1/events/{}", self.on_sale.event);
         let mut answers = Answers::default();
         while goes_on(answers.latencies.len()) {
-            for (path, body, expected) in [
-                ("/v1/tickets/check-in", &scan, 200),
-                ("/v1/orders", &order, 201),
-                (&read, &Value::Null, 200),
-                ("/v1/tickets/check-out", &scan, 200),
+            for (kind, path, body, expected) in [
+                ("check-in", "/v1/tickets/check-in", &scan, 200),
+                ("order", "/v1/orders", &order, 201),
+                ("read", &read, &Value::Null, 200),
+                ("check-out", "/v1/tickets/check-out", &scan, 200),
             ] {
                 let start = SystemClock.monotonic();
                 let response = if body.is_null() { self.client.get(path) } else { self.client.post(path, body) };
-                answers.latencies.push(SystemClock.monotonic() - start);
+                answers.latencies.push((kind, SystemClock.monotonic() - start));
                 if response.status != expected {
                     answers.refused.push(format!("{path}: {}", response.text()));
                     break;
@@ -105,9 +121,10 @@ impl SmallTenant {
 }
 
 /// A request of the expensive tenant.
+#[derive(serde::Serialize, serde::Deserialize)]
 enum Noise {
     Get(String),
-    Post(&'static str, Value),
+    Post(String, Value),
     /// An event is created and cancelled.
     Cancel,
     /// An event is changed by many requests at the same time.
@@ -144,9 +161,9 @@ fn expensive_requests(server: &Server, others: &EventOnSale, endpoints: usize) -
     }
     let mut requests = vec![
         Noise::Burst(format!("/v1/events/{event}")),
-        Noise::Post("/v1/orders", large),
+        Noise::Post("/v1/orders".to_owned(), large),
         Noise::Get("/v1/events?q=night%25_night&limit=100".to_owned()),
-        Noise::Post("/v1/orders", order_of(&others.event, &others.ticket_type, 1)),
+        Noise::Post("/v1/orders".to_owned(), order_of(&others.event, &others.ticket_type, 1)),
         Noise::Get("/v1/tickets?status=CANCELLED&limit=100".to_owned()),
         Noise::Get(format!("/v1/events/{event}/summary")),
         Noise::Get(format!("/v1/events/{logos}/ticket-types?limit=100")),
@@ -158,31 +175,82 @@ fn expensive_requests(server: &Server, others: &EventOnSale, endpoints: usize) -
     requests
 }
 
-/// Sends one of them. It may be refused.
-fn send(noise: &Noise, server: &Server, client: &mut Client, number: usize) {
-    match noise {
-        Noise::Get(path) => drop(client.get(path)),
-        Noise::Post(path, body) => drop(client.post(path, body)),
-        Noise::Cancel => cancel_an_event(client, number),
-        Noise::Burst(path) => change_at_once(server, path),
-        Noise::Notice => {
-            let mut client = server.client();
-            client.write(b"POST /gateway/notices HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n{");
-        }
-    }
+/// What the expensive tenant sends, and where.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Attack {
+    address: SocketAddr,
+    key: String,
+    /// None: it only computes.
+    requests: Vec<Noise>,
+    pause: Duration,
 }
 
-/// Changes an event by many requests at the same time.
-fn change_at_once(server: &Server, path: &str) {
-    let body = json!({"title": "Another title"}).to_string();
-    let head = format!("PATCH {path} HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}", server.key);
-    let head = format!("{head}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
-    let mut clients: Vec<Client> = (0..BURST).map(|_| server.client()).collect();
-    for client in &mut clients {
-        client.write(format!("{head}\r\n\r\n{body}").as_bytes());
+impl Attack {
+    fn client(&self) -> Client {
+        Client::new(self.address, &self.key)
     }
-    for client in &mut clients {
-        drop(client.read_response());
+
+    /// Sends requests with several clients until `ends` is set. `sent` counts them.
+    fn run(&self, ends: &AtomicBool, sent: &AtomicUsize) {
+        std::thread::scope(|scope| {
+            for first in 0..NOISY_CLIENTS {
+                scope.spawn(move || self.run_client(first, ends, sent));
+            }
+        });
+    }
+
+    fn run_client(&self, first: usize, ends: &AtomicBool, sent: &AtomicUsize) {
+        let mut client = self.client();
+        let mut requests = self.requests.iter().cycle().skip(first * 2);
+        while !ends.load(Ordering::Relaxed) {
+            let number = sent.fetch_add(1, Ordering::Relaxed);
+            match requests.next() {
+                Some(request) => self.send(request, &mut client, number),
+                None => std::hint::spin_loop(),
+            }
+            if !self.pause.is_zero() && !self.requests.is_empty() {
+                std::thread::sleep(self.pause);
+            }
+        }
+    }
+
+    /// Sends one request. It may be refused.
+    fn send(&self, noise: &Noise, client: &mut Client, number: usize) {
+        match noise {
+            Noise::Get(path) => drop(client.get(path)),
+            Noise::Post(path, body) => drop(client.post(path, body)),
+            Noise::Cancel => cancel_an_event(client, number),
+            Noise::Burst(path) => self.change_at_once(path),
+            Noise::Notice => {
+                let mut client = self.client();
+                client.write(b"POST /gateway/notices HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n{");
+            }
+        }
+    }
+
+    /// Changes an event by many requests at the same time.
+    fn change_at_once(&self, path: &str) {
+        let body = json!({"title": "Another title"}).to_string();
+        let head = format!("PATCH {path} HTTP/1.1\r\nHost: a\r\nX-Api-Key: {}", self.key);
+        let head = format!("{head}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
+        let mut clients: Vec<Client> = (0..BURST).map(|_| self.client()).collect();
+        for client in &mut clients {
+            client.write(format!("{head}\r\n\r\n{body}").as_bytes());
+        }
+        for client in &mut clients {
+            drop(client.read_response());
+        }
+    }
+
+    /// Starts it as a process with the lowest priority, and waits until it runs.
+    fn start_process(&self) -> ChildProcess {
+        let this = child_process(PROCESS, &serde_json::to_string(self).expect("JSON"));
+        let mut command = Command::new("chrt");
+        command.args(["--idle", "0"]).arg(this.get_program()).args(this.get_args());
+        command.envs(this.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut process = ChildProcess::start(command);
+        assert_eq!(process.next_message().as_deref(), Some("started"));
+        process
     }
 }
 
@@ -195,6 +263,16 @@ fn cancel_an_event(client: &mut Client, number: usize) {
     client.patch(&format!("/v1/events/{event}"), &json!({"status": "CANCELLED"}));
 }
 
+const PROCESS: &str = concat!(module_path!(), "::process_of_the_expensive_tenant");
+
+#[test]
+#[ignore = "other tests start it"]
+fn process_of_the_expensive_tenant() {
+    let attack: Attack = serde_json::from_str(&child_role()).expect("JSON");
+    send_to_parent("started");
+    attack.run(&AtomicBool::new(false), &AtomicUsize::new(0));
+}
+
 #[test]
 fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered() {
     log::capture();
@@ -205,43 +283,36 @@ fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered(
     let mut small = SmallTenant::new(&server);
     let seconds = repetitions("TICKETING_NOISY_TENANT", 0);
     let requests = expensive_requests(&server, &small.on_sale, if seconds == 0 { 4 } else { 100 });
-    let mut measure = || {
+    let pause = if seconds == 0 { Duration::ZERO } else { PAUSE };
+    let attack = |requests| Attack { address: server.address, key: server.key.clone(), requests, pause };
+    let mut measure = |name| {
         let end = SystemClock.monotonic() + Duration::from_secs(seconds);
-        small.run(|done| if seconds == 0 { done < REQUESTS } else { SystemClock.monotonic() < end })
+        let answers = small.run(|done| if seconds == 0 { done < REQUESTS } else { SystemClock.monotonic() < end });
+        answers.print(name);
+        answers
     };
-    let alone = measure();
-    let ends = AtomicBool::new(false);
-    let noise = AtomicUsize::new(0);
-    let beside = std::thread::scope(|scope| {
-        for first in 0..NOISY_CLIENTS {
-            let (server, requests, ends, noise) = (&server, &requests, &ends, &noise);
-            scope.spawn(move || {
-                let mut client = server.client();
-                for request in requests.iter().cycle().skip(first * 2) {
-                    if ends.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    send(request, server, &mut client, noise.fetch_add(1, Ordering::Relaxed));
-                    if seconds > 0 {
-                        std::thread::sleep(PAUSE);
-                    }
-                }
-            });
-        }
-        let beside = measure();
-        ends.store(true, Ordering::Relaxed);
+    let alone = measure("alone");
+    let beside = if seconds == 0 {
+        let (attack, ends, sent) = (attack(requests), AtomicBool::new(false), AtomicUsize::new(0));
+        let beside = std::thread::scope(|scope| {
+            scope.spawn(|| attack.run(&ends, &sent));
+            let beside = measure("beside the other tenant");
+            ends.store(true, Ordering::Relaxed);
+            beside
+        });
+        assert!(sent.into_inner() > 0);
         beside
-    });
-    let noise = noise.into_inner();
-    for (name, answers) in [("alone", &alone), ("beside the other tenant", &beside)] {
-        let (p50, p99) = (answers.percentile(50), answers.percentile(99));
-        eprintln!("{name}: {} requests, p50 {p50:?}, p99 {p99:?}", answers.latencies.len());
-    }
-    eprintln!("{noise} expensive requests");
-    assert!(noise > 0);
+    } else {
+        let computing = attack(Vec::new()).start_process();
+        measure("beside a process that computes");
+        drop(computing);
+        let _process = attack(requests).start_process();
+        measure("beside the other tenant")
+    };
     assert_eq!((&alone.refused[..], &beside.refused[..]), (&[][..], &[][..]));
     if seconds > 0 {
-        assert!(beside.percentile(99) <= 2 * alone.percentile(99), "the 99th percentile more than doubled");
+        let (alone, beside) = (alone.percentile(ALL, 99), beside.percentile(ALL, 99));
+        assert!(beside <= 2 * alone, "the 99th percentile more than doubled");
     }
 }
 
