@@ -75,8 +75,7 @@ with_shared_fields! {
         /// The ticket type.
         #[serde(rename = "ticket")]
         ticket_type: TicketTypeOfTicket,
-        /// The holder, with the name given when the ticket was issued. Every operation returns it: `None` is for versions that
-        /// may have tickets without a holder.
+        /// The holder, with the name given when the ticket was issued. Every operation returns it.
         customer: Option<Customer>,
     }
     /// An issued ticket without its type and its holder: the response to its cancellation.
