@@ -247,6 +247,7 @@ mod operations;
 mod options;
 mod page_responses;
 mod problem;
+mod prometheus_text;
 mod query;
 mod rate_limit;
 mod refusal_log;

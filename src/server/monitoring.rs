@@ -2,13 +2,14 @@
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::HeaderName;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::http::header::{CONTENT_TYPE, VARY};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::metrics::OPEN_METRICS;
 use super::problem::Problem;
+use super::prometheus_text::{self, PROMETHEUS_TEXT};
 use super::state::AppState;
 use crate::service::TicketingService;
 
@@ -36,6 +37,13 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
     state.service.check_health(check).await
 }
 
-async fn scrape(State(state): State<AppState>) -> Result<impl IntoResponse, Problem> {
-    Ok(([(CONTENT_TYPE, OPEN_METRICS)], state.metrics.scrape().await?))
+async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Result<Response, Problem> {
+    let open_metrics = state.metrics.scrape().await?;
+    let mut response = if prometheus_text::is_preferred(&headers) {
+        ([(CONTENT_TYPE, PROMETHEUS_TEXT)], prometheus_text::from_open_metrics(&open_metrics)).into_response()
+    } else {
+        ([(CONTENT_TYPE, OPEN_METRICS)], open_metrics).into_response()
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+    Ok(response)
 }

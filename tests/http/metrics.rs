@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::common::database;
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of};
+use crate::walkthrough::Document;
 use serde_json::json;
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 
@@ -172,6 +173,53 @@ fn metrics_need_no_key_and_allow_only_get_and_head() {
     let refused = client.post_empty("/metrics").expect(405);
     assert_eq!(refused.code(), "method-not-allowed");
     assert_eq!(refused.header("allow"), Some("GET,HEAD"));
+}
+
+#[test]
+fn clients_that_ask_for_plain_text_get_the_text_format_of_prometheus() {
+    let server = Server::start();
+    let mut client = server.client();
+    event_on_sale(&mut client, "summer-night");
+    let mut get = |accept: &str| client.send("GET", "/metrics", &[&format!("Accept: {accept}")], b"").expect(200);
+    let open_metrics = get("application/openmetrics-text; version=1.0.0, text/plain; version=0.0.4; q=0.5, */*; q=0.1");
+    assert_eq!(open_metrics.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
+    let plain = get("text/plain; version=0.0.4");
+    assert_eq!(plain.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    for response in [&open_metrics, &plain] {
+        assert_eq!(response.header("vary"), Some("accept"));
+        let document = Document::of(&server);
+        document.check(&document.operation("get_metrics"), response);
+    }
+
+    let mut types = BTreeMap::new();
+    let mut helps = BTreeSet::new();
+    let mut series = BTreeSet::new();
+    for line in plain.text().strip_suffix('\n').expect("a newline at the end").split('\n') {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, text) = help.split_once(' ').unwrap();
+            assert!(helps.insert(name) && text.ends_with('.'), "{line}");
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            assert!(helps.contains(name), "{line} has no help");
+            // Every counter has the suffix, and nothing else has it.
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            types.insert(name, kind);
+        } else {
+            assert!(!line.starts_with('#'), "{line} belongs to OpenMetrics");
+            let (key, _) = line.rsplit_once(' ').unwrap();
+            let name = parse_series(key).name;
+            let suffixes = ["_bucket", "_sum", "_count"].into_iter();
+            let family =
+                suffixes.filter_map(|suffix| name.strip_suffix(suffix)).find(|family| types.contains_key(family));
+            let kind = types.get(family.unwrap_or(name)).unwrap_or_else(|| panic!("{line} has no type"));
+            assert_eq!(family.is_some(), *kind == "histogram", "{line}");
+            series.insert(key.to_owned());
+        }
+    }
+    // The two formats have the same series.
+    let in_open_metrics: BTreeSet<_> = parse(open_metrics.text()).values.into_keys().collect();
+    assert!(in_open_metrics.is_subset(&series), "{in_open_metrics:?}");
+    assert!(series.contains("ticketing_orders_placed_total"));
 }
 
 #[test]

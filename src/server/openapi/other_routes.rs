@@ -28,10 +28,12 @@ pub(super) fn paths() -> Value {
         }},
         "/metrics": {"get": {
             "operationId": "get_metrics", "tags": ["Server"], "summary": "Get metrics",
-            "description": "Metrics for Prometheus, over all organizations. Do not expose them to the public.",
+            "description": "Metrics for Prometheus, over all organizations. Do not expose them to the public. Clients \
+                whose `Accept` prefers `text/plain` get the text format of Prometheus, version 0.0.4.",
             "responses": {
-                "200": response("Metrics in the OpenMetrics text format.", &json!({
+                "200": response("Metrics in the OpenMetrics text format, or in that of Prometheus.", &json!({
                     "application/openmetrics-text": {"schema": {"type": "string"}},
+                    "text/plain": {"schema": {"type": "string"}},
                 })),
                 "500": {"$ref": "#/components/responses/Internal"},
             },
