@@ -135,6 +135,7 @@
 //! | `ring` | no | The cryptography that webhooks, Stripe and PostgreSQL need, in programs that do not use rustls themselves. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
+//! | `program` | no | The program `ticketing`, which runs the server: `cargo install ticketing --features program`. It includes `server` and `ring`. |
 //! | `http` | no | `server` without the page `/docs`, whose script adds 5 MB to the program. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with

@@ -198,7 +198,8 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
 fn files_under(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
-        if path.is_dir() {
+        // The program is a crate of its own.
+        if path.is_dir() && !path.ends_with("src/bin") {
             files_under(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);

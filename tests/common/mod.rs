@@ -7,7 +7,6 @@ pub mod clock;
 #[cfg(feature = "postgres")]
 pub mod cluster;
 pub mod database;
-pub mod example_server;
 pub mod fixture;
 pub mod fuzz;
 pub mod gateway;
@@ -21,6 +20,8 @@ pub mod outbox;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod processes;
+#[cfg(feature = "program")]
+pub mod program;
 pub mod random;
 pub mod receiver;
 pub mod resolver;

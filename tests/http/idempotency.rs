@@ -4,9 +4,10 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::common::example_server;
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of, other_organization_key};
 use crate::common::outbox;
+#[cfg(feature = "program")]
+use crate::common::program;
 use serde_json::{Value, json};
 use ticketing::organization::Scope;
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
@@ -286,18 +287,21 @@ fn a_concurrent_repetition_gets_409_and_one_after_a_502_is_carried_out() {
 
 /// The parts of a raw HTTP response that a replay repeats.
 #[derive(Debug, PartialEq, Eq)]
+#[cfg(feature = "program")]
 struct RawParts<'a> {
     status_line: &'a str,
     location_line: Option<&'a str>,
     body: &'a str,
 }
 
+#[cfg(feature = "program")]
 fn raw_parts(response: &str) -> RawParts<'_> {
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let location_line = head.lines().find(|line| line.to_lowercase().starts_with("location: "));
     RawParts { status_line: head.lines().next().unwrap(), location_line, body }
 }
 
+#[cfg(feature = "program")]
 #[test]
 fn a_response_can_be_replayed_after_the_server_is_killed_right_after_sending_it() {
     /// An event that was created by a server that is no longer running.
@@ -309,7 +313,7 @@ fn a_response_can_be_replayed_after_the_server_is_killed_right_after_sending_it(
     let mut key = String::new();
     let mut earlier: Vec<Created> = Vec::new();
     for round in 0..3 {
-        let server = example_server::ExampleServer::start(folder.path(), &[]);
+        let server = program::Server::start(folder.path(), &[]);
         if round == 0 {
             key = server.key().to_owned();
         }

@@ -9,7 +9,7 @@ use ticketing::{Amount, Caller, TicketingService};
 
 use crate::clusters::start;
 use crate::common::cluster::PASSWORD;
-use crate::common::example_server::program;
+use crate::common::program::program;
 use crate::common::statement_proxy::behind_counting_proxy;
 use crate::sale::{Sale, open};
 

@@ -1,4 +1,4 @@
-//! The example server on PostgreSQL.
+//! The program `ticketing` on PostgreSQL.
 
 use std::process::{Command, Output};
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 use ticketing::environment::SystemClock;
 
 use crate::common::cluster::{Cluster, PASSWORD};
-use crate::common::example_server::{ExampleServer, finish, program, text};
 #[cfg(feature = "stripe")]
 use crate::common::fake_stripe::FakeStripe;
+use crate::common::program::{Server, finish, program, text};
 
 /// A command of the program, without the password of the environment.
 fn command(folder: &std::path::Path, arguments: &[&str]) -> Command {
@@ -89,10 +89,10 @@ fn two_servers_and_every_command_use_one_database_with_a_password() {
     let line = error_line(1, wrong.env("PGPASSWORD", "wrong"));
     assert!(line.contains("password authentication failed for user \"ticketing\""), "{line}");
 
-    let first = ExampleServer::start_program(&mut with_file(&["--listen", "127.0.0.1:0"]));
+    let first = Server::start_program(&mut with_file(&["--listen", "127.0.0.1:0"]));
     let second = &mut command(folder.path(), &["--listen", "127.0.0.1:0"]);
     let second = second.env("TICKETING_DATABASE", &url).env("PGPASSWORD", PASSWORD);
-    let second = ExampleServer::start_program(second);
+    let second = Server::start_program(second);
     assert_eq!(second.printed("API key: "), None, "{:?}", second.lines);
     let event = r#"{"title": "Summer Night", "slug": "summer-night", "startDate": "2100-06-01T18:00:00Z",
         "deliveryMethod": "DIGITAL"}"#;
@@ -134,7 +134,7 @@ fn a_server_is_ready_again_when_the_database_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let url = cluster.url_without_password("hall");
     let start = &mut command(folder.path(), &["--listen", "127.0.0.1:0", "--database", &url]);
-    let server = ExampleServer::start_program(start.env("PGPASSWORD", PASSWORD));
+    let server = Server::start_program(start.env("PGPASSWORD", PASSWORD));
     let ready = || server.get("/health/ready", "").0;
     assert_eq!(ready(), 200);
     cluster.stop();

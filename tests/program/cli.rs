@@ -1,5 +1,5 @@
-//! The command line of the example server: options, commands, output and exit status.
-#![cfg(all(feature = "http", unix))]
+//! The command line of the program: options, commands, output and exit status.
+#![cfg(all(feature = "program", unix))]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::example_server::{ExampleServer, finish, has_curl, program, text};
+use crate::common::program::{Server, finish, has_curl, program, text};
 use crate::common::{Database, unavailable};
 use serde_json::Value;
 use ticketing::event::{CreateEvent, EventStatus};
@@ -54,7 +54,7 @@ fn error_line(command: &mut Command, status: i32) -> String {
 #[test]
 fn the_first_start_prints_organization_key_address_and_a_curl_command() {
     let folder = folder();
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     assert_eq!(server.lines.len(), 6, "{:?}", server.lines);
     assert!(server.lines[0].starts_with("Warning: payments go through the sandbox"));
     assert!(server.lines[1].starts_with("Organization: org_"));
@@ -75,7 +75,7 @@ fn each_start_with_the_sandbox_warns_that_it_takes_no_money() {
         let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
         command.args(arguments).stderr(std::fs::File::create(&log).unwrap());
         command.envs(variable.map(|value| ("TICKETING_SANDBOX", value)));
-        let server = ExampleServer::start_program(&mut command);
+        let server = Server::start_program(&mut command);
         let printed = server.lines.iter().filter(|line| line.contains("sandbox, which takes no money")).count();
         server.stop("TERM");
         let log = std::fs::read_to_string(&log).unwrap();
@@ -97,10 +97,10 @@ fn each_start_with_the_sandbox_warns_that_it_takes_no_money() {
 #[test]
 fn later_starts_print_no_key_and_accept_the_first_one() {
     let folder = folder();
-    let first = ExampleServer::start(folder.path(), &[]);
+    let first = Server::start(folder.path(), &[]);
     let key = first.key().to_owned();
     first.stop("TERM");
-    let second = ExampleServer::start(folder.path(), &[]);
+    let second = Server::start(folder.path(), &[]);
     assert_eq!(second.lines.len(), 4, "{:?}", second.lines);
     assert!(second.lines[1].starts_with("Listening on "));
     assert_eq!(second.get("/v1/events", &key).0, 200);
@@ -113,7 +113,7 @@ fn the_printed_curl_command_works_on_the_first_and_on_later_starts() {
     }
     let folder = folder();
     for start in ["first", "second"] {
-        let server = ExampleServer::start(folder.path(), &[]);
+        let server = Server::start(folder.path(), &[]);
         let output = finish(Command::new("sh").args(["-c", &format!("{} --fail", server.lines.last().unwrap())]));
         assert!(output.status.success(), "{start}: {}", text(&output.stderr));
         assert!(!output.stdout.is_empty(), "{start}");
@@ -208,7 +208,7 @@ fn fonts_are_read_from_a_folder_and_what_is_not_one_is_named() {
     assert!(line.contains("fonts has no file with a font"), "{line}");
     let noto = concat!(env!("CARGO_MANIFEST_DIR"), "/src/documents/fonts/NotoSans-Regular.ttf");
     std::fs::copy(noto, fonts.join("a.TTF")).unwrap();
-    ExampleServer::start_program(&mut start(None));
+    Server::start_program(&mut start(None));
     std::fs::write(fonts.join("b.otf"), "no font").unwrap();
     let line = error_line(&mut start(None), 2);
     assert!(line.contains("b.otf must be a TrueType or OpenType font"), "{line}");
@@ -247,7 +247,7 @@ fn environment_variables_set_every_option_and_the_command_line_takes_precedence(
         .env("TICKETING_RATE_LIMIT", "0")
         .env("TICKETING_FAILED_AUTHENTICATIONS", "10")
         .env("TICKETING_ALLOW_LOCAL_WEBHOOKS", "true");
-    let server = ExampleServer::start_program(&mut command);
+    let server = Server::start_program(&mut command);
     assert!(!server.address().ends_with(":8080"));
     assert!(server.printed("Metrics on ").is_some());
     assert!(folder.path().join("option.db").exists() && !folder.path().join("environment.db").exists());
@@ -259,7 +259,7 @@ fn environment_variables_set_every_option_and_the_command_line_takes_precedence(
 fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
     let folder = folder();
     let url = "https://tickets.example.com/shop/";
-    let server = ExampleServer::start(folder.path(), &["--public-url", url, "--order-hold", "1"]);
+    let server = Server::start(folder.path(), &["--public-url", url, "--order-hold", "1"]);
     let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
     let caller = service.authenticate(server.key()).unwrap();
     let mut event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX);
@@ -291,7 +291,7 @@ fn ticket_documents_have_the_paper_that_is_set() {
 
     for (arguments, size) in [(&[][..], "595.276 841.89"), (&["--paper", "letter"], "612 792")] {
         let folder = folder();
-        let server = ExampleServer::start(folder.path(), arguments);
+        let server = Server::start(folder.path(), arguments);
         let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
         let caller = service.authenticate(server.key()).unwrap();
         let event = CreateEvent::new("Summer Night", "summer-night", Timestamp::MAX).status(EventStatus::Published);
@@ -332,15 +332,63 @@ fn help_and_version_are_printed_and_nothing_is_created() {
         let variable = format!("TICKETING_{}", option.to_uppercase().replace('-', "_"));
         assert!(text(&help.stdout).contains(&variable));
     }
+    let of_keys = finish(&mut program(folder.path(), &["create-key", "--help"]));
     for scope in Scope::ALL {
-        assert!(text(&help.stdout).contains(scope.as_str()), "{scope}");
+        assert!(text(&of_keys.stdout).contains(scope.as_str()), "{scope}");
     }
-    for line in text(&help.stdout).lines() {
+    for line in [help.stdout, of_keys.stdout].iter().flat_map(|help| text(help).lines()) {
         assert!(line.chars().count() <= 100, "{line}");
     }
     let version = finish(&mut program(folder.path(), &["--version"]));
     assert_eq!(text(&version.stdout), concat!("ticketing ", env!("CARGO_PKG_VERSION"), "\n"));
     assert!(files(folder.path()).is_empty());
+}
+
+#[test]
+fn the_help_and_errors_show_no_value_of_the_environment_and_no_password() {
+    let folder = folder();
+    let url = "postgres://ada:sword-fish@127.0.0.1:1/hall";
+    let help = finish(program(folder.path(), &["--help"]).env("TICKETING_DATABASE", url));
+    assert!(help.status.success() && !text(&help.stdout).contains("sword-fish"));
+    let with_equals = format!("--read-from={url}");
+    for arguments in [
+        &["--database", url][..],
+        &[&with_equals],
+        &["--databse", url],
+        &["--listen", url],
+        &["copy", "--to", url],
+        &["check", url],
+        &[url],
+    ] {
+        let line = error_line(&mut program(folder.path(), arguments), 2);
+        assert!(line.contains("must have no password") && !line.contains("sword-fish"), "{arguments:?}: {line}");
+    }
+    assert!(files(folder.path()).is_empty());
+}
+
+#[test]
+fn an_option_of_the_server_before_a_command_is_refused_and_those_of_the_database_are_not() {
+    let folder = folder();
+    let line = error_line(&mut program(folder.path(), &["--rate-limit", "5", "check"]), 2);
+    assert_eq!(line, "--rate-limit is an option of the server, or must be after check");
+    json_output(folder.path(), &["--database", "a.db", "create-organization", "Cellar"]);
+    json_output(folder.path(), &["--database", "none.db", "--database", "a.db", "list-organizations"]);
+    assert_eq!(files(folder.path()), ["a.db"]);
+}
+
+#[test]
+fn a_script_completes_the_commands_and_options_in_a_shell() {
+    let folder = folder();
+    let script = finish(&mut program(folder.path(), &["completions", "bash"]));
+    assert!(script.status.success());
+    let script_path = folder.path().join("completions");
+    std::fs::write(&script_path, &script.stdout).unwrap();
+    let complete = r#"source completions; COMP_WORDS=(ticketing stripe-r); COMP_CWORD=1
+        _ticketing ticketing stripe-r ticketing; echo "${COMPREPLY[@]}""#;
+    let output = finish(Command::new("bash").args(["-c", complete]).current_dir(folder.path()));
+    assert_eq!(text(&output.stdout), "stripe-reconcile\n", "{}", text(&output.stderr));
+    let line = error_line(&mut program(folder.path(), &["completions", "cmd"]), 2);
+    assert!(line.contains("must be bash or"), "{line}");
 }
 
 #[test]
@@ -387,7 +435,7 @@ fn an_organization_is_changed_suspended_resumed_counted_and_deleted() {
     let usage = json_output(folder.path(), &["organization-usage", id]);
     assert_eq!((&usage["orders"], &usage["bytes"]), (&0.into(), &0.into()));
     let key = json_output(folder.path(), &["create-key", id]);
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let secret = key["key"].as_str().unwrap();
     assert_eq!(server.get("/v1/events", secret).0, 200);
     assert!(json_output(folder.path(), &["suspend-organization", id])["suspendedAt"].is_string());
@@ -415,7 +463,7 @@ fn all_organizations_are_listed_also_if_they_are_more_than_a_page() {
 #[test]
 fn keys_are_created_and_revoked_while_a_server_runs() {
     let folder = folder();
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let organization = server.printed("Organization: ").unwrap();
     let key = json_output(folder.path(), &["create-key", organization, "--scopes", "events:read"]);
     let secret = key["key"].as_str().unwrap();
@@ -499,7 +547,7 @@ fn a_port_in_use_exits_with_1_and_creates_no_database() {
 #[test]
 fn metrics_can_have_an_address_of_their_own() {
     let folder = folder();
-    let server = ExampleServer::start(folder.path(), &["--metrics-listen", "127.0.0.1:0"]);
+    let server = Server::start(folder.path(), &["--metrics-listen", "127.0.0.1:0"]);
     let url = server.printed("Metrics on http://").unwrap().to_owned();
     let (metrics_address, path) = url.split_once('/').unwrap();
     assert_ne!(metrics_address, server.address());
@@ -528,7 +576,7 @@ fn two_simultaneous_first_starts_create_one_organization() {
     for _ in 0..3 {
         let folder = folder();
         let servers: Vec<_> = std::thread::scope(|scope| {
-            let starts: Vec<_> = (0..2).map(|_| scope.spawn(|| ExampleServer::start(folder.path(), &[]))).collect();
+            let starts: Vec<_> = (0..2).map(|_| scope.spawn(|| Server::start(folder.path(), &[]))).collect();
             starts.into_iter().map(|start| start.join().unwrap()).collect()
         });
         let keys: Vec<_> = servers.iter().filter_map(|server| server.printed("API key: ")).collect();
@@ -544,7 +592,7 @@ fn two_simultaneous_first_starts_create_one_organization() {
 #[test]
 fn backup_and_check_work_with_and_without_a_running_server() {
     let folder = folder();
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let event = r#"{"title": "Summer Night", "slug": "summer-night", "startDate": "2100-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"}"#;
     assert_eq!(server.send("POST", "/v1/events", server.key(), event).0, 201);
     let checked = serde_json::json!({
@@ -616,7 +664,7 @@ fn restore_brings_back_the_backup_and_refuses_while_a_server_runs() {
     json_output(folder.path(), &["create-organization", "Cellar"]);
     json_output(folder.path(), &["backup", "copy.db"]);
     json_output(folder.path(), &["create-organization", "Attic"]);
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let line = error_line(&mut program(folder.path(), &["restore", "copy.db"]), 1);
     assert!(line.contains("ticketing.db") && line.contains("stop all programs"), "{line}");
     assert_eq!(server.stop("TERM").0.code(), Some(0));
@@ -646,14 +694,14 @@ fn only_the_server_migrates_an_older_database_and_it_keeps_a_copy() {
     }
     assert_eq!(version(), 5);
     // Version 0.1.0 did not record which gateway took its payments: they count as real money.
-    let server = ExampleServer::start(folder.path(), &["--sandbox"]);
+    let server = Server::start(folder.path(), &["--sandbox"]);
     assert_eq!(server.stop("TERM").0.code(), Some(0));
     assert!(version() > 5);
     assert_eq!(files(folder.path()), ["copy.db", "ticketing.db", "ticketing.db.schema-5"]);
 
     json_output(folder.path(), &["restore", "copy.db"]);
     std::fs::remove_file(folder.path().join("ticketing.db.schema-5")).unwrap();
-    let server = ExampleServer::start(folder.path(), &["--sandbox", "--no-migration-copy"]);
+    let server = Server::start(folder.path(), &["--sandbox", "--no-migration-copy"]);
     assert_eq!(server.stop("TERM").0.code(), Some(0));
     assert_eq!(files(folder.path()), ["copy.db", "ticketing.db"]);
 }
@@ -673,7 +721,7 @@ fn check_exits_with_2_if_it_cannot_look() {
 fn sigterm_and_ctrl_c_exit_with_0_and_leave_one_file() {
     for signal in ["TERM", "INT"] {
         let folder = folder();
-        let server = ExampleServer::start(folder.path(), &[]);
+        let server = Server::start(folder.path(), &[]);
         assert_eq!(server.get("/v1/events", server.key()).0, 200);
         let (status, printed) = server.stop(signal);
         assert_eq!(status.code(), Some(0), "{signal}");

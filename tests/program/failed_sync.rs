@@ -1,14 +1,14 @@
-//! The example server when the disk fails: it ends, and the next start finds everything that was acknowledged.
+//! The program when the disk fails: it ends, and the next start finds everything that was acknowledged.
 
-#![cfg(all(feature = "http", unix))]
+#![cfg(all(feature = "program", unix))]
 
 use serde_json::{Value, json};
 
-use crate::common::example_server::{ExampleServer, program};
+use crate::common::program::{Server, program};
 use crate::common::sync_shim::SyncShim;
 
 /// Sends a JSON body. Returns the status and the whole response.
-fn post(server: &ExampleServer, key: &str, path: &str, body: &Value) -> (u16, String) {
+fn post(server: &Server, key: &str, path: &str, body: &Value) -> (u16, String) {
     server.send("POST", path, key, &body.to_string())
 }
 
@@ -20,7 +20,7 @@ fn json_of(response: &str) -> Value {
 #[test]
 fn after_a_failed_sync_the_server_ends_with_status_1_and_the_next_start_has_every_order() {
     let folder = tempfile::tempdir().unwrap();
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let key = server.key().to_owned();
     let event = json!({
         "title": "Summer Night", "slug": "summer-night", "startDate": "9000-06-01T18:00:00Z",
@@ -40,7 +40,7 @@ fn after_a_failed_sync_the_server_ends_with_status_1_and_the_next_start_has_ever
     let log = folder.path().join("log");
     let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
     shim.fail_at(1, &mut command).stderr(std::fs::File::create(&log).unwrap());
-    let server = ExampleServer::start_program(&mut command);
+    let server = Server::start_program(&mut command);
     let mut acknowledged = Vec::new();
     let refused = loop {
         // The server may have ended already.
@@ -70,7 +70,7 @@ fn after_a_failed_sync_the_server_ends_with_status_1_and_the_next_start_has_ever
     );
     assert!(folder.path().join("ticketing.db-wal").exists());
 
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     assert!(!acknowledged.is_empty());
     for id in acknowledged {
         assert_eq!(server.get(&format!("/v1/orders/{id}"), &key).0, 200, "{id}");

@@ -1,4 +1,4 @@
-//! The example server as a program: its options, its log, and the commands of the README.
+//! The program `ticketing`: its options, its log, and the commands of the README.
 
 mod cli;
 #[path = "../common/mod.rs"]

@@ -1,6 +1,6 @@
 //! The memory of the server: with an address space of 512 MiB it answers the largest requests that are allowed, and those
 //! that would need more if they were not refused.
-#![cfg(target_os = "linux")]
+#![cfg(all(feature = "program", target_os = "linux"))]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::example_server::{ExampleServer, program, try_send_to};
+use crate::common::program::{Server, program, try_send_to};
 use crate::common::threads::run_at_once;
 
 const CLIENTS: usize = 8;
 
 /// Starts the server with an address space of 512 MiB.
-fn start(folder: &Path) -> ExampleServer {
+fn start(folder: &Path) -> Server {
     let server = program(folder, &["--listen", "127.0.0.1:0", "--rate-limit", "0"]);
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -v 524288 && exec \"$0\" \"$@\""]).arg(server.get_program()).args(server.get_args());
@@ -29,12 +29,12 @@ fn start(folder: &Path) -> ExampleServer {
     // What is reserved counts although it is not used: the allocator would reserve 64 MiB for each of many threads, and
     // 256 requests at a time, each on a thread with a stack of 2 MiB, would take the whole address space.
     limited.env("MALLOC_ARENA_MAX", "2").env("RUST_MIN_STACK", "524288").current_dir(folder).stdin(Stdio::null());
-    ExampleServer::start_program(&mut limited)
+    Server::start_program(&mut limited)
 }
 
 struct Setup {
     _folder: tempfile::TempDir,
-    server: ExampleServer,
+    server: Server,
     event: String,
     ticket_type: String,
 }

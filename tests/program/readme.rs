@@ -1,5 +1,5 @@
-//! Runs the shell commands of the README and of the guide to HTTP against the example server.
-#![cfg(all(feature = "http", unix))]
+//! Runs the shell commands of the README and of the guide to HTTP against the program.
+#![cfg(all(feature = "program", unix))]
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use std::process::Command;
 use ticketing::environment::SystemClock;
 
 #[cfg(feature = "stripe")]
-use crate::common::example_server::program;
-use crate::common::example_server::{ExampleServer, finish, has_curl, text};
-#[cfg(feature = "stripe")]
 use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
+#[cfg(feature = "stripe")]
+use crate::common::program::program;
+use crate::common::program::{Server, finish, has_curl, text};
 use crate::common::unavailable;
 
 const SALE: &str = include_str!("../../README.md");
@@ -34,7 +34,7 @@ fn the_first_sale_of_the_readme_pays_an_order_and_checks_its_ticket_in() {
         return unavailable("curl is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let setup = format!("API=http://{}/v1\nKEY={}\n", server.address(), server.key());
     let scan = commands(SALE).pop().unwrap();
     let output = finish(Command::new("sh").args(["-c", &(setup + &commands(SALE).concat() + scan)]));
@@ -53,7 +53,7 @@ fn the_guide_to_http_retries_an_order_once_and_refuses_an_update_of_an_old_revis
         return unavailable("curl is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let server = ExampleServer::start(folder.path(), &[]);
+    let server = Server::start(folder.path(), &[]);
     let setup = format!("API=http://{}/v1\nKEY={}\n", server.address(), server.key());
     let commands = [&commands(SALE)[..2], &commands(RETRIES)].concat();
     let output = finish(Command::new("sh").args(["-c", &(setup + &commands.concat())]));
@@ -80,7 +80,7 @@ fn the_first_sale_of_the_readme_is_paid_on_the_page_of_stripe_s_fake() {
     std::fs::write(folder.path().join("stripe-webhook-secret"), WEBHOOK_SECRET).unwrap();
     let api = fake.url();
     let options = ["--stripe-key-file", "stripe-key", "--stripe-webhook-secret-file", "stripe-webhook-secret"];
-    let server = ExampleServer::start(folder.path(), &[&options[..], &["--stripe-api-base", &api]].concat());
+    let server = Server::start(folder.path(), &[&options[..], &["--stripe-api-base", &api]].concat());
     fake.set_endpoint(&format!("http://{}/gateway/notices", server.address()));
     fake.deliver_automatically();
     let setup = format!("API=http://{}/v1\nKEY={}\n", server.address(), server.key());

@@ -1,21 +1,21 @@
-//! The log that the example server writes to standard error.
-#![cfg(all(feature = "http", unix))]
+//! The log that the program writes to standard error.
+#![cfg(all(feature = "program", unix))]
 
 use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::common::example_server::{ExampleServer, program};
+use crate::common::program::{Server, program};
 use serde_json::{Value, json};
 
 /// Starts a server whose log goes to the file `log` in `folder`. `log_format` is the environment variable, if set.
-fn start(folder: &Path, arguments: &[&str], log_format: Option<&str>) -> ExampleServer {
+fn start(folder: &Path, arguments: &[&str], log_format: Option<&str>) -> Server {
     let mut command = program(folder, &["--listen", "127.0.0.1:0"]);
     command.args(arguments).stderr(File::create(folder.join("log")).unwrap());
     if let Some(format) = log_format {
         command.env("TICKETING_LOG_FORMAT", format);
     }
-    ExampleServer::start_program(&mut command)
+    Server::start_program(&mut command)
 }
 
 /// Returns the value of a response header.
@@ -44,7 +44,7 @@ struct LoggedRequest {
 
 /// Sells and scans a ticket, and sends some invalid requests. Returns the expected log lines, and the texts that the
 /// log must not contain.
-fn sell_and_scan(server: &ExampleServer) -> (Vec<LoggedRequest>, Vec<String>) {
+fn sell_and_scan(server: &Server) -> (Vec<LoggedRequest>, Vec<String>) {
     let key = server.key().to_owned();
     let mut expected = Vec::new();
     let mut send = |method: &str, logged: &'static str, path: &str, route, body: &Value| {
@@ -147,7 +147,7 @@ fn requests_are_served_if_the_log_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
     let (reader, writer) = std::io::pipe().unwrap();
-    let server = ExampleServer::start_program(command.stderr(Stdio::from(writer)));
+    let server = Server::start_program(command.stderr(Stdio::from(writer)));
     // The command holds a copy of the writing end. Without a reader, each write to the log fails.
     drop((command, reader));
     for _ in 0..3 {

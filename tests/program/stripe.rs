@@ -1,5 +1,5 @@
-//! The example server with payments through Stripe: options, and the command `stripe-check`.
-#![cfg(all(feature = "stripe", feature = "http", unix))]
+//! The program with payments through Stripe: options, and the command `stripe-check`.
+#![cfg(all(feature = "program", feature = "stripe", unix))]
 
 use std::path::Path;
 use std::process::Output;
@@ -7,8 +7,8 @@ use std::process::Output;
 use serde_json::{Value, json};
 use ticketing::environment::SystemClock;
 
-use crate::common::example_server::{ExampleServer, finish, program, text};
 use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
+use crate::common::program::{Server, finish, program, text};
 
 /// Writes the file with the key and that with the secrets.
 fn write_files(folder: &Path, key: &str, secrets: &str) {
@@ -59,8 +59,8 @@ fn both_files_are_needed_and_a_wrong_one_starts_no_server() {
         (&["stripe-reconcile", "--from", "2026-11-01", "--to", "2026-12-01"], "--stripe-key-file", 2),
         (&["stripe-reconcile", "--from", "November", "--to", "2026-12-01"], "--from: must be a date", 2),
         (&["stripe-reconcile", "--from", "2026-11-01", "--to", "2026-11-01T00:00:00Z"], "--to must be after", 2),
-        (&["stripe-reconcile", "now", "--stripe-key-file", "key"], "the usage is stripe-reconcile --from DATE", 2),
-        (&["stripe-check", "--apply", "--stripe-key-file", "key"], "--apply is not an option of stripe-check", 2),
+        (&["stripe-reconcile", "now", "--stripe-key-file", "key"], "Usage: ticketing stripe-reconcile", 2),
+        (&["stripe-check", "--apply", "--stripe-key-file", "key"], "unexpected argument '--apply'", 2),
         (
             &["stripe-reconcile", "--from", "2026-11-01", "--to", "2026-12-01", "--stripe-key-file", "key"],
             "there is no database",
@@ -136,7 +136,7 @@ fn stripe_check_tells_whether_the_key_is_accepted_and_what_the_endpoint_lacks() 
 }
 
 /// Sells two tickets over 12.50 while the notices of the fake are lost. Returns the path of the order and the payment.
-fn sell(server: &ExampleServer, fake: &FakeStripe) -> (String, String) {
+fn sell(server: &Server, fake: &FakeStripe) -> (String, String) {
     let create = |path: &str, body: &Value| {
         let (status, response) = server.send("POST", path, server.key(), &body.to_string());
         assert_eq!(status, 201, "{response}");
@@ -165,7 +165,7 @@ fn stripe_reconcile_prints_what_differs_and_applies_it_while_the_server_runs() {
     let api = fake.url();
     let of_stripe = ["--stripe-key-file", "key", "--stripe-api-base", &api];
     let secrets = ["--stripe-webhook-secret-file", "secrets"];
-    let server = ExampleServer::start(folder.path(), &[&of_stripe[..], &secrets].concat());
+    let server = Server::start(folder.path(), &[&of_stripe[..], &secrets].concat());
     let (order, intent) = sell(&server, &fake);
     let run = |further: &[&str]| {
         let period = ["stripe-reconcile", "--from", "2020-01-01", "--to", "2100-01-01T00:00:00Z"];
@@ -222,7 +222,7 @@ fn a_server_with_a_key_of_test_mode_says_that_it_takes_no_money() {
         let folder = tempfile::tempdir().unwrap();
         write_files(folder.path(), key, WEBHOOK_SECRET);
         let files = ["--stripe-key-file", "key", "--stripe-webhook-secret-file", "secrets"];
-        let server = ExampleServer::start(folder.path(), &files);
+        let server = Server::start(folder.path(), &files);
         assert_eq!(server.lines.iter().filter(|line| line.contains("test mode")).count(), expected, "{key}");
         assert!(!server.lines.iter().any(|line| line.contains("topsecret")), "{:?}", server.lines);
     }

@@ -4,19 +4,28 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 use ticketing::id::{ApiKeyId, OrganizationId};
-use ticketing::organization::{ListOrganizations, Organization};
+use ticketing::organization::{CreateApiKey, CreateOrganization, ListOrganizations, Organization, UpdateOrganization};
 use ticketing::{TicketingService, page};
 
-use crate::database_option::Database;
-use crate::failure::Failure;
-use crate::options::AdminCommand;
+use super::arguments::{AdminCommand, NewOrganization};
+use super::database_option::Database;
+use super::failure::Failure;
+
+/// Creates an organization, and the database if there is none. Returns the organization as JSON.
+pub(crate) fn create_organization(database: &Database, options: NewOrganization) -> Result<Value, Failure> {
+    let mut organization = CreateOrganization::new(options.name);
+    organization.currency = options.currency.unwrap_or(organization.currency);
+    organization.timezone = options.timezone.unwrap_or(organization.timezone);
+    organization.reference = options.reference;
+    // Before the database is created.
+    organization.check()?;
+    Ok(json!(database.builder_of_command(true)?.open()?.create_organization(organization)?))
+}
 
 /// Executes a command and returns its result as JSON.
 pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Value, Failure> {
-    let creates_database = matches!(command, AdminCommand::CreateOrganization(_));
-    let service = database.builder_of_command(creates_database)?.open()?;
+    let service = database.builder_of_command(false)?.open()?;
     match command {
-        AdminCommand::CreateOrganization(organization) => Ok(json!(service.create_organization(organization)?)),
         AdminCommand::ListOrganizations => {
             let organizations: Vec<_> = all_organizations(&service).collect::<ticketing::Result<_>>()?;
             Ok(json!({ "organizations": organizations }))
@@ -24,7 +33,20 @@ pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Valu
         AdminCommand::GetOrganization { organization } => {
             Ok(json!(service.get_organization(organization_id(&organization)?)?))
         }
-        AdminCommand::UpdateOrganization { organization, changes } => {
+        AdminCommand::UpdateOrganization { organization, name, currency, timezone, reference } => {
+            let mut changes = UpdateOrganization::default();
+            if let Some(name) = name {
+                changes = changes.name(name);
+            }
+            if let Some(currency) = currency {
+                changes = changes.currency(currency);
+            }
+            if let Some(timezone) = timezone {
+                changes = changes.timezone(timezone);
+            }
+            if let Some(reference) = reference {
+                changes = changes.reference(reference);
+            }
             Ok(json!(service.update_organization(organization_id(&organization)?, changes)?))
         }
         AdminCommand::SuspendOrganization { organization } => {
@@ -41,7 +63,9 @@ pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Valu
         AdminCommand::OrganizationUsage { organization } => {
             Ok(json!(service.organization_usage(organization_id(&organization)?)?))
         }
-        AdminCommand::CreateKey { organization, key } => {
+        AdminCommand::CreateKey { organization, name, scopes, expires } => {
+            let mut key = CreateApiKey::new(name).scopes(scopes);
+            key.expires_at = expires;
             let created = service.create_api_key(organization_id(&organization)?, key)?;
             Ok(json!({
                 "id": created.api_key.id,
@@ -56,8 +80,8 @@ pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Valu
             let keys = service.list_api_keys(organization_id(&organization)?)?;
             Ok(json!({ "keys": keys }))
         }
-        AdminCommand::RevokeKey { key } => {
-            let id = parse_id(&key, "API key")?;
+        AdminCommand::RevokeKey { key_id } => {
+            let id = parse_id(&key_id, "API key")?;
             Ok(json!(service.revoke_api_key(organization_of_key(&service, id)?, id)?))
         }
     }

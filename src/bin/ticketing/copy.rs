@@ -3,23 +3,19 @@
 use serde_json::json;
 use ticketing::TicketingService;
 
-use crate::database_option::Database;
-use crate::failure::Failure;
+use super::database_option::{Database, DatabaseOptions};
+use super::failure::Failure;
 
 /// Copies the file to a PostgreSQL database, checks both, puts the file out of use, and prints the number of rows. On a terminal,
 /// progress bars are shown.
 #[cfg(feature = "postgres")]
-pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
+pub(crate) fn copy(options: &DatabaseOptions, to: &str) -> Result<(), Failure> {
     use std::ops::ControlFlow;
 
-    use indicatif::{ProgressBar, ProgressStyle};
-
+    let (database, to) = Database::read_copy(options, to)?;
     let path = database.file("copy reads a database file")?;
     let file = database.builder_of_command(false)?.open()?;
-    // indicatif draws to standard error, and only if that is a terminal.
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} rows, {per_sec}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = super::output::progress_bar("{wide_bar} {pos} of {len} rows, {per_sec}");
     let result = file.copy_to(to.builder()?, |progress| {
         bar.set_length(progress.total_rows);
         bar.set_position(progress.rows);
@@ -28,7 +24,7 @@ pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
     bar.finish_and_clear();
     let copied = result?;
     let target = to.builder_of_command(false)?.open()?;
-    let (before, after) = (crate::database::find(&file)?, crate::database::find(&target)?);
+    let (before, after) = (super::database::find(&file)?, super::database::find(&target)?);
     let clean = before.is_clean() && after.is_clean();
     if clean {
         TicketingService::mark_as_moved(path)?;
@@ -38,7 +34,7 @@ pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
         "database": { "counts": before.counts, "findings": before.findings },
         "to": { "counts": after.counts, "findings": after.findings },
     });
-    crate::print_line(&json.to_string())?;
+    super::output::print_line(&json.to_string())?;
     match clean {
         true => Ok(()),
         false => {
@@ -49,14 +45,14 @@ pub(crate) fn copy(database: &Database, to: &Database) -> Result<(), Failure> {
 }
 
 #[cfg(not(feature = "postgres"))]
-pub(crate) fn copy(_: &Database, to: &Database) -> Result<(), Failure> {
-    // The option was refused before.
-    to.builder().map(drop)
+pub(crate) fn copy(options: &DatabaseOptions, to: &str) -> Result<(), Failure> {
+    // This fails: a URL needs the feature.
+    Database::read_copy(options, to).map(drop)
 }
 
 /// Puts a file into use again that was copied to PostgreSQL.
 pub(crate) fn undo(database: &Database) -> Result<(), Failure> {
     let path = database.file("copy --undo puts a database file into use again")?;
     TicketingService::undo_move(path)?;
-    crate::print_line(&json!({ "database": path.display().to_string(), "moved": false }).to_string())
+    super::output::print_line(&json!({ "database": path.display().to_string(), "moved": false }).to_string())
 }

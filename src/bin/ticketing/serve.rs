@@ -10,18 +10,25 @@ use ticketing::webhook::SenderOptions;
 use ticketing::{Builder, TicketingService};
 use tokio::runtime::Runtime;
 
-use crate::database_option::Database;
-use crate::documents::Documents;
-use crate::failure::Failure;
-use crate::options::{LogFormat, Settings};
-use crate::print_line;
-use crate::stripe::StripeSettings;
+use super::arguments::{LogFormat, ServerSettings, StripeOptions};
+use super::database_option::Database;
+use super::documents::Documents;
+use super::failure::{Failure, usage};
+use super::output::print_line;
+use super::stripe;
 
 /// Binds the socket, opens the database and serves requests until SIGTERM or Ctrl-C. Fails if a sync of the database
 /// fails: the next start recovers what was acknowledged.
-pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
+pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Failure> {
+    if matches!(database, Database::Postgres(_)) && settings.no_migration_copy {
+        return Err(usage("--no-migration-copy is for database files"));
+    }
+    let stripe = stripe::is_on(&settings.stripe)?.then_some(&settings.stripe);
+    if settings.sandbox && stripe.is_some() {
+        return Err(usage("--sandbox and --stripe-key-file exclude each other"));
+    }
     start_log(settings.log_format);
-    let gateway = Gateway::new(settings.stripe.as_ref())?;
+    let gateway = Gateway::new(stripe)?;
     let documents = Documents::read(settings.fonts.as_deref(), settings.paper)?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
     // the actual port.
@@ -31,25 +38,26 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let stop = runtime.block_on(async { stop_signal() })?;
 
     let public_url = settings.public_url.unwrap_or_else(|| format!("http://{address}"));
-    let mut builder = settings.database.builder()?;
-    if let Database::File(_) = settings.database {
-        builder = builder.copy_before_migration(settings.migration_copy);
+    let mut builder = database.builder()?;
+    if let Database::File(_) = database {
+        builder = builder.copy_before_migration(!settings.no_migration_copy);
     }
-    if let Some(seats) = settings.max_reserved_per_customer {
-        builder = builder.max_reserved_per_customer(seats);
+    if settings.max_reserved_per_customer > 0 {
+        builder = builder.max_reserved_per_customer(settings.max_reserved_per_customer);
     }
+    let write_quota = u64::from(settings.write_quota) * 1024 * 1024;
     let service = documents
         .set((gateway.set)(builder))
         .order_hold(settings.order_hold)
-        .write_quota(settings.write_quota)
+        .write_quota(Some(write_quota).filter(|quota| *quota > 0))
         .public_url(public_url)
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()
         .map_err(|error| documents.explain(error))?;
-    if settings.stripe.is_none() && !settings.sandbox && service.has_taken_real_money()? {
+    if stripe.is_none() && !settings.sandbox && service.has_taken_real_money()? {
         return Err(Failure::Run(LOST_STRIPE.to_owned()));
     }
-    match (&settings.stripe, settings.sandbox) {
+    match (stripe, settings.sandbox) {
         (Some(_), _) => {}
         (None, true) => tracing::info!(target: "ticketing::payment", "{SANDBOX}"),
         (None, false) => tracing::warn!(target: "ticketing::payment", "{SANDBOX}"),
@@ -64,7 +72,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), Failure> {
     let maintenance = service.start_maintenance()?;
     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
     let mut options = ServerOptions::default();
-    options.rate_limit = settings.rate_limit;
+    options.rate_limit = Some(settings.rate_limit).filter(|limit| *limit > 0);
     options.failed_authentications = settings.failed_authentications;
     let routes = Routes::new(service.clone(), &options);
     let watched = service.clone();
@@ -115,18 +123,18 @@ const LOST_STRIPE: &str = "the database has payments of real money, but the serv
 
 impl Gateway {
     /// Reads what the gateway needs: before a database is created.
-    fn new(stripe: Option<&StripeSettings>) -> Result<Self, Failure> {
-        match stripe {
+    fn new(options: Option<&StripeOptions>) -> Result<Self, Failure> {
+        match options {
             None => Ok(Self { set: Box::new(Builder::sandbox_gateway), warning: Some(SANDBOX) }),
             #[cfg(feature = "stripe")]
             Some(settings) => {
-                let gateway = crate::stripe::gateway(settings)?;
+                let gateway = stripe::gateway(settings)?;
                 let test_mode = "Stripe's secret key is one of test mode; orders are completed without real money";
                 let warning = (gateway.livemode() == Some(false)).then_some(test_mode);
                 Ok(Self { set: Box::new(|builder| builder.payment_gateway(gateway)), warning })
             }
             #[cfg(not(feature = "stripe"))]
-            Some(_) => Err(crate::stripe::not_compiled()),
+            Some(_) => Err(stripe::not_compiled()),
         }
     }
 }

@@ -4,28 +4,12 @@ use std::path::Path;
 
 use ticketing::{Builder, Error};
 
-use crate::failure::{Failure, usage};
+use super::arguments::Paper;
+use super::failure::{Failure, usage};
 
 /// The endings of files with fonts.
 #[cfg(feature = "documents")]
 const ENDINGS: [&str; 4] = ["ttf", "otf", "ttc", "otc"];
-
-/// The paper of ticket documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Paper {
-    A4,
-    Letter,
-}
-
-impl Paper {
-    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
-        match text {
-            "a4" => Ok(Self::A4),
-            "letter" => Ok(Self::Letter),
-            _ => Err("must be a4 or letter"),
-        }
-    }
-}
 
 /// The settings of ticket documents.
 pub(crate) struct Documents {

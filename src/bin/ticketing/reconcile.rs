@@ -1,59 +1,24 @@
 //! The command `stripe-reconcile`, which compares the database with Stripe.
 
-use ticketing::Timestamp;
+use super::arguments::ReconcileSettings;
+use super::database_option::Database;
+use super::failure::{Failure, usage};
 
-use crate::failure::{Failure, usage};
-use crate::raw_options::RawOptions;
-use crate::stripe::{self, StripeSettings};
-
-/// The options of the command.
-pub(crate) const OPTIONS: [&str; 7] =
-    ["stripe-key-file", "stripe-webhook-secret-file", "stripe-api-base", "from", "to", "organization", "apply"];
-
-/// What is compared, and how Stripe is reached.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ReconcileSettings {
-    pub(crate) stripe: StripeSettings,
-    pub(crate) from: Timestamp,
-    pub(crate) to: Timestamp,
-    /// The id of an organization, as it was written.
-    pub(crate) organization: Option<String>,
-    pub(crate) apply: bool,
-}
-
-/// Reads the options.
-pub(crate) fn settings(options: &RawOptions) -> Result<ReconcileSettings, Failure> {
-    options.allow_only("stripe-reconcile", &OPTIONS)?;
-    let date = |option| {
-        let needed = || usage(format!("stripe-reconcile needs --{option}"));
-        options.parsed(option, date)?.ok_or_else(needed)
-    };
-    let (from, to) = (date("from")?, date("to")?);
-    if from >= to {
+/// Compares the database with Stripe, and prints the result. On a terminal, the progress is shown. Fails if a difference
+/// is left. A server may use the database at the same time.
+pub(crate) fn reconcile(database: &Database, settings: &ReconcileSettings) -> Result<(), Failure> {
+    if settings.from >= settings.to {
         return Err(usage("--to must be after --from"));
     }
-    Ok(ReconcileSettings {
-        stripe: stripe::settings_of_command("stripe-reconcile", options)?,
-        from,
-        to,
-        organization: options.text("organization")?,
-        apply: options.raw("apply").is_some(),
-    })
-}
-
-/// Parses a date, which is its beginning in UTC, or a timestamp.
-fn date(text: &str) -> Result<Timestamp, &'static str> {
-    let problem = "must be a date, such as 2026-11-01, or a timestamp, such as 2026-11-01T18:00:00Z";
-    let midnight = format!("{text}T00:00:00Z");
-    midnight.parse().or_else(|_| text.parse()).map_err(|_| problem)
+    run(database, settings)
 }
 
 #[cfg(feature = "stripe")]
-pub(crate) use with_stripe::reconcile;
+use with_stripe::run;
 
 #[cfg(not(feature = "stripe"))]
-pub(crate) fn reconcile(_: &crate::database_option::Database, _: &ReconcileSettings) -> Result<(), Failure> {
-    Err(stripe::not_compiled())
+fn run(_: &Database, _: &ReconcileSettings) -> Result<(), Failure> {
+    Err(super::stripe::not_compiled())
 }
 
 #[cfg(feature = "stripe")]
@@ -61,18 +26,14 @@ mod with_stripe {
     use std::collections::BTreeMap;
     use std::ops::ControlFlow;
 
-    use indicatif::{ProgressBar, ProgressStyle};
     use ticketing::payment::{Discrepancies, Discrepancy, Reconcile, ReconciledTotal, Reconciliation};
     use ticketing::{Amount, Error};
 
-    use super::ReconcileSettings;
-    use crate::database_option::Database;
-    use crate::failure::Failure;
-    use crate::{print_line, stripe};
+    use super::super::output::{print_line, progress_bar};
+    use super::super::stripe;
+    use super::{Database, Failure, ReconcileSettings};
 
-    /// Compares the database with Stripe, and prints the result. On a terminal, the progress is shown. Fails if a difference
-    /// is left. A server may use the database at the same time.
-    pub(crate) fn reconcile(database: &Database, settings: &ReconcileSettings) -> Result<(), Failure> {
+    pub(super) fn run(database: &Database, settings: &ReconcileSettings) -> Result<(), Failure> {
         let result = compare(database, settings)?;
         print(&result)?;
         match unexplained(&result) {
@@ -91,10 +52,7 @@ mod with_stripe {
         let builder = database.builder_of_command(false).map_err(not_compared)?;
         let failed = |error: Error| not_compared(error.into());
         let service = builder.payment_gateway(gateway).open().map_err(failed)?;
-        // indicatif draws to standard error, and only if that is a terminal.
-        let bar = ProgressBar::no_length();
-        let style = ProgressStyle::with_template("{pos} lines of Stripe, {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = progress_bar("{pos} lines of Stripe, {msg}");
         let result = service.reconcile(&request, |progress| {
             let (accounts, all) = (progress.accounts, progress.total_accounts);
             bar.set_message(format!("{} ledger entries, {accounts} of {all} accounts", progress.entries));

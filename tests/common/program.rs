@@ -1,45 +1,18 @@
-//! The example server as a process of its own. Every wait has a timeout.
+//! The program `ticketing` as a process of its own. Every wait has a timeout.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// How long to wait for something that usually happens at once: the machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Returns the path of the example server in the profile of the tests. Builds it first, because cargo does not build
-/// the examples when it runs a single test binary.
-fn example_server() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        // The test binaries are in the folder `deps`, next to the folder `examples`.
-        let test = std::env::current_exe().unwrap();
-        let folder = test.ancestors().nth(2).unwrap();
-        let profile = folder.file_name().unwrap().to_str().unwrap();
-        let profile = if profile == "debug" { "dev" } else { profile };
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--all-features", "--example", "server", "--profile", profile]);
-        // Cargo sets them for the tests of this package. With them, build scripts of dependencies would run again, and
-        // everything that depends on these would be compiled again, here and in the next build.
-        let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-        for (name, _) in std::env::vars_os().filter(|(name, _)| of_package(&name.to_string_lossy())) {
-            build.env_remove(name);
-        }
-        assert!(
-            build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(),
-            "the example does not build"
-        );
-        folder.join("examples").join(format!("server{}", std::env::consts::EXE_SUFFIX))
-    })
-}
-
 /// The command that runs the server in `folder`, without the environment variables that it would read.
 pub fn program(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(example_server());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ticketing"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TICKETING_")) {
         command.env_remove(name);
     }
@@ -75,14 +48,14 @@ fn wait_for_exit(child: &mut Child) -> Option<ExitStatus> {
 }
 
 /// A running server. It is killed when it is dropped.
-pub struct ExampleServer {
+pub struct Server {
     child: Child,
     output: Receiver<String>,
     /// The lines that it printed when it started.
     pub lines: Vec<String>,
 }
 
-impl ExampleServer {
+impl Server {
     /// Starts a server on a free port in `folder` and waits until it listens.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_program(program(folder, &["--listen", "127.0.0.1:0"]).args(arguments))
@@ -155,7 +128,7 @@ impl ExampleServer {
     }
 }
 
-/// Sends a request like [`ExampleServer::try_send`], from any thread, to the server at an address.
+/// Sends a request like [`Server::try_send`], from any thread, to the server at an address.
 pub fn try_send_to(address: &str, method: &str, path: &str, key: &str, body: &str) -> Option<(u16, String)> {
     let mut connection = TcpStream::connect(address).ok()?;
     connection.set_read_timeout(Some(TIMEOUT)).ok()?;
@@ -167,7 +140,7 @@ pub fn try_send_to(address: &str, method: &str, path: &str, key: &str, body: &st
     Some((response.split(' ').nth(1)?.parse().ok()?, response))
 }
 
-impl Drop for ExampleServer {
+impl Drop for Server {
     fn drop(&mut self) {
         // Fails if the process has ended already.
         let _ = self.child.kill();

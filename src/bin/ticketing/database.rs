@@ -4,24 +4,20 @@ use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use ticketing::TicketingService;
 use ticketing::maintenance::{CheckProgress, CheckReport};
 
-use crate::database_option::Database;
-use crate::failure::Failure;
-use crate::print_line;
+use super::database_option::Database;
+use super::failure::Failure;
+use super::output::{print_line, progress_bar};
 
 /// Copies the database to a new file and prints the size of the copy. On a terminal, a progress bar is shown. A server
 /// may use the file at the same time.
-pub(crate) fn back_up(database: &Database, path: &str) -> Result<(), Failure> {
+pub(crate) fn back_up(database: &Database, path: &Path) -> Result<(), Failure> {
     let database = database.file("backup copies database files: copy a PostgreSQL database with pg_dump")?;
     require_file(database)?;
-    // indicatif draws to standard error, and only if that is a terminal.
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress_bar("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}");
     let result = TicketingService::backup_file(database, path, |progress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
@@ -29,14 +25,16 @@ pub(crate) fn back_up(database: &Database, path: &str) -> Result<(), Failure> {
     });
     bar.finish_and_clear();
     let copy = result?;
-    print_line(&json!({ "path": path, "bytes": copy.bytes, "pages": copy.pages }).to_string())
+    print_line(&json!({ "path": path.display().to_string(), "bytes": copy.bytes, "pages": copy.pages }).to_string())
 }
 
 /// Replaces the database by a copy of a backup. Fails if a server uses the file.
-pub(crate) fn restore(backup: &str, database: &Database) -> Result<(), Failure> {
+pub(crate) fn restore(backup: &Path, database: &Database) -> Result<(), Failure> {
     let database = database.file("restore replaces database files: restore a PostgreSQL database with pg_restore")?;
     TicketingService::restore(backup, database)?;
-    print_line(&json!({ "backup": backup, "database": database.display().to_string() }).to_string())
+    print_line(
+        &json!({ "backup": backup.display().to_string(), "database": database.display().to_string() }).to_string(),
+    )
 }
 
 /// Checks the database and prints the findings. On a terminal, a progress bar is shown. Findings are a failure, and another
@@ -72,9 +70,7 @@ pub(crate) fn find(service: &TicketingService) -> ticketing::Result<CheckReport>
 
 /// Runs a check, whose progress is shown in a bar.
 fn with_bar<T>(check: impl FnOnce(&dyn Fn(CheckProgress) -> ControlFlow<()>) -> T) -> T {
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} steps");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress_bar("{wide_bar} {pos} of {len} steps");
     let result = check(&|progress| {
         bar.set_length(progress.total_steps);
         bar.set_position(progress.steps);

@@ -1,0 +1,336 @@
+//! The command line and the environment.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::http::Uri;
+use clap::builder::NonEmptyStringValueParser;
+use clap::parser::ValueSource;
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use ticketing::Timestamp;
+use ticketing::organization::{Scope, Scopes};
+use ticketing::text_enum::TextEnum;
+
+use super::database_option::{self, DatabaseOptions};
+use super::failure::{Failure, usage};
+
+/// Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a PostgreSQL database.
+///
+/// Without a command, the server runs. Payments go through a sandbox gateway, which takes no money, unless the files of
+/// Stripe are set. Each option of the server can also be set by an environment variable; the command line takes precedence.
+#[derive(Debug, Parser)]
+#[command(name = "ticketing", version, max_term_width = 100, args_override_self = true, after_long_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) database: DatabaseOptions,
+    #[command(flatten)]
+    pub(crate) server: ServerSettings,
+}
+
+const AFTER_HELP: &str = "\
+Commands can run while a server uses the same database, except restore. Each prints one JSON object, except \
+stripe-reconcile, which prints a table, and completions. `help COMMAND` has more about each.
+
+Only the server migrates a database of an older version. It keeps a copy of a file from before next to it. If the database \
+is new, the server creates an organization and an API key with all scopes, and prints the key. The key is not shown again.
+
+Exit status: 0 success; 1 failure, or check or stripe-reconcile found a problem; 2 invalid command line or environment, or \
+check or stripe-reconcile could not read the database.";
+
+/// The settings of the server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of the server")]
+pub(crate) struct ServerSettings {
+    /// Address to listen on; port 0 picks a free port
+    #[arg(long, value_name = "ADDRESS:PORT", env = "TICKETING_LISTEN")]
+    #[arg(default_value = "127.0.0.1:8080", value_parser = listen)]
+    pub(crate) listen: SocketAddr,
+    /// Serve /metrics on this address only [default: on the address of --listen]
+    #[arg(long, value_name = "ADDRESS:PORT", env = "TICKETING_METRICS_LISTEN", value_parser = listen)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Base URL for clients [default: the address listened on]
+    #[arg(long, value_name = "URL", env = "TICKETING_PUBLIC_URL", value_parser = public_url)]
+    pub(crate) public_url: Option<String>,
+    /// How long an unpaid order reserves its seats
+    #[arg(long, value_name = "SECONDS", env = "TICKETING_ORDER_HOLD")]
+    #[arg(default_value = "1800", value_parser = order_hold, allow_negative_numbers = true)]
+    pub(crate) order_hold: Duration,
+    /// Seats of an event that the unpaid orders of one customer may reserve; 0 for no limit
+    #[arg(long, value_name = "N", env = "TICKETING_MAX_RESERVED_PER_CUSTOMER")]
+    #[arg(default_value = "0", value_parser = number, allow_negative_numbers = true)]
+    pub(crate) max_reserved_per_customer: u32,
+    /// Requests per minute and API key; 0 for no limit
+    #[arg(long, value_name = "N", env = "TICKETING_RATE_LIMIT")]
+    #[arg(default_value = "1200", value_parser = number, allow_negative_numbers = true)]
+    pub(crate) rate_limit: u32,
+    /// MiB that an organization may write per minute with its API keys; 0 for no limit
+    #[arg(long, value_name = "MIB", env = "TICKETING_WRITE_QUOTA")]
+    #[arg(default_value = "256", value_parser = number, allow_negative_numbers = true)]
+    pub(crate) write_quota: u32,
+    /// Requests per minute and client address without a valid API key or link; further ones are answered with 429
+    #[arg(long, value_name = "N", env = "TICKETING_FAILED_AUTHENTICATIONS")]
+    #[arg(default_value = "60", value_parser = number, allow_negative_numbers = true)]
+    pub(crate) failed_authentications: u32,
+    /// Allow webhook receivers on this machine, and plain http, for development
+    #[arg(long, env = "TICKETING_ALLOW_LOCAL_WEBHOOKS", action = ArgAction::SetTrue, value_parser = boolean)]
+    pub(crate) allow_local_webhooks: bool,
+    /// Keep no copy of a database file that is migrated to a newer schema
+    #[arg(long, env = "TICKETING_NO_MIGRATION_COPY", action = ArgAction::SetTrue, value_parser = boolean)]
+    pub(crate) no_migration_copy: bool,
+    /// Say that payments go through the sandbox, which takes no money. Without the files of Stripe, they do anyway
+    #[arg(long, env = "TICKETING_SANDBOX", action = ArgAction::SetTrue, value_parser = boolean)]
+    pub(crate) sandbox: bool,
+    #[command(flatten)]
+    pub(crate) stripe: StripeOptions,
+    /// Fonts for ticket documents, for names in scripts that Noto Sans does not have: the files .ttf, .otf, .ttc and .otc
+    /// of a folder. Needs the feature documents
+    #[arg(long, value_name = "FOLDER", env = "TICKETING_FONTS")]
+    pub(crate) fonts: Option<PathBuf>,
+    /// Paper of ticket documents [default: a4]. Needs the feature documents
+    #[arg(long, value_name = "SIZE", env = "TICKETING_PAPER")]
+    pub(crate) paper: Option<Paper>,
+    /// Format of the log on standard error
+    #[arg(long, value_name = "FORMAT", env = "TICKETING_LOG_FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How Stripe is reached.
+#[derive(Debug, Args)]
+pub(crate) struct StripeOptions {
+    /// File with Stripe's secret key. Customers then pay with Stripe Checkout
+    #[arg(long, value_name = "PATH", env = "TICKETING_STRIPE_KEY_FILE")]
+    pub(crate) stripe_key_file: Option<PathBuf>,
+    /// File with the signing secret of Stripe's endpoint, whose URL is the public URL and /gateway/notices. While a secret
+    /// is rolled: both, one on each line
+    #[arg(long, value_name = "PATH", env = "TICKETING_STRIPE_WEBHOOK_SECRET_FILE")]
+    pub(crate) stripe_webhook_secret_file: Option<PathBuf>,
+    /// URL of Stripe's API without /v1, for tests: https, or http on this machine [default: https://api.stripe.com]
+    #[arg(long, value_name = "URL", env = "TICKETING_STRIPE_API_BASE")]
+    pub(crate) stripe_api_base: Option<String>,
+}
+
+/// The paper of ticket documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Paper {
+    A4,
+    Letter,
+}
+
+/// The format of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    Text,
+    /// A JSON object on each line
+    Json,
+}
+
+/// A command. Ids are kept as text: a malformed one is reported like one that does not exist.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Create an organization, and the database if there is none
+    CreateOrganization(NewOrganization),
+    #[command(flatten)]
+    Admin(AdminCommand),
+    /// Copy the database to a new file; for PostgreSQL, use pg_dump
+    Backup { path: PathBuf },
+    /// Check BACKUP, and replace the database by a copy of it
+    ///
+    /// Stop the server first. For PostgreSQL, use pg_restore.
+    Restore { backup: PathBuf },
+    /// Check the database for corruption and inconsistent data. Changes nothing in it
+    Check,
+    /// Copy the database file to a PostgreSQL database without tables or with empty ones, check both, and put the file out
+    /// of use: no server starts with it any more
+    ///
+    /// Stop the server first: what it sells afterwards is not in the copy. To rehearse, copy a backup.
+    Copy {
+        /// URL of the PostgreSQL database
+        #[arg(long, value_name = "URL", required_unless_present = "undo")]
+        to: Option<String>,
+        /// Put the file into use again. What was sold in the PostgreSQL database is not in it: stop the servers of that
+        /// database first
+        #[arg(long, conflicts_with = "to")]
+        undo: bool,
+    },
+    /// Ask Stripe whether it accepts the key of --stripe-key-file
+    ///
+    /// Prints the mode of the key, and the endpoints for notices with the types of events that they lack.
+    StripeCheck(StripeOptions),
+    /// Compare the payments, refunds and disputes at Stripe with those in the database
+    ///
+    /// Prints what both have, with Stripe's fees, and what only one side has, or has with another amount. Needs
+    /// --stripe-key-file.
+    StripeReconcile(ReconcileSettings),
+    /// Print a script that completes the command line in a shell
+    Completions { shell: Shell },
+}
+
+/// The options of `create-organization`.
+#[derive(Debug, Args)]
+pub(crate) struct NewOrganization {
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// Currency of new events [default: EUR]
+    #[arg(long, value_name = "CODE")]
+    pub(crate) currency: Option<String>,
+    /// Time zone of new events, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) timezone: Option<String>,
+    /// Name of your own for the organization, such as a customer number. No two organizations have the same
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reference: Option<String>,
+}
+
+/// A command that manages organizations or API keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminCommand {
+    /// List the organizations
+    ListOrganizations,
+    /// Print an organization
+    GetOrganization { organization: String },
+    /// Change an organization
+    UpdateOrganization {
+        organization: String,
+        #[arg(long)]
+        name: Option<String>,
+        #[arg(long, value_name = "CODE")]
+        currency: Option<String>,
+        #[arg(long, value_name = "ZONE")]
+        timezone: Option<String>,
+        #[arg(long, value_name = "TEXT")]
+        reference: Option<String>,
+    },
+    /// Refuse the API keys of an organization. Payments of its orders still arrive
+    SuspendOrganization { organization: String },
+    /// Accept the API keys of a suspended organization again
+    ResumeOrganization { organization: String },
+    /// Delete an organization that has no events, customers and webhooks
+    DeleteOrganization { organization: String },
+    /// Count the events, customers, orders and tickets of an organization, and estimate their bytes
+    OrganizationUsage { organization: String },
+    /// Create an API key, and print it. It is not shown again
+    CreateKey {
+        organization: String,
+        #[arg(long, default_value = "My key", value_parser = NonEmptyStringValueParser::new())]
+        name: String,
+        #[arg(long, value_name = "SCOPE,SCOPE|all", default_value = "all", value_parser = scopes, help = help_of_scopes())]
+        scopes: Scopes,
+        /// End of the key's validity in UTC, such as 2030-01-31T18:00:00Z [default: none]
+        #[arg(long, value_name = "TIMESTAMP")]
+        expires: Option<Timestamp>,
+    },
+    /// List the API keys of an organization, without the secrets
+    ListKeys { organization: String },
+    /// Refuse an API key from now on
+    RevokeKey { key_id: String },
+}
+
+/// What `stripe-reconcile` compares, and how Stripe is reached.
+#[derive(Debug, Args)]
+pub(crate) struct ReconcileSettings {
+    #[command(flatten)]
+    pub(crate) stripe: StripeOptions,
+    /// Beginning of the period, in UTC: a day, such as 2030-01-31, or a timestamp, such as 2030-01-31T18:00:00Z
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub(crate) from: Timestamp,
+    /// End of the period, which ends before it
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub(crate) to: Timestamp,
+    /// Compare one organization only
+    #[arg(long, value_name = "ORGANIZATION")]
+    pub(crate) organization: Option<String>,
+    /// Record what is missing here, and refund payments of orders that do not exist any more, after a restore: never use it
+    /// on a copy of a database
+    #[arg(long)]
+    pub(crate) apply: bool,
+}
+
+/// The command line, without the values that the environment has: the help must not show secrets.
+pub(crate) fn definition() -> clap::Command {
+    fn hide(command: clap::Command) -> clap::Command {
+        command.mut_args(|argument| argument.hide_env_values(true)).mut_subcommands(hide)
+    }
+    hide(Arguments::command())
+}
+
+/// Parses and validates the command line and the environment. Nothing is opened or created before that succeeds. `None` if
+/// the arguments asked for a text, such as that of `--help`, which is printed.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Option<Arguments>, Failure> {
+    database_option::refuse_passwords(arguments)?;
+    let definition = definition();
+    let matches = match definition.clone().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) if error.use_stderr() => return Err(Failure::of_arguments(&error, arguments)),
+        Err(text) => {
+            super::output::print(&text.to_string())?;
+            return Ok(None);
+        }
+    };
+    if let Some(command) = matches.subcommand_name() {
+        let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let of_server = definition.get_arguments().filter(|argument| !argument.is_global_set());
+        if let Some(option) = of_server.map(clap::Arg::get_id).find(|id| is_given(id.as_str())) {
+            let option = option.as_str().replace('_', "-");
+            return Err(usage(format!("--{option} is an option of the server, or must be after {command}")));
+        }
+    }
+    let arguments = Arguments::from_arg_matches(&matches);
+    arguments.map(Some).map_err(|error| usage(error.kind()))
+}
+
+fn listen(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8080")
+}
+
+fn public_url(text: &str) -> Result<String, &'static str> {
+    let problem = "must be an http or https URL without a query, such as https://tickets.example.com";
+    let url: Uri = text.parse().map_err(|_| problem)?;
+    let web = matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some_and(|host| !host.is_empty());
+    if web && !text.contains(['?', '#']) { Ok(text.to_owned()) } else { Err(problem) }
+}
+
+fn order_hold(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().filter(|seconds: &u32| *seconds > 0);
+    seconds.map(|seconds| Duration::from_secs(seconds.into())).ok_or("must be a whole number of seconds, 1 or more")
+}
+
+fn number(text: &str) -> Result<u32, &'static str> {
+    text.parse().map_err(|_| "must be a whole number, 0 or more")
+}
+
+fn boolean(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("must be true or false"),
+    }
+}
+
+fn help_of_scopes() -> String {
+    let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    format!("What the key may be used for: all, or some of {}", scopes.join(", "))
+}
+
+fn scopes(text: &str) -> Result<Scopes, String> {
+    if text == "all" {
+        return Ok(Scopes::all());
+    }
+    let scope = |name: &str| {
+        let unknown = || format!("unknown scope {name:?}: create-key --help lists the scopes");
+        Scope::from_text(name.trim()).ok_or_else(unknown)
+    };
+    text.split(',').map(scope).collect()
+}
+
+/// Parses a date, which is its beginning in UTC, or a timestamp.
+fn date(text: &str) -> Result<Timestamp, &'static str> {
+    let problem = "must be a date, such as 2026-11-01, or a timestamp, such as 2026-11-01T18:00:00Z";
+    let midnight = format!("{text}T00:00:00Z");
+    midnight.parse().or_else(|_| text.parse()).map_err(|_| problem)
+}

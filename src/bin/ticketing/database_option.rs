@@ -1,0 +1,197 @@
+//! The option `--database`: a file, or the URL of a PostgreSQL database.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::Args;
+use ticketing::{Builder, TicketingService};
+
+use super::failure::{Failure, usage};
+
+/// The options of the database, which every command accepts.
+#[derive(Args)]
+#[command(next_help_heading = "Options of the database")]
+pub(crate) struct DatabaseOptions {
+    /// Database file, or the URL of a PostgreSQL database, such as postgres://USER@HOST/DATABASE, which needs the feature
+    /// postgres. On the command line without a password
+    #[arg(long, global = true, value_name = "DATABASE", env = "TICKETING_DATABASE", default_value = "ticketing.db")]
+    database: PathBuf,
+    /// File with the password for PostgreSQL. Otherwise, the variable PGPASSWORD has it
+    #[arg(long, global = true, value_name = "PATH", env = "TICKETING_DATABASE_PASSWORD_FILE")]
+    database_password_file: Option<PathBuf>,
+    /// PostgreSQL standby that serves searches, lists with filters, and check [default: the database serves them]
+    #[arg(long, global = true, value_name = "URL", env = "TICKETING_READ_FROM")]
+    read_from: Option<String>,
+}
+
+impl fmt::Debug for DatabaseOptions {
+    /// Without the URLs, which may have the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatabaseOptions").finish_non_exhaustive()
+    }
+}
+
+/// Where the database is.
+#[derive(Debug)]
+pub(crate) enum Database {
+    File(PathBuf),
+    Postgres(PostgresDatabase),
+}
+
+/// A PostgreSQL database, and how its password is found.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no value of it"))]
+pub(crate) struct PostgresDatabase {
+    url: String,
+    /// The file with the password.
+    password_file: Option<PathBuf>,
+    /// The password of the environment.
+    password: Option<String>,
+    /// The URL of the standby that serves reads.
+    read_from: Option<String>,
+}
+
+impl fmt::Debug for PostgresDatabase {
+    /// Without the URL, which may have the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresDatabase").field("password_file", &self.password_file).finish_non_exhaustive()
+    }
+}
+
+/// Refuses the URL of a database with a password on the command line, which other users of the machine can read.
+pub(crate) fn refuse_passwords(arguments: &[OsString]) -> Result<(), Failure> {
+    let arguments: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    for (position, argument) in arguments.iter().enumerate() {
+        let (option, value) = match argument.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, value),
+            _ => (position.checked_sub(1).map_or("", |before| &arguments[before]), &**argument),
+        };
+        if is_url(value) && has_password(value) {
+            let subject = if option.starts_with("--") { option } else { "an argument" };
+            return Err(usage(format!("{subject} must have no password: set PGPASSWORD or --database-password-file")));
+        }
+    }
+    Ok(())
+}
+
+impl Database {
+    /// Reads the options of the database.
+    pub(crate) fn read(options: &DatabaseOptions) -> Result<Self, Failure> {
+        if let Some(url) = options.database.to_str().filter(|value| is_url(value)) {
+            return PostgresDatabase::read(url, options).map(Self::Postgres);
+        }
+        if options.database_password_file.is_some() {
+            return Err(usage("--database-password-file is for PostgreSQL databases"));
+        }
+        if options.read_from.is_some() {
+            return Err(usage("--read-from is for PostgreSQL databases"));
+        }
+        Ok(Self::File(options.database.clone()))
+    }
+
+    /// Reads the options of the command `copy`: the file, and the database to which it is copied, which has the password.
+    pub(crate) fn read_copy(options: &DatabaseOptions, to: &str) -> Result<(Self, Self), Failure> {
+        if options.database.to_str().is_some_and(is_url) {
+            return Err(usage("--database must be a database file"));
+        }
+        if !is_url(to) {
+            return Err(usage("--to must be the URL of a PostgreSQL database"));
+        }
+        let target = PostgresDatabase { read_from: None, ..PostgresDatabase::read(to, options)? };
+        Ok((Self::File(options.database.clone()), Self::Postgres(target)))
+    }
+
+    /// The builder of a service on the database.
+    pub(crate) fn builder(&self) -> Result<Builder, Failure> {
+        match self {
+            Self::File(path) => Ok(TicketingService::builder(path)),
+            Self::Postgres(database) => database.builder(),
+        }
+    }
+
+    /// The builder for a command, which migrates nothing: an older server may use the database. It creates the database
+    /// only if `create` is true.
+    pub(crate) fn builder_of_command(&self, create: bool) -> Result<Builder, Failure> {
+        if let Self::File(path) = self
+            && !create
+            && !path.exists()
+        {
+            return Err(Failure::Run(format!("there is no database at {}", path.display())));
+        }
+        let builder = self.builder()?.readers(1).migrate(false);
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(_) = self {
+            return Ok(builder.create_tables(create));
+        }
+        Ok(builder)
+    }
+
+    /// The path of a file. Another database is refused because of `problem`.
+    pub(crate) fn file(&self, problem: &str) -> Result<&PathBuf, Failure> {
+        match self {
+            Self::File(path) => Ok(path),
+            Self::Postgres(_) => Err(Failure::Run(problem.to_owned())),
+        }
+    }
+}
+
+const NOT_COMPILED: &str = "a PostgreSQL database needs a program that is compiled with the feature postgres: \
+    cargo install ticketing --features program,postgres";
+
+impl PostgresDatabase {
+    fn read(url: &str, options: &DatabaseOptions) -> Result<Self, Failure> {
+        if cfg!(not(feature = "postgres")) {
+            return Err(usage(NOT_COMPILED));
+        }
+        let password = std::env::var_os("PGPASSWORD").filter(|password| !password.is_empty() && !has_password(url));
+        let password = password.map(|text| text.into_string().map_err(|_| usage("PGPASSWORD is not UTF-8")));
+        Ok(Self {
+            url: url.to_owned(),
+            password_file: options.database_password_file.clone(),
+            password: password.transpose()?,
+            read_from: options.read_from.clone(),
+        })
+    }
+
+    #[cfg(feature = "postgres")]
+    fn builder(&self) -> Result<Builder, Failure> {
+        let mut builder = TicketingService::postgres(&self.url)?;
+        if let Some(url) = &self.read_from {
+            builder = builder.read_from(url);
+        }
+        Ok(match self.password()? {
+            Some(password) => builder.database_password(password),
+            None => builder,
+        })
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn builder(&self) -> Result<Builder, Failure> {
+        Err(usage(NOT_COMPILED))
+    }
+
+    /// The password in the file, or else that of the environment.
+    #[cfg(feature = "postgres")]
+    fn password(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.password_file else { return Ok(self.password.clone()) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Run(format!("cannot read {}: {error}", path.display())))?;
+        match text.trim_end_matches(['\r', '\n']) {
+            "" => Err(Failure::Run(format!("{} has no password", path.display()))),
+            password => Ok(Some(password.to_owned())),
+        }
+    }
+}
+
+/// Whether a value is the URL of a PostgreSQL database.
+fn is_url(value: &str) -> bool {
+    value.starts_with("postgres://") || value.starts_with("postgresql://")
+}
+
+/// Whether a URL has a password: before the host, or as a parameter.
+fn has_password(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = path.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    authority || query.split('&').any(|parameter| parameter.starts_with("password="))
+}
