@@ -306,9 +306,9 @@ pub mod request {
 
 /// Background maintenance, backups, and the check of a database.
 pub mod maintenance {
-    pub use crate::model::backup::BackupProgress;
     #[cfg(feature = "postgres")]
     pub use crate::model::backup::CopyProgress;
+    pub use crate::model::backup::{BackupProgress, BackupSchedule};
     pub use crate::model::check::{CheckProgress, CheckReport, Finding};
     pub use crate::model::maintenance::MaintenanceReport;
     pub use crate::service::MaintenanceGuard;

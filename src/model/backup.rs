@@ -1,4 +1,40 @@
-//! The progress of a backup, and of a copy to another database.
+//! When backups are made, and the progress of a backup and of a copy to another database.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// When a service makes backups by itself: see [`start_backups`](crate::TicketingService::start_backups).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackupSchedule {
+    /// The folder of the backups.
+    pub folder: PathBuf,
+    /// The time from one backup to the next. Default: 24 hours.
+    pub every: Duration,
+    /// How many backups are kept: at least 1. Default: 7.
+    pub keep: usize,
+}
+
+impl BackupSchedule {
+    /// A backup every day, of which seven are kept.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), every: Duration::from_hours(24), keep: 7 }
+    }
+
+    /// Sets the time from one backup to the next. Backups are not made more often than once in a second.
+    #[must_use]
+    pub fn every(mut self, every: Duration) -> Self {
+        self.every = every;
+        self
+    }
+
+    /// Sets how many backups are kept.
+    #[must_use]
+    pub fn keep(mut self, keep: usize) -> Self {
+        self.keep = keep;
+        self
+    }
+}
 
 /// The progress of a backup. The totals are known from the start, since a backup copies one snapshot of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

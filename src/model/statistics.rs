@@ -159,6 +159,11 @@ pub struct MaintenanceStatistics {
     /// Maintenance runs that expired and deleted nothing because the clock
     /// [jumped ahead](crate::TicketingService::run_maintenance).
     pub held_back: u64,
+    /// Backups [of the schedule](crate::TicketingService::start_backups) that were made, and in which the check found no
+    /// problem.
+    pub backups_made: u64,
+    /// Those that failed, or in which the check found a problem.
+    pub backups_failed: u64,
 }
 
 /// Counters of ticket documents.

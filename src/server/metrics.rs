@@ -189,6 +189,9 @@ impl Collector for ServiceMetrics {
         metrics.counter("rows_skipped", help, maintenance.skipped_rows)?;
         let help = "Maintenance runs that expired and deleted nothing because the clock jumped ahead";
         metrics.counter("maintenance_held_back", help, maintenance.held_back)?;
+        metrics.counter("backups", "Backups of the schedule that were made and checked", maintenance.backups_made)?;
+        let help = "Backups of the schedule that failed, or in which the check found a problem";
+        metrics.counter("backups_failed", help, maintenance.backups_failed)?;
         metrics.counter("webhooks_dead", "Notifications that were given up after the last attempt", webhooks.dead)?;
         let help = "Endpoints with due notifications that are limited to a part of the sender's threads";
         metrics.gauge("webhook_endpoints_held_back", help, None, webhooks.throttled)?;

@@ -56,11 +56,7 @@ impl TicketingService {
         let environment = environment();
         Store::restore(&location, &backup, &environment, |copy| {
             let report = check::check_file(copy, &environment, &mut |_| ControlFlow::Continue(()))?;
-            if report.is_clean() {
-                return Ok(());
-            }
-            let invariants = report.counts.into_keys().collect::<Vec<_>>().join(", ");
-            Err(StoreErrorKind::Unsound { path: backup.path().display().to_string(), invariants }.into())
+            require_clean(backup.path(), report)
         })
     }
 
@@ -182,6 +178,15 @@ impl TicketingService {
     pub fn undo_move(database: impl AsRef<Path>) -> Result<()> {
         location(database.as_ref()).set_moved(false)
     }
+}
+
+/// Fails if the check of the file at `path` has found a problem.
+pub(super) fn require_clean(path: &Path, report: CheckReport) -> Result<()> {
+    if report.is_clean() {
+        return Ok(());
+    }
+    let invariants = report.counts.into_keys().collect::<Vec<_>>().join(", ");
+    Err(StoreErrorKind::Unsound { path: path.display().to_string(), invariants }.into())
 }
 
 fn location(path: &Path) -> Location {

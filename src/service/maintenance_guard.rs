@@ -12,7 +12,7 @@ const GRACE: Duration = Duration::from_millis(1500);
 /// How often it looks whether the threads have ended.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Keeps the maintenance running: dropping the guard stops it.
+/// Keeps the maintenance, or the backups of a schedule, running: dropping the guard stops them.
 ///
 /// A run in progress ends after its current batch of rows, or after the call to the payment gateway that it waits for.
 /// Dropping the guard waits for that, but at most for two seconds: the thread then ends by itself.

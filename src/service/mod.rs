@@ -109,6 +109,7 @@ mod reconcile_lines;
 mod reconcile_orphans;
 mod reconcile_state;
 mod skipped_rows;
+mod timed_backups;
 mod webhook_settings;
 mod write_quota;
 

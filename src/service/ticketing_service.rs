@@ -199,7 +199,6 @@ impl TicketingService {
     }
 
     /// The current time of the service's clock.
-    #[cfg(feature = "http")]
     pub(crate) fn now(&self) -> Timestamp {
         self.inner.environment.now()
     }

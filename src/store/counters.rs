@@ -181,6 +181,8 @@ pub(crate) struct Counters {
     amounts_mismatched: Counter,
     rows_skipped: Counter,
     maintenance_held_back: Counter,
+    backups_made: Counter,
+    backups_failed: Counter,
     documents_with_missing_glyphs: Counter,
 }
 
@@ -217,6 +219,8 @@ impl Default for Counters {
             amounts_mismatched: Counter::default(),
             rows_skipped: Counter::default(),
             maintenance_held_back: Counter::default(),
+            backups_made: Counter::default(),
+            backups_failed: Counter::default(),
             documents_with_missing_glyphs: Counter::default(),
         }
     }
@@ -296,6 +300,11 @@ impl Counters {
         self.maintenance_held_back.add(1);
     }
 
+    /// Counts a backup of the schedule.
+    pub(crate) fn backup_made(&self, succeeded: bool) {
+        if succeeded { &self.backups_made } else { &self.backups_failed }.add(1);
+    }
+
     /// Counts a ticket document with characters that no font has.
     #[cfg(feature = "documents")]
     pub(crate) fn document_has_missing_glyphs(&self) {
@@ -345,6 +354,8 @@ impl Counters {
             maintenance: MaintenanceStatistics {
                 skipped_rows: self.rows_skipped.get(),
                 held_back: self.maintenance_held_back.get(),
+                backups_made: self.backups_made.get(),
+                backups_failed: self.backups_failed.get(),
             },
             documents: DocumentStatistics {
                 with_missing_glyphs: self.documents_with_missing_glyphs.get(),

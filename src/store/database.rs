@@ -169,6 +169,11 @@ impl Store {
         self.subscriptions.end();
     }
 
+    /// Whether the database is an SQLite file.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
     /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
     pub(crate) fn backup(
         &self,

@@ -82,6 +82,11 @@ impl Server {
         self.printed("API key: ").expect("a first start prints a key")
     }
 
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its address and port.
     pub fn address(&self) -> &str {
         self.printed("Listening on http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap()

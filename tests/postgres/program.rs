@@ -51,6 +51,9 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
     );
     let copy = ["--database", "postgres://ada@host/db", "--no-migration-copy"];
     assert_eq!(error_line(2, &mut command(folder.path(), &copy)), "--no-migration-copy is for database files");
+    let backups = ["--database", "postgres://ada@host/db", "--backup-folder", "."];
+    let line = error_line(2, &mut command(folder.path(), &backups));
+    assert!(line.starts_with("--backup-folder is for database files: use pg_dump"), "{line}");
     let url = ["--database", "postgres://ada@host:port/db", "list-organizations"];
     let line = error_line(2, &mut command(folder.path(), &url));
     assert!(line.starts_with("--database must be a PostgreSQL connection URL"), "{line}");

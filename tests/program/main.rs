@@ -1,5 +1,6 @@
 //! The program `ticketing`: its options, its log, and the commands of the README.
 
+mod backups;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;

@@ -82,6 +82,17 @@ pub(crate) struct ServerSettings {
     /// Keep no copy of a database file that is migrated to a newer schema
     #[arg(long, env = "TICKETING_NO_MIGRATION_COPY", action = ArgAction::SetTrue, value_parser = boolean)]
     pub(crate) no_migration_copy: bool,
+    /// Make backups of the database file into this folder, which it shares with no other database
+    #[arg(long, value_name = "FOLDER", env = "TICKETING_BACKUP_FOLDER", value_parser = folder)]
+    pub(crate) backup_folder: Option<PathBuf>,
+    /// Time from one backup to the next, such as 90s, 30m, 6h or 1d. A restart makes none that is not due
+    #[arg(long, value_name = "DURATION", env = "TICKETING_BACKUP_EVERY", requires = "backup_folder")]
+    #[arg(default_value = "1d", value_parser = duration)]
+    pub(crate) backup_every: Duration,
+    /// How many of the newest backups are kept
+    #[arg(long, value_name = "N", env = "TICKETING_BACKUP_KEEP", requires = "backup_folder")]
+    #[arg(default_value = "7", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
+    pub(crate) backup_keep: u16,
     /// Say that payments go through the sandbox, which takes no money. Without the files of Stripe, they do anyway
     #[arg(long, env = "TICKETING_SANDBOX", action = ArgAction::SetTrue, value_parser = boolean)]
     pub(crate) sandbox: bool,
@@ -293,6 +304,19 @@ fn public_url(text: &str) -> Result<String, &'static str> {
     let url: Uri = text.parse().map_err(|_| problem)?;
     let web = matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some_and(|host| !host.is_empty());
     if web && !text.contains(['?', '#']) { Ok(text.to_owned()) } else { Err(problem) }
+}
+
+fn folder(text: &str) -> Result<PathBuf, &'static str> {
+    let folder = PathBuf::from(text);
+    if folder.is_dir() { Ok(folder) } else { Err("must be a folder that exists") }
+}
+
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    let units = [("s", 1), ("m", 60), ("h", 60 * 60), ("d", 24 * 60 * 60)];
+    let parse =
+        |(unit, seconds): (&str, u64)| Some(text.strip_suffix(unit)?.parse::<u16>().ok().map(u64::from)? * seconds);
+    let seconds = units.into_iter().find_map(parse).filter(|seconds| *seconds > 0);
+    seconds.map(Duration::from_secs).ok_or("must be a whole number and a unit, such as 90s, 30m, 6h or 1d")
 }
 
 fn order_hold(text: &str) -> Result<Duration, &'static str> {

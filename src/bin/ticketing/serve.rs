@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use ticketing::error::{StoreError, StoreErrorKind};
+use ticketing::maintenance::BackupSchedule;
 use ticketing::organization::{CreateApiKey, CreateOrganization};
 use ticketing::server::{Routes, ServerOptions, serve};
 use ticketing::webhook::SenderOptions;
@@ -22,6 +23,9 @@ use super::stripe;
 pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Failure> {
     if matches!(database, Database::Postgres(_)) && settings.no_migration_copy {
         return Err(usage("--no-migration-copy is for database files"));
+    }
+    if matches!(database, Database::Postgres(_)) && settings.backup_folder.is_some() {
+        return Err(usage("--backup-folder is for database files: use pg_dump, or archive the write-ahead log"));
     }
     let stripe = stripe::is_on(&settings.stripe)?.then_some(&settings.stripe);
     if settings.sandbox && stripe.is_some() {
@@ -70,6 +74,11 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
         print_line("Warning: webhook receivers may be on this machine and use plain http. For development only.")?;
     }
     let maintenance = service.start_maintenance()?;
+    let backups = settings.backup_folder.map(|folder| {
+        let schedule = BackupSchedule::new(folder).every(settings.backup_every).keep(settings.backup_keep.into());
+        service.start_backups(schedule)
+    });
+    let backups = backups.transpose()?;
     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
     let mut options = ServerOptions::default();
     options.rate_limit = Some(settings.rate_limit).filter(|limit| *limit > 0);
@@ -95,6 +104,7 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
     drop(webhooks);
+    drop(backups);
     drop(maintenance);
     let stopped = service.stopped();
     // The last handle of the service: dropping it merges the write-ahead log into the database file.
