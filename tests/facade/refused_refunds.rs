@@ -301,6 +301,11 @@ fn payments_are_looked_up_at_most_twenty_in_a_run() {
         cancelled(&fixture, &ticket_type);
     }
     fixture.clock.advance(Duration::from_hours(24));
-    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_payments, 20);
-    assert_eq!(fixture.service.run_maintenance().expect("a run").checked_payments, 5);
+    // A payment whose event is busy is left to the next run.
+    let mut runs = Vec::new();
+    while runs.iter().sum::<usize>() < 25 && runs.len() < 25 {
+        runs.push(fixture.service.run_maintenance().expect("a run").checked_payments);
+    }
+    assert!(runs.iter().all(|checked| *checked <= 20), "{runs:?}");
+    assert_eq!(runs.iter().sum::<usize>(), 25, "{runs:?}");
 }

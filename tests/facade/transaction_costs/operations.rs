@@ -72,6 +72,7 @@ pub const READS: &[&str] = &[
     "record_page_view",
     "recv",
     "recv_timeout",
+    "start_backups",
     "start_maintenance",
     "start_webhook_sender",
     "statistics",
