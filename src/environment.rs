@@ -11,8 +11,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 #[cfg(feature = "documents")]
-use crate::model::document_link::DocumentLinks;
-use crate::model::timestamp::Timestamp;
+use crate::model::tickets::document_link::DocumentLinks;
+use crate::model::values::timestamp::Timestamp;
 
 /// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug {

@@ -47,7 +47,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What was acknowledged is on disk, no seat is sold twice, and a ticket is admitted once, whatever crashes and competes: the
+//! What was acknowledged is on disk, no seat is sold twice, and a ticket is admitted once, also under concurrency and after crashes: the
 //! guide [`guarantees`](guide::guarantees) lists what the engine promises, and its limits.
 //!
 //! # Tasks
@@ -167,6 +167,7 @@
 #![allow(clippy::single_match_else, clippy::match_bool, clippy::struct_excessive_bools)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod enums;
 mod fair;
 mod form;
 pub(crate) mod https;
@@ -175,7 +176,6 @@ mod model;
 mod pages;
 mod rules;
 mod sales;
-mod scope;
 mod service;
 mod store;
 #[cfg(any(feature = "documents", feature = "http"))]
@@ -191,39 +191,39 @@ pub mod payment;
 pub mod server;
 #[cfg(feature = "stripe")]
 pub mod stripe;
-pub mod text_enum;
 pub mod webhook;
 
+pub use crate::model::tenants::caller::Caller;
+pub use crate::model::values::amount::{Amount, AmountError};
+pub use crate::model::values::metadata::Metadata;
+pub use crate::model::values::timestamp::{Timestamp, TimestampError};
+pub use enums::text_enum;
 pub use error::{Error, Result};
 pub use form::change::Change;
-pub use model::amount::{Amount, AmountError};
-pub use model::caller::Caller;
-pub use model::metadata::Metadata;
-pub use model::timestamp::{Timestamp, TimestampError};
 pub use service::{Builder, CloseError, TicketingService, WeakTicketingService};
 
 /// Events: what tickets are sold for.
 pub mod event {
-    pub use crate::model::event::{
+    pub use crate::model::sale::event::{
         CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
     };
-    pub use crate::model::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
+    pub use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 }
 
 /// Ticket types: the kinds of tickets of an event, with their prices and seats.
 pub mod ticket_type {
-    pub use crate::model::ticket_type::{
+    pub use crate::model::sale::ticket_type::{
         CreateTicketType, ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType,
     };
 }
 
 /// Orders, their items and their customers.
 pub mod order {
-    pub use crate::model::customer::{Customer, NewCustomer};
-    pub use crate::model::new_order::{
+    pub use crate::model::sale::customer::{Customer, NewCustomer};
+    pub use crate::model::sale::new_order::{
         CheckoutRedirectUrls, CreateOrder, NewOrderItem, PaymentChoice, ShippingAddress,
     };
-    pub use crate::model::order::{
+    pub use crate::model::sale::order::{
         CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderItem, OrderItemSummary,
         OrderStatus, OrderSummary, OrderTicket, Payment, PaymentMethod, PaymentStatus,
     };
@@ -231,7 +231,7 @@ pub mod order {
 
 /// Issued tickets, and check-in.
 pub mod ticket {
-    pub use crate::model::ticket::{
+    pub use crate::model::tickets::ticket::{
         CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
         TicketStatus, TicketTypeOfTicket,
     };
@@ -239,37 +239,37 @@ pub mod ticket {
 
 /// Discounts: codes and automatic discounts.
 pub mod discount {
-    pub use crate::model::discount::{
+    pub use crate::model::sale::discount::{
         BasketItem, CreateDiscount, Discount, DiscountErrorData, DiscountRefusal, DiscountValidationResponse,
         ListDiscounts, UpdateDiscount, ValidateDiscount, ValidatedDiscount,
     };
-    pub use crate::model::discount_value::{DiscountType, DiscountValue};
-    pub use crate::model::percentage::{Percentage, PercentageError};
+    pub use crate::model::sale::discount_value::{DiscountType, DiscountValue};
+    pub use crate::model::values::percentage::{Percentage, PercentageError};
 }
 
 /// Organizations, their API keys, and the scopes of those.
 pub mod organization {
-    pub use crate::model::organization::{
+    pub use crate::enums::scope::{Scope, Scopes, ScopesIter};
+    pub use crate::model::tenants::organization::{
         ApiKey, CreateApiKey, CreateOrganization, CreatedApiKey, ListOrganizations, Organization, OrganizationUsage,
         OrganizationWithUsage, UpdateOrganization,
     };
-    pub use crate::model::secret::Secret;
-    pub use crate::scope::{Scope, Scopes, ScopesIter};
+    pub use crate::model::values::secret::Secret;
 }
 
 /// Notifications inside the program: for functions, durably ([`Builder::on_notification`]), and for views, best effort
 /// ([`TicketingService::subscribe`]).
 pub mod notification {
-    pub use crate::model::handler_notification::*;
-    pub use crate::model::notification::Notification;
-    pub use crate::model::notification_data::*;
-    pub use crate::model::notification_types::{NotificationDetails, NotificationTopic};
+    pub use crate::model::notifications::handler_notification::*;
+    pub use crate::model::notifications::notification::Notification;
+    pub use crate::model::notifications::notification_data::*;
+    pub use crate::model::notifications::notification_types::{NotificationDetails, NotificationTopic};
     pub use crate::service::NotificationReceiver;
 }
 
 /// Ids: one type for each kind of resource.
 pub mod id {
-    pub use crate::model::id::{
+    pub use crate::model::values::id::{
         ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, NotificationId, OrderId,
         OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, TicketId, TicketTypeId,
         WebhookDeliveryId, WebhookId, kind,
@@ -278,7 +278,7 @@ pub mod id {
 
 /// Pages of lists, and the iterator over all pages.
 pub mod page {
-    pub use crate::model::page::{Page, PageRequest, all};
+    pub use crate::model::values::page::{Page, PageRequest, all};
 }
 
 /// Requests as JSON or a query string, and options of a call: idempotency keys and expected revisions.
@@ -300,23 +300,23 @@ pub mod page {
 pub mod request {
     pub use crate::form::json::SyntaxError;
     pub use crate::form::request::{Nothing, Request};
-    pub use crate::model::caller::{ConditionalCaller, IdempotentCall, KeyedCaller};
-    pub use crate::model::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
+    pub use crate::model::tenants::caller::{ConditionalCaller, IdempotentCall, KeyedCaller};
+    pub use crate::model::tenants::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
 }
 
 /// Background maintenance, backups, and the check of a database.
 pub mod maintenance {
     #[cfg(feature = "postgres")]
-    pub use crate::model::backup::CopyProgress;
-    pub use crate::model::backup::{BackupProgress, BackupSchedule};
-    pub use crate::model::check::{CheckProgress, CheckReport, Finding};
-    pub use crate::model::maintenance::MaintenanceReport;
+    pub use crate::model::operation::backup::CopyProgress;
+    pub use crate::model::operation::backup::{BackupProgress, BackupSchedule};
+    pub use crate::model::operation::check::{CheckProgress, CheckReport, Finding};
+    pub use crate::model::operation::maintenance::MaintenanceReport;
     pub use crate::service::MaintenanceGuard;
 }
 
 /// Figures for monitoring: what this process has counted, and the backlog in the database.
 pub mod monitoring {
-    pub use crate::model::statistics::{
+    pub use crate::model::operation::statistics::{
         Backlog, CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics,
         OrderStatistics, PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
     };

@@ -3,6 +3,9 @@
 
 #[path = "common/imports.rs"]
 mod imports;
+#[path = "common/sources.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
+mod sources;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,22 +14,7 @@ use imports::Sources;
 
 /// Each layer, and the layers below it that it may use.
 const LAYERS: &[(&str, &[&str])] = &[
-    (
-        "server",
-        &[
-            "service",
-            "pages",
-            "payment",
-            "documents",
-            "webhook",
-            "model",
-            "form",
-            "error",
-            "fair",
-            "scope",
-            "text_enum",
-        ],
-    ),
+    ("server", &["service", "pages", "payment", "documents", "webhook", "model", "form", "error", "fair", "enums"]),
     (
         "service",
         &[
@@ -41,26 +29,24 @@ const LAYERS: &[(&str, &[&str])] = &[
             "form",
             "error",
             "fair",
-            "scope",
-            "text_enum",
+            "enums",
         ],
     ),
     ("pages", &["documents", "words", "rules", "model", "form", "error"]),
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
-    ("documents", &["words", "rules", "environment", "model", "error", "fair", "text_enum"]),
+    ("documents", &["words", "rules", "environment", "model", "error", "fair", "enums"]),
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),
-    ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "scope", "text_enum"]),
+    ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "enums"]),
     ("words", &["rules", "model"]),
     ("rules", &["model", "form", "error"]),
     ("environment", &["model"]),
-    ("model", &["form", "error", "scope", "text_enum"]),
-    ("form", &["error", "text_enum"]),
+    ("model", &["form", "error", "enums"]),
+    ("form", &["error", "enums"]),
     // An error names the scope that is missing, and the reasons of a conflict are a text enum.
-    ("error", &["scope", "text_enum"]),
-    ("scope", &["text_enum"]),
-    ("text_enum", &[]),
+    ("error", &["enums"]),
+    ("enums", &[]),
     ("https", &["environment", "error"]),
     ("fair", &["environment", "model"]),
     // Documentation only.
@@ -78,8 +64,8 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "https/",
             "webhook/https_transport.rs",
             "webhook/https_failure.rs",
-            "stripe/client.rs",
-            "stripe/key_connection.rs",
+            "stripe/api/client.rs",
+            "stripe/api/key_connection.rs",
             "stripe/builder.rs",
         ],
     ),
@@ -89,18 +75,18 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "https/",
             "webhook/https_transport.rs",
             "webhook/https_failure.rs",
-            "stripe/client.rs",
-            "stripe/key_connection.rs",
+            "stripe/api/client.rs",
+            "stripe/api/key_connection.rs",
             "stripe/builder.rs",
             "store/engine/postgres/",
-            "service/postgres_settings.rs",
+            "service/opening/postgres_settings.rs",
         ],
     ),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["https/ureq_traits.rs"]),
-    (&["form_urlencoded"], &["server/", "stripe/form.rs"]),
+    (&["form_urlencoded"], &["server/", "stripe/api/form.rs"]),
     (&["data_url", "fast_qr", "hashlink", "krilla", "parley", "zune_jpeg"], &["documents/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
-    (&["tokio"], &["server/", "store/engine/postgres/client.rs", "store/engine/postgres/hosts.rs"]),
+    (&["tokio"], &["server/", "store/engine/postgres/net/pipelining_client.rs", "store/engine/postgres/net/hosts.rs"]),
 ];
 
 /// What no file of `model` says: words of SQL and of HTTP.
@@ -195,23 +181,16 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-fn files_under(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        // The program is a crate of its own.
-        if path.is_dir() && !path.ends_with("src/bin") {
-            files_under(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
+/// The files of the library: the program in `bin` is a user of it.
+fn files_of_the_library() -> Vec<PathBuf> {
+    let files = sources::files_under("src").into_iter();
+    files.filter(|file| !file.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin"))).collect()
 }
 
 #[test]
 fn every_layer_uses_only_what_is_below_it() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    files_under(&source, &mut files);
+    let files = files_of_the_library();
     assert!(files.len() > 50, "the sources are there");
     let mut found = Vec::new();
     for file in files {
@@ -262,8 +241,7 @@ const KNOWN_CYCLES: &[&str] = &[];
 
 fn sources() -> Sources {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    files_under(&source, &mut files);
+    let files = files_of_the_library();
     let relative = |file: &Path| file.strip_prefix(&source).expect("under src").to_string_lossy().replace('\\', "/");
     files.iter().map(|file| (relative(file), std::fs::read_to_string(file).expect("text"))).collect()
 }

@@ -5,8 +5,14 @@
 //! This finds what only SQLite accepts, and what the engines understand differently: a comparison that is selected as a
 //! number, the type of a sum, a column without a name, an INSERT whose failure would have to be repeated.
 
+#[path = "common/sources.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
+mod sources;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use sources::{files_under, files_with_extension};
 
 /// Words that only SQLite understands.
 const WORDS: &[&str] = &[
@@ -217,23 +223,10 @@ fn statements(code: &str) -> Vec<String> {
     statements
 }
 
-fn files_under(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files_under(&path, extension));
-        } else if path.extension().is_some_and(|other| other == extension) {
-            found.push(path);
-        }
-    }
-    found
-}
-
 /// The columns of the schema that hold text.
 fn text_columns(store: &Path) -> BTreeSet<String> {
     let mut columns = BTreeSet::new();
-    for file in files_under(&store.join("migrations"), "sql") {
+    for file in files_with_extension(&store.join("migrations"), "sql") {
         for line in std::fs::read_to_string(file).expect("text").lines() {
             let mut words = line.split_whitespace();
             if let (Some(column), Some("TEXT")) = (words.next(), words.next().map(|word| word.trim_end_matches(','))) {
@@ -250,7 +243,7 @@ fn every_statement_is_in_the_subset_that_the_engines_share() {
     let text_columns = text_columns(&store);
     assert!(text_columns.contains("code_key") && !text_columns.contains("event_id"));
     let mut number = 0;
-    for file in files_under(&store, "rs") {
+    for file in files_under("src/store") {
         if ["engine/sqlite", "engine/postgres"].iter().any(|own| file.starts_with(store.join(own))) {
             continue;
         }
@@ -268,7 +261,7 @@ fn every_statement_is_in_the_subset_that_the_engines_share() {
 fn only_the_engine_handles_violations() {
     // A statement cannot be repeated after a violation: on PostgreSQL, that ends the transaction.
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
-    for file in files_under(&store, "rs") {
+    for file in files_under("src/store") {
         let code = std::fs::read_to_string(&file).expect("text");
         let allowed = file.starts_with(store.join("engine"));
         assert!(allowed || !code.contains("Violation"), "{} names Violation", file.display());

@@ -2,13 +2,13 @@
 
 use super::picture::Logo;
 use crate::error::Result;
-use crate::model::amount::Amount;
-use crate::model::event::Event;
-use crate::model::id::OrderId;
-use crate::model::linked::{LinkedOrder, LinkedTicket};
-use crate::model::organization::DEFAULT_NAME;
-use crate::model::ticket::{IssuedTicket, TicketStatus};
-use crate::model::ticket_type::TicketType;
+use crate::model::sale::event::Event;
+use crate::model::sale::ticket_type::TicketType;
+use crate::model::tenants::organization::DEFAULT_NAME;
+use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
+use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
+use crate::model::values::amount::Amount;
+use crate::model::values::id::OrderId;
 use crate::rules::calendar::Zone;
 use crate::rules::printed_text;
 use crate::words::{self, Words};
@@ -80,7 +80,7 @@ impl<'a> TicketToPrint<'a> {
 }
 
 /// A label, and the lines below it.
-#[derive(Debug, Clone, Hash)]
+#[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) label: &'static str,
     pub(crate) lines: Vec<String>,
@@ -89,7 +89,7 @@ pub(crate) struct Field {
 }
 
 /// What a ticket says, in the words of its language.
-#[derive(Debug, Hash)]
+#[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) words: &'static Words,
     /// The language tag of the buyer, such as `de-AT`.

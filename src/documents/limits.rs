@@ -11,8 +11,8 @@ use super::TicketDocument;
 use super::last_used::LastUsed;
 use crate::error::{Error, Result};
 use crate::fair::{Limits, Permit, Semaphore};
-use crate::model::id::OrganizationId;
-use crate::model::linked::LinkVersion;
+use crate::model::tickets::linked::LinkVersion;
+use crate::model::values::id::OrganizationId;
 
 /// The documents that are rendered at the same time.
 const MAX_RENDERING: usize = 2;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::picture::Logo;
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 /// How long a logo is used before it is fetched again.
 const AGE: Duration = Duration::from_hours(1);

@@ -14,12 +14,12 @@ use std::time::Duration;
 use super::content::TicketToPrint;
 use super::logo_cache::{Known, LogoCache, LogoKey};
 use super::picture::{Logo, MAX_LOGO_BYTES, picture};
+use crate::enums::text_enum::TextEnum;
 use crate::environment::{Clock, SystemClock};
 use crate::fair::Semaphore;
-use crate::model::id::{OrganizationId, TicketTypeId};
-use crate::model::linked::is_data_uri;
-use crate::model::statistics::LogoOutcome;
-use crate::text_enum::TextEnum;
+use crate::model::operation::statistics::LogoOutcome;
+use crate::model::tickets::linked::is_data_uri;
+use crate::model::values::id::{OrganizationId, TicketTypeId};
 
 /// Fetches the file at a URL, if it has at most this many bytes, in at most this time. The error says why it could not.
 pub(crate) type Fetch = Box<dyn Fn(&str, usize, Duration) -> Result<Vec<u8>, String> + Send + Sync>;
@@ -203,7 +203,7 @@ fn time() -> Duration {
 mod tests {
     use super::*;
     use crate::environment::ManualClock;
-    use crate::model::timestamp::Timestamp;
+    use crate::model::values::timestamp::Timestamp;
 
     /// Fetches nothing until it is released, and then fails.
     #[derive(Default)]

@@ -79,7 +79,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-pub use crate::model::linked::{LinkedOrder, LinkedTicket};
+pub use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
 #[cfg(feature = "http")]
 pub(crate) use content::{Content, Field, code_in_groups, organizer};

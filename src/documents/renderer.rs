@@ -15,9 +15,9 @@ use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design, drawing, language};
 use crate::environment::Clock;
 use crate::error::{Error, Result};
-use crate::model::id::OrganizationId;
-use crate::model::linked::DocumentVersion;
-use crate::model::statistics::LogoOutcome;
+use crate::model::operation::statistics::LogoOutcome;
+use crate::model::tickets::linked::DocumentVersion;
+use crate::model::values::id::OrganizationId;
 use crate::words;
 
 /// Renders documents with one set of fonts.

@@ -275,8 +275,8 @@ fn clusters(layout: &Layout<()>) -> Vec<Cluster> {
 mod tests {
     use super::{Color, Style, Typesetter, cut};
     use crate::documents::fonts::Fonts;
-    use crate::model::amount::Amount;
-    use crate::model::timestamp::Timestamp;
+    use crate::model::values::amount::Amount;
+    use crate::model::values::timestamp::Timestamp;
     use crate::rules::calendar::Zone;
     use crate::words;
 

@@ -1,6 +1,6 @@
 //! Conflicts: requests that the current state does not allow.
 
-use crate::text_enum::text_enum;
+use crate::enums::text_enum::text_enum;
 
 /// A request that the current state does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

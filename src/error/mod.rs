@@ -2,19 +2,19 @@
 
 mod conflict;
 mod fields;
-pub(crate) mod gateway;
+pub(crate) mod gateway_failure;
 mod resource_kind;
-mod store;
+mod store_error;
 
 pub use conflict::{Conflict, Reason};
 pub use fields::{FieldError, FieldErrors};
 pub use resource_kind::ResourceKind;
-pub use store::{StoreError, StoreErrorKind};
+pub use store_error::{StoreError, StoreErrorKind};
 
 use std::time::Duration;
 
-use crate::scope::Scope;
-use gateway::{GatewayError, GatewayFailure, NoticeError};
+use crate::enums::scope::Scope;
+use gateway_failure::{GatewayError, GatewayFailure, NoticeError};
 
 /// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,6 +1,6 @@
 //! The kinds of resources that can be missing.
 
-use crate::text_enum::text_enum;
+use crate::enums::text_enum::text_enum;
 
 text_enum! {
     /// A kind of resource that can be missing.

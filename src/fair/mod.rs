@@ -16,7 +16,7 @@ mod tests;
 pub(crate) use round_robin::RoundRobin;
 pub(crate) use semaphore::{Limits, Permit, Semaphore, is_fair};
 
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 /// For whom a permit is: an organization, or the program itself. `None` also stands for all organizations that are not
 /// known yet: together they count as one.

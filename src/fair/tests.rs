@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::semaphore::Waiter;
 use super::{Limits, Permit, Semaphore, Tenant};
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 fn organization(number: i64) -> OrganizationId {
     OrganizationId::from_raw(number)

@@ -3,11 +3,11 @@
 use serde::ser::SerializeMap;
 
 use super::change::Change;
+use super::declare::schema::{ObjectSchema, add_description, or_null};
 use super::json::Value;
 use super::limits::Limit;
 use super::object::ObjectReader;
 use super::path::Path;
-use super::schema::{ObjectSchema, add_description, or_null};
 use super::text::IS_REQUIRED;
 use super::value::FormValue;
 use crate::error::FieldErrors;

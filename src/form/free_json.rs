@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
+use super::declare::schema::NamedSchemas;
 use super::json::Value;
 use super::limits::NoLimit;
 use super::path::Path;
-use super::schema::NamedSchemas;
 use super::text::CONTAINS_NUL;
 use super::value::FormValue;
 use crate::error::FieldErrors;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::declare::schema::{NamedSchemas, text_without_nul};
 use super::json::Value;
 use super::limits::NoLimit;
 use super::path::Path;
-use super::schema::{NamedSchemas, text_without_nul};
 use super::text::CONTAINS_NUL;
 use super::value::FormValue;
 use crate::error::FieldErrors;

@@ -30,8 +30,5 @@ mod metadata;
 pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod request;
-pub(crate) mod schema;
-pub(crate) mod setters;
 pub(crate) mod text;
 pub(crate) mod value;
-pub(crate) mod writable_fields;

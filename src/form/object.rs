@@ -3,13 +3,13 @@
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};
 
+use super::declare::schema::{NamedSchemas, ObjectSchema};
 use super::json::Value;
 use super::path::Path;
-use super::schema::{NamedSchemas, ObjectSchema};
 use super::value::FormValue;
 use crate::error::FieldErrors;
 
-/// A type that is read from the fields of an object. The macro [`form!`](super::declare::form) implements it.
+/// A type that is read from the fields of an object. The macro [`form!`](super::declare::fields::form) implements it.
 pub(crate) trait Form: Sized {
     /// The name of the type in the OpenAPI document.
     const NAME: &'static str;

@@ -1,6 +1,6 @@
 //! The requests that the operations of the facade accept.
 
-use super::declare::implement_form;
+use super::declare::fields::implement_form;
 use super::free_json::{nests_deeper_than, take_apart};
 use super::json::{MAX_DEPTH, SyntaxError, Value};
 use super::object::{self, Form, ObjectReader};

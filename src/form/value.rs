@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::decimal::Decimal;
+use super::declare::schema::{NamedSchemas, text_without_nul};
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
-use super::schema::{NamedSchemas, text_without_nul};
 use super::text::CONTAINS_NUL;
+use crate::enums::text_enum::TextEnum;
 use crate::error::FieldErrors;
-use crate::text_enum::TextEnum;
 
 /// A type that is read from one JSON value.
 pub(crate) trait FormValue: serde::Serialize + Sized {

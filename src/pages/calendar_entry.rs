@@ -5,9 +5,9 @@
 
 use time::OffsetDateTime;
 
-use crate::model::linked::LinkedTicket;
-use crate::model::ticket::TicketStatus;
-use crate::model::timestamp::Timestamp;
+use crate::model::tickets::linked::LinkedTicket;
+use crate::model::tickets::ticket::TicketStatus;
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::printed_text;
 
 /// How many bytes a line may have, without its end.

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::notice::Notice;
+use super::page_notice::Notice;
 use crate::documents::qr::{self, DarkRun};
 use crate::documents::{Content, Field, code_in_groups};
 use crate::error::Result;
-use crate::model::event::{Event, EventStatus};
-use crate::model::ticket::{IssuedTicket, TicketStatus};
+use crate::model::sale::event::{Event, EventStatus};
+use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
 use crate::rules::calendar::Zone;
 use crate::words::{self, Words};
 

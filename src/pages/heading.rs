@@ -1,7 +1,7 @@
 //! The head of a page: which event it is about.
 
 use crate::error::Result;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::printed_text;
 use crate::words::{self, Words};

@@ -9,24 +9,24 @@
 mod calendar_entry;
 #[cfg(feature = "documents")]
 mod card;
-mod checkout;
+mod checkout_page;
 mod document;
 mod heading;
-mod notice;
 #[cfg(feature = "documents")]
-mod order;
-mod payment;
-mod problem;
+mod order_page;
+mod page_notice;
+mod payment_page;
+mod problem_page;
 #[cfg(feature = "documents")]
-mod ticket;
+mod ticket_page;
 
 #[cfg(feature = "documents")]
 pub(crate) use calendar_entry::calendar_entry;
-pub(crate) use checkout::checkout_page;
+pub(crate) use checkout_page::checkout_page;
 pub(crate) use document::STYLE_HASH;
 #[cfg(feature = "documents")]
-pub(crate) use order::{MAX_CARDS, order_page};
-pub(crate) use payment::payment_page;
-pub(crate) use problem::{ProblemKind, problem_page};
+pub(crate) use order_page::{MAX_CARDS, order_page};
+pub(crate) use payment_page::payment_page;
+pub(crate) use problem_page::{ProblemKind, problem_page};
 #[cfg(feature = "documents")]
-pub(crate) use ticket::ticket_page;
+pub(crate) use ticket_page::ticket_page;

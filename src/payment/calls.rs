@@ -11,9 +11,9 @@ use super::{
     StatementRequest,
 };
 use crate::fair::{Permit, Semaphore, Tenant};
-use crate::model::gateway_account::GatewayIdentity;
-use crate::model::id::OrganizationId;
-use crate::model::timestamp::Timestamp;
+use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::timestamp::Timestamp;
 
 /// How many calls of background work may run at the same time.
 const MAX_IN_BACKGROUND: usize = 32;

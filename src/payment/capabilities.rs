@@ -6,8 +6,8 @@ use super::{
     CheckoutState, CheckoutTerms, CloseCheckout, GatewayDispute, GatewayError, GatewayNotice, GatewayRefund, LookUp,
     NoticeError, NoticeHeaders, PaymentLookUp, StatementRequest,
 };
-use crate::model::statement::StatementLine;
-use crate::model::timestamp::Timestamp;
+use crate::model::payments::statement::StatementLine;
+use crate::model::values::timestamp::Timestamp;
 
 /// A gateway that closes checkouts and looks them up: [`PaymentGateway::checkouts`](super::PaymentGateway::checkouts).
 ///

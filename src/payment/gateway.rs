@@ -7,7 +7,7 @@ use super::{
     CheckoutRequest, CheckoutState, CloseCheckout, GatewayError, GatewayNotice, GatewayRefund, LookUp, PaymentLookUp,
     PaymentMode, RefundRequest,
 };
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 /// How many characters the reference of a checkout, payment, refund or dispute may have.
 pub(super) const MAX_REFERENCE: usize = 255;

@@ -17,23 +17,25 @@ pub use requests::{
 pub use sandbox::SandboxGateway;
 pub(crate) use sandbox::{SandboxNotice, SandboxPayment, sandbox_reference};
 
-pub use crate::error::gateway::{GatewayError, GatewayFailure, NoticeError};
-pub use crate::model::checkout::{
+pub use crate::error::gateway_failure::{GatewayError, GatewayFailure, NoticeError};
+pub use crate::model::payments::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, CheckoutTerms, GatewayPayment, HostedCheckout,
     OrderCheckout, RenewCheckoutResponse, SettledCheckout,
 };
-pub use crate::model::dispute::{Dispute, DisputeStatus, ListDisputes};
-pub use crate::model::gateway_account::{GatewayAccount, PaymentMode};
-pub use crate::model::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
-pub use crate::model::ledger::{LedgerEntry, LedgerKind, ListLedgerEntries};
-pub use crate::model::notice::NoticeOutcome;
-pub use crate::model::order_balance::{BalanceSums, OrderBalance, PaymentBalance};
-pub use crate::model::received_payment::{ListPayments, ManualMethod, MarkPaid, PaymentPurpose, ReceivedPayment};
-pub use crate::model::reconciliation::{
+pub use crate::model::payments::dispute::{Dispute, DisputeStatus, ListDisputes};
+pub use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
+pub use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
+pub use crate::model::payments::ledger_entry::{LedgerEntry, LedgerKind, ListLedgerEntries};
+pub use crate::model::payments::notice::NoticeOutcome;
+pub use crate::model::payments::order_balance::{BalanceSums, OrderBalance, PaymentBalance};
+pub use crate::model::payments::received_payment::{
+    ListPayments, ManualMethod, MarkPaid, PaymentPurpose, ReceivedPayment,
+};
+pub use crate::model::payments::reconciliation::{
     Discrepancies, Discrepancy, Reconcile, ReconcileProgress, ReconciledTotal, Reconciliation, UnreadAccount,
 };
-pub use crate::model::refund::{
+pub use crate::model::payments::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
     RefundSource, RefundStatus, SettledRefund,
 };
-pub use crate::model::statement::{StatementEvent, StatementLine};
+pub use crate::model::payments::statement::{StatementEvent, StatementLine};

@@ -1,8 +1,8 @@
 //! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes.
 
-use crate::model::checkout::CheckoutState;
-use crate::model::gateway_report::{GatewayDispute, GatewayRefund};
-use crate::model::id::{OrderId, OrganizationId};
+use crate::model::payments::checkout::CheckoutState;
+use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund};
+use crate::model::values::id::{OrderId, OrganizationId};
 
 /// The headers of a notice. Their names are case-insensitive.
 #[derive(Clone, Default)]

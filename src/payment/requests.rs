@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use crate::form::setters::with_setters;
-use crate::model::amount::Amount;
-use crate::model::customer::Customer;
-use crate::model::gateway_account::GatewayAccount;
-use crate::model::gateway_report::GatewayRefund;
-use crate::model::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
-use crate::model::metadata::Metadata;
-use crate::model::new_order::CheckoutRedirectUrls;
-use crate::model::refund::RefundSource;
-use crate::model::timestamp::Timestamp;
+use crate::form::declare::setters::with_setters;
+use crate::model::payments::gateway_account::GatewayAccount;
+use crate::model::payments::gateway_report::GatewayRefund;
+use crate::model::payments::refund::RefundSource;
+use crate::model::sale::customer::Customer;
+use crate::model::sale::new_order::CheckoutRedirectUrls;
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
+use crate::model::values::metadata::Metadata;
+use crate::model::values::timestamp::Timestamp;
 
 /// For how long after its decision the first attempt at a refund is certainly the first one.
 const FRESH: Duration = Duration::from_mins(1);

@@ -12,10 +12,10 @@ use super::{
     RefundRequest,
 };
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
-use crate::model::amount::Amount;
-use crate::model::secret::Secret;
-use crate::model::timestamp::Timestamp;
-use crate::rules::gateway::SANDBOX;
+use crate::model::values::amount::Amount;
+use crate::model::values::secret::Secret;
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::money::gateway_choice::SANDBOX;
 
 const TOKEN_ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::calendar::{Day, Zone};
 use crate::error::{Conflict, Reason};
-use crate::model::event::EventStatus;
-use crate::model::id::EventId;
-use crate::model::ticket::TicketStatus;
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::event::EventStatus;
+use crate::model::tickets::ticket::TicketStatus;
+use crate::model::values::id::EventId;
+use crate::model::values::timestamp::Timestamp;
 
 /// A scanned ticket, with the fields that decide whether it can be checked in or out.
 #[derive(Debug, Clone)]

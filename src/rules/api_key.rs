@@ -2,8 +2,8 @@
 
 use super::{Checked, text};
 use crate::error::{FieldErrors, Result};
-use crate::model::organization::CreateApiKey;
-use crate::model::timestamp::Timestamp;
+use crate::model::tenants::organization::CreateApiKey;
+use crate::model::values::timestamp::Timestamp;
 
 const PREFIX: &str = "tk_";
 const CHECKSUM_LENGTH: usize = 6;

@@ -9,7 +9,7 @@ use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
 use crate::error::{Error, FieldErrors, Result};
-use crate::model::timestamp::Timestamp;
+use crate::model::values::timestamp::Timestamp;
 
 const DAY: i64 = 86_400;
 

@@ -1,8 +1,8 @@
 //! Limits on how many resources of a kind there may be.
 
 use crate::error::{Error, Reason, Result};
-use crate::model::discount::DiscountFields;
-use crate::model::ticket_type::MAX_TICKET_TYPES;
+use crate::model::sale::discount::DiscountFields;
+use crate::model::sale::ticket_type::MAX_TICKET_TYPES;
 
 /// A limit on the number of resources of one kind.
 #[derive(Debug, Clone, Copy)]

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::pricing::{self, ItemPrice, OrderPrice};
-use super::{Checked, money};
+use super::Checked;
+use super::money::amount_limits;
+use super::money::pricing::{self, ItemPrice, OrderPrice};
 use crate::error::{FieldErrors, Result};
-use crate::model::amount::Amount;
-use crate::model::currency::Decimals;
-use crate::model::discount::{
+use crate::model::sale::discount::{
     DiscountErrorData, DiscountFields, DiscountRefusal, DiscountValidationResponse, ValidateDiscount, ValidatedDiscount,
 };
-use crate::model::discount_value::{DiscountType, DiscountValue};
-use crate::model::id::{DiscountId, TicketTypeId};
-use crate::model::percentage::Percentage;
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::discount_value::{DiscountType, DiscountValue};
+use crate::model::values::amount::Amount;
+use crate::model::values::currency::Decimals;
+use crate::model::values::id::{DiscountId, TicketTypeId};
+use crate::model::values::percentage::Percentage;
+use crate::model::values::timestamp::Timestamp;
 
 /// Checks a discount whose fields are within their limits, for an event whose currency has `decimals` decimals.
 /// Converts its amounts into minor units of that currency.
@@ -39,7 +40,7 @@ pub(crate) fn check(
 }
 
 fn check_amount(errors: &mut FieldErrors, path: &str, amount: Amount, decimals: Decimals) -> Amount {
-    Amount::in_currency(money::check_decimals(errors, || path.to_owned(), amount, decimals), decimals)
+    Amount::in_currency(amount_limits::check_decimals(errors, || path.to_owned(), amount, decimals), decimals)
 }
 
 /// The fields of a discount that decide whether it applies to an order, and how much it deducts.
@@ -76,11 +77,11 @@ pub(crate) fn check_basket(
     decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<Basket>> {
-    money::check_total(&mut errors, "orderAmount", request.order_amount, decimals);
+    amount_limits::check_total(&mut errors, "orderAmount", request.order_amount, decimals);
     let mut priced = Vec::with_capacity(request.ticket_items.len());
     for (index, item) in request.ticket_items.iter().enumerate() {
         let path = || format!("ticketItems[{index}].price");
-        let price = money::check_decimals(&mut errors, path, item.price, decimals);
+        let price = amount_limits::check_decimals(&mut errors, path, item.price, decimals);
         priced.push(ItemPrice::full(price, item.quantity));
     }
     errors.into_result()?;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Checked, calendar, money, text};
+use super::money::amount_limits;
+use super::{Checked, calendar, text};
 use crate::error::{Error, FieldErrors, Reason, Result};
-use crate::model::event::{EventFields, EventStatus};
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::event::{EventFields, EventStatus};
+use crate::model::values::timestamp::Timestamp;
 
 /// How long an event without an end lasts.
 const DEFAULT_DURATION: Duration = Duration::from_hours(24);
@@ -24,7 +25,7 @@ impl EventFields {
 
 /// Checks an event whose fields are within their limits.
 pub(crate) fn check(fields: EventFields, mut errors: FieldErrors) -> Result<Checked<EventFields>> {
-    money::check_currency(&mut errors, "currency", &fields.currency);
+    amount_limits::check_currency(&mut errors, "currency", &fields.currency);
     calendar::check_zone(&mut errors, "timezone", &fields.timezone);
     let ends_after_start = fields.end_date.is_none_or(|end| end >= fields.start_date);
     errors.check(ends_after_start, "endDate", "must not be before startDate");

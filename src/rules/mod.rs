@@ -3,22 +3,16 @@
 
 pub(crate) mod admission;
 pub(crate) mod api_key;
-pub(crate) mod balance;
 pub(crate) mod calendar;
-pub(crate) mod checkout;
 pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod event;
-pub(crate) mod gateway;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;
-pub(crate) mod payment_check;
-pub(crate) mod pricing;
 #[cfg(any(feature = "documents", feature = "http"))]
 pub(crate) mod printed_text;
-pub(crate) mod refund;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

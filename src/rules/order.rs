@@ -2,10 +2,10 @@
 
 use super::event::status_at;
 use crate::error::{Error, FieldErrors, Reason, Result};
-use crate::model::event::{DeliveryMethod, EventStatus};
-use crate::model::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS, PaymentChoice};
-use crate::model::order::{OrderStatus, PaymentMethod};
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::event::{DeliveryMethod, EventStatus};
+use crate::model::sale::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS, PaymentChoice};
+use crate::model::sale::order::{OrderStatus, PaymentMethod};
+use crate::model::values::timestamp::Timestamp;
 
 /// Checks the tickets of an order, all items together.
 pub(crate) fn check_tickets(request: &CreateOrder, errors: &mut FieldErrors) {

@@ -1,9 +1,10 @@
 //! Validation of organizations.
 
-use super::{Checked, calendar, money};
+use super::money::amount_limits;
+use super::{Checked, calendar};
 use crate::error::{FieldErrors, Result};
 use crate::form::request::Request;
-use crate::model::organization::{CreateOrganization, OrganizationFields, UpdateOrganization};
+use crate::model::tenants::organization::{CreateOrganization, OrganizationFields, UpdateOrganization};
 
 /// Checks a new organization.
 pub(crate) fn check_new(request: CreateOrganization) -> Result<Checked<OrganizationFields>> {
@@ -14,7 +15,7 @@ pub(crate) fn check_new(request: CreateOrganization) -> Result<Checked<Organizat
 
 /// Checks an organization. `errors` are those of the fields that a request sets.
 pub(crate) fn check(fields: OrganizationFields, mut errors: FieldErrors) -> Result<Checked<OrganizationFields>> {
-    money::check_currency(&mut errors, "currency", &fields.currency);
+    amount_limits::check_currency(&mut errors, "currency", &fields.currency);
     calendar::check_zone(&mut errors, "timezone", &fields.timezone);
     errors.into_result().map(|()| Checked(fields))
 }

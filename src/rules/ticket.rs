@@ -3,10 +3,10 @@
 use super::Checked;
 use super::event::status_at;
 use crate::error::{Error, FieldErrors, Reason, Result};
-use crate::model::event::EventStatus;
-use crate::model::id::crockford;
-use crate::model::ticket::CheckInTicket;
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::event::EventStatus;
+use crate::model::tickets::ticket::CheckInTicket;
+use crate::model::values::id::crockford;
+use crate::model::values::timestamp::Timestamp;
 
 /// 20 characters of 5 bits: 100 random bits.
 const CODE_LENGTH: usize = 20;

@@ -1,11 +1,12 @@
 //! Validation of ticket types, and the conditions for ordering them.
 
-use super::{Checked, money};
+use super::Checked;
+use super::money::amount_limits;
 use crate::error::{Error, FieldErrors, Reason, Result};
-use crate::model::amount::Amount;
-use crate::model::currency::Decimals;
-use crate::model::ticket_type::{TicketTypeFields, TicketTypeStatus};
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::ticket_type::{TicketTypeFields, TicketTypeStatus};
+use crate::model::values::amount::Amount;
+use crate::model::values::currency::Decimals;
+use crate::model::values::timestamp::Timestamp;
 
 /// Checks a ticket type whose fields are within their limits, for an event whose currency has `decimals` decimals.
 /// Converts its price into minor units of that currency.
@@ -15,7 +16,7 @@ pub(crate) fn check(
     mut errors: FieldErrors,
 ) -> Result<Checked<TicketTypeFields>> {
     fields.price = Amount::in_currency(
-        money::check_decimals(&mut errors, || "price".to_owned(), fields.price, decimals),
+        amount_limits::check_decimals(&mut errors, || "price".to_owned(), fields.price, decimals),
         decimals,
     );
     let validity_in_order = is_before(fields.valid_from, fields.valid_until);

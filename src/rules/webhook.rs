@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::Checked;
 use crate::error::{Error, FieldErrors, Reason, Result};
-use crate::model::notification_types::EventType;
-use crate::model::secret::Secret;
-use crate::model::webhook::WebhookFields;
+use crate::model::notifications::notification_types::EventType;
+use crate::model::notifications::webhook::WebhookFields;
+use crate::model::values::secret::Secret;
 
 const SECRET_PREFIX: &str = "whsec_";
 

@@ -1,7 +1,7 @@
 //! Background work on many rows of sales in one transaction: each row by itself.
 
 use crate::error::{Error, Result};
-use crate::model::id::EventId;
+use crate::model::values::id::EventId;
 use crate::store::{LockedEvent, Savepoint, Transaction};
 
 /// After how many statements a transaction leaves the remaining rows to the next one. Rows differ: an order with one item

@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::form::request::Request;
-use crate::model::amounts::Amounts;
-use crate::model::caller::KeyedCaller;
-use crate::model::id::{Id, Kind, OrderId};
-use crate::model::idempotency::Replayable;
+use crate::model::tenants::caller::KeyedCaller;
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::values::amounts::Amounts;
+use crate::model::values::id::{Id, Kind, OrderId};
 use crate::store::Transaction;
-use crate::store::idempotency_records::{self, IdempotentRequest, StoredOutcome};
+use crate::store::tenants::idempotency_records::{self, IdempotentRequest, StoredOutcome};
 
 /// A result that is stored as JSON and read again.
 pub(crate) trait OperationResult: Amounts + Clone + Serialize + DeserializeOwned {}

@@ -212,55 +212,16 @@
 //! axum 0.8 is part of the API of this module: the application must use the same version. It is used without its
 //! default features, so an application that needs them, such as `json`, has `axum = "0.8"` among its own dependencies.
 
-mod base_path;
-mod blocking;
-mod body;
-mod body_budget;
-mod call;
-mod caller;
-mod checkout_return;
-mod checkout_routes;
-mod client_connection;
-mod client_network;
-mod conditions;
-mod connections;
-mod content;
-#[cfg(feature = "docs-page")]
-mod docs;
-#[cfg(feature = "documents")]
-mod document_routes;
-mod entity_tag;
-mod files;
-mod framing;
-mod invalid_http;
-#[cfg(feature = "documents")]
-mod link_turns;
-mod metrics;
-mod middleware;
-mod monitoring;
-mod notice_routes;
-mod open_connections;
+mod http;
+mod net;
 mod openapi;
-mod operation;
-mod operation_routes;
 mod operations;
 mod options;
-mod page_responses;
-mod problem;
-mod prometheus_text;
-mod query;
-mod rate_limit;
-mod refusal_log;
-mod representation;
-mod request;
-mod request_id;
+mod public;
 mod routes;
 mod run;
-mod serve;
-mod shared_stream;
 mod state;
-mod transport;
 
+pub use net::serve::serve;
 pub use options::ServerOptions;
 pub use routes::{Routes, router};
-pub use serve::serve;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use axum::Router;
 
-use super::middleware::Observe;
+use super::http::middleware::Observe;
+use super::http::problem::Problem;
+use super::operations::operation_routes;
 use super::options::ServerOptions;
-use super::problem::Problem;
+use super::public::{checkout_return, checkout_routes, monitoring, notice_routes};
 use super::state::{AppState, ServerState};
-use super::{checkout_return, checkout_routes, monitoring, notice_routes, openapi, operation_routes, operations};
+use super::{openapi, operations};
 use crate::service::TicketingService;
 
 /// Creates a router with all [`Routes`]. Unknown paths are answered with 404, as a problem: this is the fallback of the
@@ -140,7 +142,7 @@ impl Routes {
 
 #[cfg(feature = "docs-page")]
 fn docs() -> Router<AppState> {
-    openapi::routes().merge(super::docs::routes())
+    openapi::routes().merge(super::public::docs::routes())
 }
 
 #[cfg(not(feature = "docs-page"))]
@@ -150,7 +152,7 @@ fn docs() -> Router<AppState> {
 
 #[cfg(feature = "documents")]
 fn documents() -> Router<AppState> {
-    super::document_routes::routes()
+    super::public::document_routes::routes()
 }
 
 #[cfg(not(feature = "documents"))]

@@ -3,7 +3,7 @@
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::blocking::{MAX_WAIT, spawn_blocking};
+use super::http::blocking::{MAX_WAIT, spawn_blocking};
 use crate::error::{Error, Result};
 use crate::service::TicketingService;
 

@@ -4,16 +4,16 @@
 use std::hash::RandomState;
 use std::sync::Arc;
 
-use super::base_path::path_of_url;
-use super::blocking::BlockingService;
-use super::body_budget::BodyBudget;
-use super::files::Files;
-#[cfg(feature = "documents")]
-use super::link_turns::LinkTurns;
-use super::metrics::Metrics;
+use super::http::base_path::path_of_url;
+use super::http::blocking::BlockingService;
+use super::http::rate_limit::RateLimits;
+use super::http::refusal_log::RefusalLog;
+use super::net::body_budget::BodyBudget;
 use super::options::ServerOptions;
-use super::rate_limit::RateLimits;
-use super::refusal_log::RefusalLog;
+use super::public::files::Files;
+#[cfg(feature = "documents")]
+use super::public::link_turns::LinkTurns;
+use super::public::metrics::Metrics;
 use crate::service::TicketingService;
 
 pub(super) type AppState = Arc<ServerState>;

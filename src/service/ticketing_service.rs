@@ -5,27 +5,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::background::Background;
-use super::backlog_limit::BacklogLimit;
-use super::clock_history::ClockHistory;
-use super::deferred_rows::DeferredRows;
-use super::downtime::Downtime;
-use super::in_flight::InFlightKeys;
-use super::look_up_limit::LookUpLimit;
-use super::skipped_rows::SkippedRows;
-use super::webhook_settings::WebhookSettings;
-use super::write_quota::WriteQuota;
+use super::background::clock_history::ClockHistory;
+use super::background::deferred_rows::DeferredRows;
+use super::background::skipped_rows::SkippedRows;
+use super::background::threads::Background;
+use super::calls::backlog_limit::BacklogLimit;
+use super::calls::in_flight::InFlightKeys;
+use super::calls::write_quota::WriteQuota;
+use super::opening::downtime::Downtime;
+use super::opening::webhook_settings::WebhookSettings;
+use super::payments::look_up_limit::LookUpLimit;
+use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
-use crate::model::caller::{Caller, Identity};
-use crate::model::id::{ApiKeyId, EventId, OrganizationId};
-use crate::model::suspended::SuspendedOrganizations;
-use crate::model::timestamp::Timestamp;
+use crate::model::tenants::caller::{Caller, Identity};
+use crate::model::tenants::suspended::SuspendedOrganizations;
+use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
+use crate::model::values::timestamp::Timestamp;
 use crate::payment::{GatewayCalls, SandboxGateway};
-use crate::rules::gateway::is_asked;
-use crate::sales::holds::HoldTerms;
-use crate::scope::Scope;
-use crate::store::{EventKey, LockedEvent, Store, Transaction, change_context, outbox, outbox_backlog};
+use crate::rules::money::gateway_choice::is_asked;
+use crate::sales::orders::holds::HoldTerms;
+use crate::store::tenants::change_context;
+use crate::store::webhooks::{outbox, outbox_backlog};
+use crate::store::{EventKey, LockedEvent, Store, Transaction};
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///

@@ -4,12 +4,12 @@
 //! of its SELECT, INSERT and UPDATE statements, the values to write, and the function that reads a row.
 
 use super::{Bind, Row};
+use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
-use crate::model::id::{Id, Kind};
-use crate::model::metadata::Metadata;
-use crate::model::notification_types::EventType;
-use crate::model::timestamp::Timestamp;
-use crate::text_enum::TextEnum;
+use crate::model::notifications::notification_types::EventType;
+use crate::model::values::id::{Id, Kind};
+use crate::model::values::metadata::Metadata;
+use crate::model::values::timestamp::Timestamp;
 
 /// A type of field that is stored in one column.
 pub(super) trait Column: Sized {
@@ -217,7 +217,7 @@ macro_rules! columns {
             }
         )+
 
-        pub(super) fn $decode($row: &$crate::store::Row<'_> $(, $argument: $argument_type)?) -> $crate::error::Result<$resource> {
+        pub(in crate::store) fn $decode($row: &$crate::store::Row<'_> $(, $argument: $argument_type)?) -> $crate::error::Result<$resource> {
             $($statement)*
             Ok($resource {
                 $($read: $read_value,)*

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Transaction;
 use crate::error::Result;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::timestamp::Timestamp;
 
 const READ: &str = "SELECT believed_at FROM maintenance_clock WHERE id = 1";
 const WRITE: &str = "INSERT INTO maintenance_clock (id, believed_at) VALUES (1, ?1)

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::id::OrganizationId;
-use crate::model::percentage::Percentage;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::percentage::Percentage;
 use crate::payment::{CheckoutRequest, GatewayAccount};
 
 /// The Stripe account of an organization, which is connected to the platform that owns the secret key.

@@ -4,8 +4,8 @@
 //! (MGA), which has cents in ISO 4217, and its special cases require two decimals for the króna (ISK) and the Ugandan
 //! shilling (UGX), which have none there. UGX is in both lists; the special case is the one that holds.
 
-use crate::model::amount::Amount;
-use crate::model::currency::Decimals;
+use crate::model::values::amount::Amount;
+use crate::model::values::currency::Decimals;
 
 /// The currencies without decimals at Stripe.
 const NO_DECIMALS: [&str; 15] =

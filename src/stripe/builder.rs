@@ -6,13 +6,13 @@ use std::sync::Arc;
 use rustls::crypto::CryptoProvider;
 
 use super::account::{Accounts, ConnectedAccount};
-use super::client::Client;
+use super::api::client::Client;
+use super::api::request_rate::{PER_OPERATION, RateLimit};
 use super::gateway::StripeGateway;
-use super::rate_limit::{PER_OPERATION, RateLimit};
 use crate::error::{Error, Result};
 use crate::https::crypto_provider;
-use crate::model::id::OrganizationId;
-use crate::model::secret::Secret;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::secret::Secret;
 
 /// The URL of Stripe's API, without `/v1`.
 const API_BASE: &str = "https://api.stripe.com";

@@ -7,17 +7,18 @@ use serde_json::Value;
 
 use super::account::Accounts;
 use super::amounts;
-use super::client::{Call, Client};
-use super::event_mode::EventMode;
-use super::failure::Failure;
-use super::form::Form;
-use super::keys::{MAX_KEYS, REPEATED, numbered};
-use super::session;
-use super::session_state::{self, is_session_id};
-use super::{disputes, notices, refunds, signature};
-use crate::model::id::OrganizationId;
-use crate::model::secret::Secret;
-use crate::model::timestamp::Timestamp;
+use super::api::client::{Call, Client};
+use super::api::failure::Failure;
+use super::api::form::Form;
+use super::api::keys::{MAX_KEYS, REPEATED, numbered};
+use super::objects::event_mode::EventMode;
+use super::objects::session;
+use super::objects::session_state::{self, is_session_id};
+use super::objects::{dispute, notices, refunds_of_payment};
+use super::signature;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::secret::Secret;
+use crate::model::values::timestamp::Timestamp;
 use crate::payment::{
     Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayDispute, GatewayError,
     GatewayEvent, GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
@@ -139,7 +140,7 @@ impl PaymentGateway for StripeGateway {
         let account = self.accounts.id_of(&request.account, request.organization_id);
         let payment = self.payment_of(request, account.as_deref())?;
         let client = self.client.on_behalf_of(request.organization_id);
-        let made = refunds::make(&client, account.as_deref(), &payment, units, request)?;
+        let made = refunds_of_payment::make(&client, account.as_deref(), &payment, units, request)?;
         made.report().map_err(GatewayError::Unavailable)
     }
 
@@ -242,13 +243,13 @@ impl PaymentWebhooks for StripeGateway {
 impl RefundReports for StripeGateway {
     fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
         let (client, account) = self.owner_of(payment);
-        let listed = refunds::of_payment(&client, account.as_deref(), &payment.payment_reference);
-        refunds::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
+        let listed = refunds_of_payment::of_payment(&client, account.as_deref(), &payment.payment_reference);
+        refunds_of_payment::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
     }
 
     fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
         let (client, account) = self.owner_of(payment);
-        let listed = disputes::of_payment(&client, account.as_deref(), &payment.payment_reference);
+        let listed = dispute::of_payment(&client, account.as_deref(), &payment.payment_reference);
         listed.map_err(Failure::about_a_notice)
     }
 }

@@ -67,26 +67,14 @@
 
 mod account;
 mod amounts;
+mod api;
 mod builder;
-mod client;
-mod clock_check;
-mod disputes;
 mod email;
-mod event_mode;
-mod failure;
-mod form;
 mod gateway;
-mod key_connection;
-mod keys;
 mod locale;
-mod notices;
-mod rate_limit;
-mod refunds;
-mod session;
-mod session_state;
+mod objects;
 mod setup;
 mod signature;
-mod statement;
 
 pub use account::ConnectedAccount;
 pub use builder::StripeGatewayBuilder;

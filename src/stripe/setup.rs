@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::client::Call;
-use super::failure::Failure;
-use super::form::Form;
+use super::api::client::Call;
+use super::api::failure::Failure;
+use super::api::form::Form;
 use super::gateway::StripeGateway;
-use super::notices::EVENT_TYPES;
+use super::objects::notices::EVENT_TYPES;
 use crate::payment::GatewayError;
 
 /// The end of the URL to which Stripe must send notices.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::model::secret::Secret;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::secret::Secret;
+use crate::model::values::timestamp::Timestamp;
 use crate::webhook::{MAX_AGE, VerifyError, verify};
 
 /// The header with the time of signing and the signatures: `t=1492774577,v1=5257a8…,v1=…,v0=…`.

@@ -45,10 +45,10 @@ mod verifier;
 
 #[cfg(feature = "webhooks")]
 pub use crate::https::resolver::{Resolver, SystemResolver};
-pub use crate::model::notification::WebhookNotification;
-pub use crate::model::notification_data::*;
-pub use crate::model::notification_types::{DeliveryEventType, EventType, NotificationData};
-pub use crate::model::webhook::{
+pub use crate::model::notifications::notification::WebhookNotification;
+pub use crate::model::notifications::notification_data::*;
+pub use crate::model::notifications::notification_types::{DeliveryEventType, EventType, NotificationData};
+pub use crate::model::notifications::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
     RotatedWebhookSecret, UpdateWebhook, WebhookDelivery, WebhookEndpoint,
 };

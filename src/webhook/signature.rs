@@ -5,7 +5,7 @@ use std::time::Duration;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::model::timestamp::Timestamp;
+use crate::model::values::timestamp::Timestamp;
 
 /// The header with the signature, as [`sign`] returns it.
 pub const SIGNATURE_HEADER: &str = "X-Service-Signature";

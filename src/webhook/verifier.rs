@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::signature::{MAX_AGE, SIGNATURE_HEADER, TIMESTAMP_HEADER, VerifyError, verify};
 use crate::environment::{Clock, SystemClock};
-use crate::model::notification::WebhookNotification;
-use crate::model::secret::Secret;
+use crate::model::notifications::notification::WebhookNotification;
+use crate::model::values::secret::Secret;
 
 /// Verifies the webhook requests that a receiver gets.
 ///
@@ -208,7 +208,7 @@ impl SingleHeader {
 mod tests {
     use super::*;
     use crate::environment::ManualClock;
-    use crate::model::timestamp::Timestamp;
+    use crate::model::values::timestamp::Timestamp;
     use crate::webhook::transport::WebhookRequest;
 
     const SECRET: &str = "whsec_c2VjcmV0";

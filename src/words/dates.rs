@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::vocabulary::Words;
 #[cfg(feature = "documents")]
-use crate::model::ticket_type::TicketType;
-use crate::model::timestamp::Timestamp;
+use crate::model::sale::ticket_type::TicketType;
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 
 /// The longest event whose end on the next day is written without its date.

@@ -1,7 +1,7 @@
 //! Amounts of money as each language writes them.
 
 use super::vocabulary::Words;
-use crate::model::amount::Amount;
+use crate::model::values::amount::Amount;
 
 /// An amount and its currency, which stay on one line: `1,199.99 EUR` in English, and `1.199,99 EUR` in German.
 pub(crate) fn money(words: &Words, amount: Amount, currency: &str) -> String {

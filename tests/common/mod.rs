@@ -30,6 +30,7 @@ pub mod sales;
 pub mod seller;
 pub mod shop;
 pub mod skipped;
+pub mod sources;
 #[cfg(feature = "postgres")]
 pub mod statement_proxy;
 pub mod sync_shim;

@@ -7,6 +7,7 @@ use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, Upd
 use ticketing::webhook::{EventType, UpdateWebhook, WebhookEndpoint};
 use ticketing::{Caller, Error, Result, TicketingService};
 
+use crate::common::sources::files_under;
 use crate::common::threads::run_at_once;
 use crate::common::*;
 
@@ -139,8 +140,8 @@ fn a_revision_mismatch_comes_before_field_errors() {
 #[test]
 fn the_table_has_every_operation_that_accepts_a_revision() {
     let mut found = Vec::new();
-    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/service")).expect("the folder") {
-        let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+    for file in files_under("src/service") {
+        let text = std::fs::read_to_string(file).expect("text");
         for part in
             text.split("pub fn ").skip(1).filter(|part| part.starts_with("update_") || part.starts_with("delete_"))
         {

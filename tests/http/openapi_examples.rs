@@ -5,6 +5,8 @@ use std::path::Path;
 
 use crate::common::database;
 use crate::common::http::Server;
+#[cfg(feature = "docs-page")]
+use crate::common::sources::files_under;
 use crate::walkthrough::{Document, Walkthrough};
 use serde_json::{Value, json};
 
@@ -162,16 +164,13 @@ fn each_documented_path_exists_and_rejects_undocumented_methods() {
 /// The paths in the calls of `.route("…")` in the source code of the server.
 #[cfg(feature = "docs-page")]
 fn registered_paths() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server");
     let mut found = BTreeSet::new();
-    for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+    for file in files_under("src/server") {
+        let text = std::fs::read_to_string(&file).unwrap();
         let is_code = |line: &&str| !line.trim_start().starts_with("//");
         let code: String = text.lines().filter(is_code).flat_map(str::split_whitespace).collect();
         found.extend(code.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     }
-    let document = std::fs::read_to_string(examples_file().with_file_name("mod.rs")).unwrap();
-    found.extend(document.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     found
 }
 

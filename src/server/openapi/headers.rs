@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 
-use super::super::operation::Operation;
+use crate::server::operations::operation::Operation;
 
 /// The headers of every response to an authenticated request.
 pub(super) const AUTHENTICATED: [&str; 4] =

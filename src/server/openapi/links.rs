@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::operation::Operation;
+use crate::server::operations::operation::Operation;
 
 /// An operation that creates a resource.
 struct Creation {

@@ -21,13 +21,15 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::base_path::base_path;
-use super::operation::{BASE, Input, Operation};
+use super::http::base_path::base_path;
+use super::operations::operation::{BASE, Input, Operation};
 use super::state::AppState;
-use crate::form::schema::NamedSchemas;
+use crate::enums::scope::Scope;
+use crate::form::declare::schema::NamedSchemas;
 use crate::form::value::FormValue;
-use crate::model::id::{DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId};
-use crate::scope::Scope;
+use crate::model::values::id::{
+    DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId,
+};
 
 /// Stands for the URL of the server in [`DOCUMENT`].
 const SERVER_URL: &str = "urn:ticketing:server";

@@ -3,11 +3,11 @@
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::form::schema::NamedSchemas;
-use crate::model::id::NotificationId;
-use crate::model::notification_types::EventType;
-use crate::model::timestamp::Timestamp;
-use crate::text_enum::TextEnum;
+use crate::enums::text_enum::TextEnum;
+use crate::form::declare::schema::NamedSchemas;
+use crate::model::notifications::notification_types::EventType;
+use crate::model::values::id::NotificationId;
+use crate::model::values::timestamp::Timestamp;
 use crate::webhook::{EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 
 /// The tag of the notifications. No operation has it: generators of clients write one file for each tag, and would

@@ -4,12 +4,12 @@ use axum::http::{Method, StatusCode};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::super::operation::{Input, Operation};
-use super::super::problem::{self, CODES, ProblemCode};
 use super::headers::{self, AUTHENTICATED};
 use super::{examples, links};
+use crate::enums::text_enum::TextEnum;
 use crate::error::Reason;
-use crate::text_enum::TextEnum;
+use crate::server::http::problem::{self, CODES, ProblemCode};
+use crate::server::operations::operation::{Input, Operation};
 
 /// The shared response of an operation that has an idempotency key and can fail validation: both are a 422.
 const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";

@@ -3,32 +3,33 @@
 //! To add an operation, add it to the table of its resource. Everything else follows from the table: the route, the
 //! checks, and the OpenAPI document.
 
-mod discounts;
-mod disputes;
-#[cfg(feature = "documents")]
-mod documents;
-mod events;
-mod ledger;
-mod orders;
-mod refunds;
-mod ticket_types;
-mod tickets;
-mod webhooks;
-
-use super::operation::Operation;
+use operation::Operation;
 
 /// All operations.
 pub(super) fn all() -> Vec<Operation> {
-    let mut operations = events::operations();
-    operations.extend(ticket_types::operations());
-    operations.extend(orders::operations());
-    operations.extend(refunds::operations());
-    operations.extend(disputes::operations());
-    operations.extend(ledger::operations());
-    operations.extend(tickets::operations());
+    let mut operations = event_operations::operations();
+    operations.extend(ticket_type_operations::operations());
+    operations.extend(order_operations::operations());
+    operations.extend(refund_operations::operations());
+    operations.extend(dispute_operations::operations());
+    operations.extend(ledger_operations::operations());
+    operations.extend(ticket_operations::operations());
     #[cfg(feature = "documents")]
-    operations.extend(documents::operations());
-    operations.extend(discounts::operations());
-    operations.extend(webhooks::operations());
+    operations.extend(document_operations::operations());
+    operations.extend(discount_operations::operations());
+    operations.extend(webhook_operations::operations());
     operations
 }
+pub(super) mod discount_operations;
+pub(super) mod dispute_operations;
+#[cfg(feature = "documents")]
+pub(super) mod document_operations;
+pub(super) mod event_operations;
+pub(super) mod ledger_operations;
+pub(super) mod operation;
+pub(super) mod operation_routes;
+pub(super) mod order_operations;
+pub(super) mod refund_operations;
+pub(super) mod ticket_operations;
+pub(super) mod ticket_type_operations;
+pub(super) mod webhook_operations;

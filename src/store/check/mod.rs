@@ -29,7 +29,7 @@ use super::engine::snapshots::Snapshots;
 use super::{Location, migrations};
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::model::check::CheckReport;
+use crate::model::operation::check::CheckReport;
 use damage::report_damage;
 use runner::{Progress, Runner};
 use steps::{damaged, data_steps, file_steps};
@@ -85,7 +85,7 @@ mod tests {
     use super::steps::{FOREIGN_KEYS, INTEGRITY, INVARIANTS, ROWS};
     use super::{values, webhooks};
     use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::model::timestamp::Timestamp;
+    use crate::model::values::timestamp::Timestamp;
     use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Sender};
 
 use super::steps::{INTEGRITY, Step};
 use crate::error::{Error, Result, StoreErrorKind};
-use crate::model::check::{CheckProgress, CheckReport};
+use crate::model::operation::check::{CheckProgress, CheckReport};
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 
 /// How many steps run at a time at most. More would keep other work from the processor.

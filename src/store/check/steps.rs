@@ -5,7 +5,7 @@ use super::invariant::{Invariant, RowInvariants};
 use super::values::{self, RowRule};
 use super::{checkouts, orders, payments, sales, summary, tickets, webhooks};
 use crate::error::Result;
-use crate::model::check::{CheckReport, Finding};
+use crate::model::operation::check::{CheckReport, Finding};
 use crate::store::engine::snapshots::Snapshots;
 use crate::store::engine::sqlite::tables;
 use crate::store::{Savepoint, Transaction};

@@ -2,19 +2,22 @@
 //! case-folded form of another.
 
 use super::damage::report_damage;
+use crate::enums::scope::Scopes;
 use crate::error::Result;
 use crate::form::text::is_slug;
-use crate::model::check::{CheckReport, Finding};
-use crate::model::currency::Decimals;
-use crate::model::metadata::Metadata;
-use crate::model::notification_types::EventType;
-use crate::model::percentage::Percentage;
-use crate::model::timestamp::Timestamp;
+use crate::model::notifications::notification_types::EventType;
+use crate::model::operation::check::{CheckReport, Finding};
+use crate::model::values::currency::Decimals;
+use crate::model::values::metadata::Metadata;
+use crate::model::values::percentage::Percentage;
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, ticket};
-use crate::scope::Scopes;
-use crate::store::{Row, Transaction, checkout_parameters, columns, handler_queue, order_details};
+use crate::store::money::checkout_parameters;
+use crate::store::sale::order_details;
+use crate::store::webhooks::handler_queue;
+use crate::store::{Row, Transaction, columns};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {

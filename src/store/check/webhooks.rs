@@ -4,15 +4,16 @@ use std::cmp::Ordering;
 
 use super::damage::report_damage;
 use super::invariant::Invariant;
+use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
-use crate::model::check::{CheckReport, Finding};
-use crate::model::id::{NotificationId, OrganizationId};
-use crate::model::notification::WebhookNotification;
-use crate::model::notification_types::{EventType, NotificationData};
-use crate::store::fan_outs::FanOutKey;
-use crate::store::subscribed_endpoints::Generations;
-use crate::store::{Row, Transaction, fan_outs};
-use crate::text_enum::TextEnum;
+use crate::model::notifications::notification::WebhookNotification;
+use crate::model::notifications::notification_types::{EventType, NotificationData};
+use crate::model::operation::check::{CheckReport, Finding};
+use crate::model::values::id::{NotificationId, OrganizationId};
+use crate::store::webhooks::fan_outs;
+use crate::store::webhooks::fan_outs::FanOutKey;
+use crate::store::webhooks::subscribed_endpoints::Generations;
+use crate::store::{Row, Transaction};
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {

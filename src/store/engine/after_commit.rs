@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::transaction::Recorded;
-use crate::store::commit_notifier::CommitNotifier;
-use crate::store::counters::Counters;
-use crate::store::subscriptions::Subscriptions;
+use crate::store::commits::commit_notifier::CommitNotifier;
+use crate::store::commits::counters::Counters;
+use crate::store::commits::subscriber_queues::Subscriptions;
 
 /// Counts commits, and reports them to the webhook sender and the subscribers of this process.
 #[derive(Clone)]

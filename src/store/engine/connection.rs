@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use super::lock::{Lock, RowLock};
-use super::row::Row;
-use super::values::Bind;
-use super::violation::StatementError;
+use super::sql::row::Row;
+use super::sql::values::Bind;
+use super::sql::violation::StatementError;
 use crate::error::{Error, Result};
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 /// A connection with an open transaction, or one whose statements each see the newest state.
 ///

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::after_commit::AfterCommit;
-use super::options::{EngineOptions, ReaderOptions};
+use super::engine_options::{EngineOptions, ReaderOptions};
 use super::snapshots::Snapshots;
 #[cfg(feature = "postgres")]
 use super::sqlite;
@@ -14,7 +14,7 @@ use crate::error::Result;
 #[cfg(feature = "postgres")]
 use crate::error::StoreErrorKind;
 #[cfg(feature = "postgres")]
-use crate::model::backup::CopyProgress;
+use crate::model::operation::backup::CopyProgress;
 
 /// An open database.
 pub(in crate::store) enum Engine {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::environment::Environment;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::timestamp::Timestamp;
 
 /// The bits of an id below its milliseconds.
 const LOWER_BITS: u32 = 20;

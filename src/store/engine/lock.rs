@@ -1,6 +1,6 @@
 //! What a transaction locks until it ends.
 
-use crate::model::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::values::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 
 /// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes them
 /// before this one ends.

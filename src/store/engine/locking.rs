@@ -5,7 +5,7 @@ use std::ops::Deref;
 use super::lock::{EventKey, Lock};
 use super::transaction::Transaction;
 use crate::error::Result;
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 /// A transaction that has locked an event, so that no other transaction changes its sale before this one ends. Functions
 /// that change a sale, or read before they change it, take it in place of the transaction.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 
 /// Values by their type and organization.
 #[derive(Default)]

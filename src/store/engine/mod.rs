@@ -5,6 +5,7 @@
 
 mod after_commit;
 mod connection;
+pub(super) mod engine_options;
 mod engines;
 pub(super) mod ids;
 mod isolation;
@@ -13,31 +14,28 @@ mod leadership;
 mod lock;
 mod locking;
 mod memory;
-mod options;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod readers;
-mod row;
 pub(super) mod snapshots;
+mod sql;
 pub(super) mod sqlite;
 mod sync;
 mod transaction;
-mod values;
-mod violation;
 
 pub(super) use after_commit::AfterCommit;
+pub(crate) use engine_options::{EngineOptions, MigrationOptions, ReaderOptions};
 pub(super) use engines::{Engine, on_engine};
 pub(super) use isolation::Isolation;
 pub(crate) use lock::EventKey;
 pub(super) use lock::RowLock;
 pub(crate) use locking::LockedEvent;
-pub(crate) use options::{EngineOptions, MigrationOptions, ReaderOptions};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};
-pub(crate) use row::Row;
+pub(crate) use sql::row::Row;
+pub(crate) use sql::values::Bind;
+pub(super) use sql::violation::{Constraint, on_violation};
 pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
 pub(super) use transaction::RowLength;
 pub(crate) use transaction::{Savepoint, Transaction};
-pub(crate) use values::Bind;
-pub(super) use violation::{Constraint, on_violation};

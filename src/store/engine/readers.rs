@@ -14,9 +14,9 @@ use super::transaction::Transaction;
 use crate::environment::{Clock, Environment};
 use crate::error::{Error, Result};
 use crate::fair::{Limits, Permit, Semaphore, Tenant};
-use crate::model::cancellation::CancellationToken;
-use crate::model::id::OrganizationId;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::cancellation::CancellationToken;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::timestamp::Timestamp;
 
 /// How long a scan waits for its permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);

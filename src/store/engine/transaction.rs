@@ -8,16 +8,16 @@ use super::connection::Connection;
 use super::ids::IdSource;
 use super::lock::RowLock;
 use super::memory::Memory;
-use super::row::Row;
-use super::values::Bind;
-use super::violation::StatementError;
+use super::sql::row::Row;
+use super::sql::values::Bind;
+use super::sql::violation::StatementError;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::model::id::{Id, Kind, OrganizationId};
-use crate::model::notification::Notification;
-use crate::model::notification_types::NotificationDetails;
-use crate::model::timestamp::Timestamp;
-use crate::store::counters::CommitEvent;
+use crate::model::notifications::notification::Notification;
+use crate::model::notifications::notification_types::NotificationDetails;
+use crate::model::values::id::{Id, Kind, OrganizationId};
+use crate::model::values::timestamp::Timestamp;
+use crate::store::commits::counters::CommitEvent;
 
 /// How many ids are tried for a new row: an id may be taken by another process.
 const ID_ATTEMPTS: usize = 16;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::health::Observation;
 use super::state::SenderContext;
-use crate::model::statistics::WebhookOutcome;
+use crate::model::operation::statistics::WebhookOutcome;
 use crate::rules::delivery::response_text;
-use crate::store::attempt_results::{AttemptResult, ClaimedAttempt};
+use crate::store::webhooks::attempt_results::{AttemptResult, ClaimedAttempt};
 use crate::webhook::signature::{
     EVENT_ID_HEADER, EVENT_TYPE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, USER_AGENT, sign,
 };

@@ -8,11 +8,11 @@ use super::skipped_rows::OUTBOX;
 use super::state::SenderContext;
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::model::id::WebhookId;
+use crate::model::values::id::WebhookId;
 use crate::store::Store;
-use crate::store::attempt_results;
-use crate::store::attempts::{self, ClaimRequest};
-use crate::store::fan_outs::{self, FanOutKey};
+use crate::store::webhooks::attempt_results;
+use crate::store::webhooks::attempts::{self, ClaimRequest};
+use crate::store::webhooks::fan_outs::{self, FanOutKey};
 use crate::webhook::transport::Transport;
 
 /// Makes all attempts that are due, one after another, and returns how many.

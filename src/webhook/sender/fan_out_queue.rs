@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::state::DAMAGED_PAUSE;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
-use crate::model::id::OutboxId;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::id::OutboxId;
+use crate::model::values::timestamp::Timestamp;
 use crate::store::Store;
-use crate::store::fan_outs::{self, FanOut, FanOutKey};
+use crate::store::webhooks::fan_outs::{self, FanOut, FanOutKey};
 
 /// How long the next batch waits for each write that is waiting: about as long as the write takes.
 const PAUSE_FOR_WRITE: Duration = Duration::from_millis(1);

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::state::SenderContext;
 use crate::error::Result;
-use crate::model::id::WebhookId;
-use crate::store::attempts::{self, DueEndpoint};
-use crate::store::fan_outs;
+use crate::model::values::id::WebhookId;
+use crate::store::webhooks::attempts::{self, DueEndpoint};
+use crate::store::webhooks::fan_outs;
 
 /// The shortest pause between two scans.
 const MIN_PAUSE: Duration = Duration::from_millis(200);

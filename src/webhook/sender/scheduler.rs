@@ -14,10 +14,11 @@ use super::queues::{Assignment, EndpointQueues, WorkerLimits};
 use super::skipped_rows::{DELIVERIES, ENDPOINTS, FAN_OUTS, OUTBOX};
 use super::state::{Batch, DAMAGED_PAUSE, FinishedAttempt, SenderContext};
 use crate::error::{Error, Result};
-use crate::model::id::WebhookId;
-use crate::model::timestamp::Timestamp;
-use crate::store::attempts::{self, ClaimRequest, Claims, DueEndpoint};
-use crate::store::{Savepoint, Transaction, attempt_results, fan_outs};
+use crate::model::values::id::WebhookId;
+use crate::model::values::timestamp::Timestamp;
+use crate::store::webhooks::attempts::{self, ClaimRequest, Claims, DueEndpoint};
+use crate::store::webhooks::{attempt_results, fan_outs};
+use crate::store::{Savepoint, Transaction};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(200);

@@ -9,10 +9,10 @@ use super::options::SenderOptions;
 use super::skipped_rows::SkippedRows;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::model::id::WebhookId;
-use crate::model::timestamp::Timestamp;
-use crate::store::attempt_results::{AttemptResult, ClaimedAttempt};
-use crate::store::attempts::DueEndpoint;
+use crate::model::values::id::WebhookId;
+use crate::model::values::timestamp::Timestamp;
+use crate::store::webhooks::attempt_results::{AttemptResult, ClaimedAttempt};
+use crate::store::webhooks::attempts::DueEndpoint;
 use crate::store::{CommitListener, Store};
 use crate::webhook::transport::Transport;
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::model::id::WebhookId;
-use crate::model::timestamp::Timestamp;
+use crate::model::values::id::WebhookId;
+use crate::model::values::timestamp::Timestamp;
 
 #[derive(Debug, Default)]
 pub(super) struct Timers {

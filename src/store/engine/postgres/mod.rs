@@ -1,40 +1,15 @@
 //! The PostgreSQL engine: the only folder that uses the crate `postgres`.
 
-mod announcer;
-mod budget;
-mod client;
-mod clock;
-mod commits;
-mod connection;
-mod copy;
+pub(super) mod copy_from_file;
 mod engine;
-mod errors;
-mod event_owners;
-mod event_queues;
-mod group;
-mod health;
-mod hosts;
-mod large_results;
-mod listener;
-mod locks;
-mod options;
-mod pool;
-mod purpose;
-mod read_ahead;
-mod read_connection;
+mod net;
+pub(super) mod postgres_options;
+pub(super) mod postgres_snapshots;
 mod schema;
-mod snapshots;
-mod standby;
 mod statements;
-mod tls;
-mod tokens;
-mod values;
-mod work_message;
-mod write_state;
-mod write_transaction;
-mod writer;
+mod writing;
 
-pub(crate) use clock::ServerClock;
-pub(in crate::store) use copy::copy;
+pub(in crate::store) use copy_from_file::copy;
 pub(in crate::store) use engine::PostgresEngine;
-pub(crate) use options::PostgresOptions;
+pub(crate) use postgres_options::PostgresOptions;
+pub(crate) use writing::server_clock::ServerClock;

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::connection::PostgresConnection;
-use super::options::PostgresOptions;
+use super::postgres_options::PostgresOptions;
+use super::statements::postgres_connection::PostgresConnection;
 use crate::error::{Error, Result, StoreErrorKind};
 use crate::store::engine::connection::Connection;
 
@@ -20,7 +20,7 @@ const MAX_ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Keeps others from writing while a migration runs. A transaction of an older program is complete before that, or waits and
-/// then finds the new version, see [`tokens`](super::tokens).
+/// then finds the new version, see [`tokens`](super::writing::tokens).
 const LOCK_TABLES: &str = "DO $$ DECLARE tables TEXT; BEGIN
     SELECT string_agg(format('%I', tablename), ', ' ORDER BY tablename) INTO tables FROM pg_tables
         WHERE schemaname = current_schema() AND pg_has_role(tableowner, 'USAGE');

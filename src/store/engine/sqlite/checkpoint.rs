@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::database::Database;
-use super::file_state::FileState;
-use super::location::Location;
+use super::files::file_state::FileState;
+use super::files::location::Location;
 use crate::error::{Result, StoreError};
 
 /// The thread is woken whenever the WAL has grown by this many pages: 1 MiB. With a smaller step, the syncs of the

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::connection::SqliteConnection;
+use super::sqlite_connection::SqliteConnection;
 use crate::error::{Error, Result};
 use crate::store::engine::readers::ReaderPool;
 

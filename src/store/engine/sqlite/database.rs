@@ -7,13 +7,13 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use super::connection::SqliteConnection;
 use super::errors::convert;
-use super::file_state::{FileState, OtherCheckpoint};
-use super::moved::too_new;
+use super::files::file_state::{FileState, OtherCheckpoint};
+use super::files::moved::too_new;
 use super::settings::{
     CACHED_STATEMENTS, never_checkpoint_on_close, set_defensive, use_stable_plans, wait_briefly, wait_while_busy,
 };
+use super::sqlite_connection::SqliteConnection;
 use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind};
@@ -222,7 +222,7 @@ impl Database {
     }
 
     /// Writes the header of the database as it is, if the WAL may not have it yet: see
-    /// [`wal_owner`](super::wal_owner).
+    /// [`wal_owner`](super::files::wal_owner).
     pub(crate) fn write_header_to_wal(&self) -> Result<()> {
         if self.file.take_header_missing() {
             let version = self.schema_version()?;

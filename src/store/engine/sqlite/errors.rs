@@ -4,7 +4,7 @@ use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, StoreError, StoreErrorKind};
 use crate::store::engine::readers::TOO_LONG;
-use crate::store::engine::violation::{Constraint, StatementError, Violation};
+use crate::store::engine::sql::violation::{Constraint, StatementError, Violation};
 
 /// The columns of each unique index, as SQLite's message lists them.
 const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[

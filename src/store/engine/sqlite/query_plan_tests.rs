@@ -5,17 +5,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::environment::{Environment, ManualClock, SeededEntropy};
-use crate::model::timestamp::Timestamp;
-#[cfg(feature = "documents")]
-use crate::store::link_versions;
-use crate::store::{
-    Bind, EngineOptions, Location, ReaderOptions, Store, Transaction, api_keys, attempt_results, attempts,
-    checkout_attempts, checkouts, customer_limit, customers, deliveries, discounts, disputes, event_cancellations,
-    event_lists, events, fan_outs, handler_queue, idempotency_records, ledger, order_items, order_lists, order_status,
-    orders, organization_usage, organizations, outbox_backlog, outbox_rows, payments, reconciliation, refunds, scans,
-    subscribed_endpoints, summary, ticket_lists, ticket_types, tickets, webhook_notifications, webhook_removals,
-    webhook_retention, webhooks,
+use crate::model::values::timestamp::Timestamp;
+use crate::store::lists::{event_lists, order_lists, ticket_lists};
+use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, payments, reconciliation, refunds};
+use crate::store::sale::{
+    customer_limit, customers, discounts, event_cancellations, event_figures, events, order_items, order_status,
+    orders, ticket_types,
 };
+use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
+#[cfg(feature = "documents")]
+use crate::store::tickets::link_versions;
+use crate::store::tickets::{issued_tickets, scans};
+use crate::store::webhooks::{
+    attempt_results, attempts, deliveries, endpoints, fan_outs, handler_queue, outbox_backlog, outbox_rows,
+    subscribed_endpoints, webhook_notifications, webhook_removals, webhook_retention,
+};
+use crate::store::{Bind, EngineOptions, Location, ReaderOptions, Store, Transaction};
 
 /// A statement and the indexes that its plan must use.
 type Expected = (&'static str, &'static [&'static str]);
@@ -47,13 +52,13 @@ const STATEMENTS: &[Expected] = &[
     (events::HAS_DISCOUNTS_WITH_AMOUNTS, &["discounts_with_amounts"]),
     (events::SOLD_OUT, &["ticket_types_by_event"]),
     (events::REOPEN, &["ticket_types_by_event"]),
-    (summary::EXPIRED_ORDERS, &["orders_held_by_event"]),
-    (summary::EXPIRED_SEATS, &["orders_held_by_event", "order_items_by_order"]),
-    (summary::TYPES, &["ticket_types_by_event"]),
+    (event_figures::EXPIRED_ORDERS, &["orders_held_by_event"]),
+    (event_figures::EXPIRED_SEATS, &["orders_held_by_event", "order_items_by_order"]),
+    (event_figures::TYPES, &["ticket_types_by_event"]),
     (ticket_types::NTH, &["ticket_types_by_event"]),
     (ticket_types::IDS, &["events_by_organization", "ticket_types_by_event"]),
     (ticket_types::IDS_OF_EVENT, &["ticket_types_by_event"]),
-    (webhooks::NTH, &["webhook_endpoints_by_organization"]),
+    (endpoints::NTH, &["webhook_endpoints_by_organization"]),
     (api_keys::NTH, &["api_keys_usable"]),
     (api_keys::SET_SUSPENDED, &["api_keys_usable"]),
     (organizations::DELETE_IDEMPOTENCY_RECORDS, &["sqlite_autoindex_idempotency_records_1"]),
@@ -97,9 +102,9 @@ const STATEMENTS: &[Expected] = &[
     (payments::OF_ORDER, &["payments_by_order"]),
     (payments::LIST, &["payments_by_organization"]),
     (payments::LIST_OF_EVENT, &["payments_by_event"]),
-    (summary::HAS_MODE, &["payments_by_event"]),
-    (summary::TEST_SALES, &["payments_by_event", "order_items_by_order"]),
-    (summary::TEST_RETURNS, &["payments_by_event", "ledger_entries_by_payment"]),
+    (event_figures::HAS_MODE, &["payments_by_event"]),
+    (event_figures::TEST_SALES, &["payments_by_event", "order_items_by_order"]),
+    (event_figures::TEST_RETURNS, &["payments_by_event", "ledger_entries_by_payment"]),
     (payments::LIST_OF_ORDER, &["payments_by_order"]),
     (payments::LATER_ID, &["payments_with_later_id"]),
     (payments::TO_CHECK, &["payments_to_check"]),
@@ -112,18 +117,18 @@ const STATEMENTS: &[Expected] = &[
     (ledger::LIST_OF_ORDER, &["payments_by_order", "ledger_entries_by_payment"]),
     (ledger::LATER_ID, &["ledger_entries_with_later_id"]),
     (reconciliation::ENTRIES_OF_ORGANIZATION, &["payments_by_organization", "ledger_entries_by_organization"]),
-    (tickets::BY_CODE, &["tickets_by_code"]),
-    (tickets::ALL, &["tickets_by_organization"]),
+    (issued_tickets::BY_CODE, &["tickets_by_code"]),
+    (issued_tickets::ALL, &["tickets_by_organization"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
     (ticket_lists::CANCELLED, &["tickets_cancelled"]),
     (ticket_lists::BY_FIRST_SCAN, &["tickets_by_first_scan"]),
     (ticket_lists::NTH_FIRST_SCAN, &["tickets_by_first_scan"]),
     (ticket_lists::OF_ORDER, &["tickets_by_order"]),
     (ticket_lists::OF_CUSTOMER, &["tickets_by_customer"]),
-    (tickets::OF_ORDER, &["tickets_by_order"]),
-    (tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
+    (issued_tickets::OF_ORDER, &["tickets_by_order"]),
+    (issued_tickets::CANCEL_OF_ORDER, &["tickets_by_order"]),
     #[cfg(feature = "documents")]
-    (tickets::WHOLE_OF_ORDER, &["tickets_by_order"]),
+    (issued_tickets::WHOLE_OF_ORDER, &["tickets_by_order"]),
     #[cfg(feature = "documents")]
     (link_versions::OF_ORDER, &["tickets_by_order", "order_items_by_order"]),
     #[cfg(feature = "documents")]
@@ -146,7 +151,7 @@ const STATEMENTS: &[Expected] = &[
     (disputes::OF_ORDER, &["disputes_by_order"]),
     (disputes::BY_REFERENCE, &["disputes_by_reference"]),
     (idempotency_records::DELETE_EXPIRED, &["idempotency_records_by_age"]),
-    (webhooks::LIST, &["webhook_endpoints_by_organization"]),
+    (endpoints::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
     (webhook_removals::DELETE_WAITING, &["webhook_outbox_waiting"]),
     (deliveries::OF_RESULT, &["webhook_deliveries_by_result"]),
@@ -288,7 +293,8 @@ fn explain(store: &Store, command: &str, column: &'static str, sql: &str) -> Vec
 fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
     let children = format!("{} IN (?1, ?2) ORDER BY id", order_items::BY_ORDERS);
     let items = [(children.as_str(), ["order_items_by_order"].as_slice())];
-    let pages = [&orders::PAGE, &tickets::PAGE, &events::PAGE, &refunds::PAGE, &disputes::PAGE, &deliveries::PAGE];
+    let pages =
+        [&orders::PAGE, &issued_tickets::PAGE, &events::PAGE, &refunds::PAGE, &disputes::PAGE, &deliveries::PAGE];
     let mut pages: Vec<_> = pages.map(|page| (page.short(), [].as_slice())).into();
     pages.push((discounts::PAGE.short(), ["orders_held_by_discount"].as_slice()));
     for (sql, indexes) in STATEMENTS.iter().copied().chain(items).chain(pages) {
@@ -346,7 +352,7 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
 /// Statements that write rows of the tables that are written most.
 const FREQUENT_WRITES: &[&str] = &[
     orders::INSERT,
-    tickets::INSERT,
+    issued_tickets::INSERT,
     attempts::CLAIM,
     attempt_results::MARK_DELIVERED,
     attempt_results::INSERT_DELIVERY,

@@ -4,11 +4,11 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::SqliteConnection;
 use super::errors::convert;
+use super::sqlite_connection::SqliteConnection;
 use crate::environment::Clock;
 use crate::error::Result;
-use crate::model::cancellation::CancellationToken;
+use crate::model::values::cancellation::CancellationToken;
 use crate::store::engine::readers::ReadConnection;
 
 /// How many instructions of its virtual machine SQLite executes until it asks whether to stop: some ten microseconds.
@@ -59,8 +59,8 @@ mod tests {
 
     use crate::environment::{Environment, ManualClock, SystemEntropy};
     use crate::error::Error;
-    use crate::model::cancellation::CancellationToken;
-    use crate::model::timestamp::Timestamp;
+    use crate::model::values::cancellation::CancellationToken;
+    use crate::model::values::timestamp::Timestamp;
     use crate::store::engine::ids::IdSource;
     use crate::store::engine::isolation::Isolation;
     use crate::store::engine::readers::Readers;

@@ -20,7 +20,7 @@ use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::fair::RoundRobin;
-use crate::model::id::OrganizationId;
+use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::jobs::{self, Job};

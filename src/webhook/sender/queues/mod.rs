@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use super::health::{Health, Observation};
 use super::timers::Timers;
 use crate::fair::RoundRobin;
-use crate::model::id::{OrganizationId, WebhookId};
-use crate::model::timestamp::Timestamp;
+use crate::model::values::id::{OrganizationId, WebhookId};
+use crate::model::values::timestamp::Timestamp;
 
 /// The number of workers, and how many of them may be busy at once for a group of endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

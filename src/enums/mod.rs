@@ -1,0 +1,4 @@
+//! Enums that are stored and sent as texts.
+
+pub(crate) mod scope;
+pub mod text_enum;

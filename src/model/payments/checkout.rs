@@ -1,0 +1,231 @@
+//! Checkouts: what a gateway says about one, and the hosted checkout page of the sandbox gateway.
+
+use std::time::Duration;
+
+use crate::enums::text_enum::text_enum;
+use crate::model::sale::event::EventStatus;
+use crate::model::sale::new_order::CheckoutRedirectUrls;
+use crate::model::sale::order::Order;
+use crate::model::values::amount::Amount;
+use crate::model::values::amounts::amounts;
+use crate::model::values::id::OrderId;
+use crate::model::values::timestamp::Timestamp;
+
+/// What became of a checkout, as the payment gateway says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckoutState {
+    /// The customer can still pay.
+    Open,
+    /// The customer has paid in a way that takes time, and the money has not arrived. The customer cannot pay again.
+    Processing,
+    /// The customer has paid. A part may have been refunded, and a bank may have taken any part of it: these are facts of
+    /// their own, which [`RefundReports`](crate::payment::RefundReports) tell.
+    Paid(GatewayPayment),
+    /// The customer has paid, and the whole payment was refunded. It completes no order, and nobody owes the money.
+    /// [`RefundReports`](crate::payment::RefundReports) should have its refunds, so that a report of the payment that comes
+    /// later completes no order either.
+    Returned(GatewayPayment),
+    /// Nothing was paid, and nothing can be paid any more.
+    Closed,
+    /// The gateway cannot look checkouts up.
+    Unknown,
+}
+
+/// A payment that a gateway has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GatewayPayment {
+    /// The gateway's id of the payment. It may be another than the id of the checkout.
+    pub payment_reference: String,
+    /// The amount that was paid.
+    pub amount: Amount,
+    /// The currency, as an ISO 4217 code.
+    pub currency: String,
+    /// Whether a bank has ever disputed it, as far as the gateway knows. Then the service asks for
+    /// [the disputes](crate::payment::RefundReports::disputes_of).
+    pub is_disputed: bool,
+}
+
+impl GatewayPayment {
+    /// Creates a payment with the gateway's id of it, its amount, and its currency. It is not disputed.
+    #[must_use]
+    pub fn new(payment_reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
+        Self { payment_reference: payment_reference.into(), amount, currency: currency.into(), is_disputed: false }
+    }
+
+    /// Says that a bank has disputed the payment.
+    #[must_use]
+    pub const fn disputed(mut self) -> Self {
+        self.is_disputed = true;
+        self
+    }
+}
+
+/// What an order would ask of the gateway, before it is stored:
+/// [`Limits::check_terms`](crate::payment::Limits::check_terms).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckoutTerms {
+    /// The amount to pay.
+    pub amount: Amount,
+    /// The currency, as an ISO 4217 code.
+    pub currency: String,
+    /// What each item costs, less the discount.
+    pub items: Vec<Amount>,
+    /// How long the order will reserve its seats.
+    pub hold: Duration,
+}
+
+impl CheckoutTerms {
+    /// Creates the terms of an order of one item with a hold of 15 minutes, for tests of a gateway.
+    #[must_use]
+    pub fn new(amount: Amount, currency: impl Into<String>) -> Self {
+        Self { amount, currency: currency.into(), items: vec![amount], hold: Duration::from_mins(15) }
+    }
+
+    /// Sets what each item costs.
+    #[must_use]
+    pub fn items(mut self, items: impl IntoIterator<Item = Amount>) -> Self {
+        self.items = items.into_iter().collect();
+        self
+    }
+
+    /// Sets how long the order will reserve its seats.
+    #[must_use]
+    pub const fn hold(mut self, hold: Duration) -> Self {
+        self.hold = hold;
+        self
+    }
+}
+
+text_enum! {
+    /// What the service still has to do about a checkout.
+    pub enum CheckoutStatus {
+        /// The order waits for the payment.
+        Open = "OPEN",
+        /// The order has ended, and the gateway has not confirmed yet that nothing can be paid any more.
+        Closing = "CLOSING",
+        /// The order is paid, or nothing can be paid any more.
+        Closed = "CLOSED",
+    }
+}
+
+/// The newest checkout of an order.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct OrderCheckout {
+    /// The order.
+    pub order_id: OrderId,
+    /// What the service still has to do about the checkout.
+    pub status: CheckoutStatus,
+    /// When the gateway ends the checkout by itself, if it can do that.
+    pub expires_at: Timestamp,
+    /// The gateway's id of the checkout. Not set until the gateway has answered.
+    pub reference: Option<String>,
+    /// The gateway's id of the payment. Not set if nothing was paid, or if the payment was reported without it.
+    pub payment_reference: Option<String>,
+    /// How often the checkout was renewed.
+    #[serde(default)]
+    #[cfg_attr(feature = "http", schemars(!default))]
+    pub renewals: i64,
+    /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for it.
+    pub gateway: Option<String>,
+    /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the program does
+    /// not have the gateway. An error is the gateway's own text, which may reveal internal addresses, so it is not in the JSON.
+    #[serde(skip)]
+    pub last_error: Option<String>,
+}
+
+/// The response to the renewal of a checkout.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct RenewCheckoutResponse {
+    /// The order.
+    pub order_id: OrderId,
+    /// The URL at which the customer pays.
+    pub checkout_url: String,
+    /// When the gateway ends the checkout by itself, if it can do that. The order may end before.
+    pub expires_at: Timestamp,
+    /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned then.
+    pub renewed: bool,
+}
+
+amounts! { RenewCheckoutResponse {} }
+
+/// A checkout after the gateway was asked about it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SettledCheckout {
+    /// The order, as it is now.
+    pub order: Order,
+    /// What the gateway said. [`CheckoutState::Unknown`] if it was not asked.
+    pub state: CheckoutState,
+    /// Where the customer should go: to the page for success if the order is paid, to the page for a cancelled checkout
+    /// if the order can still be paid, and otherwise to the page for failure, also if the payment came too late. `None`
+    /// if nobody knows yet.
+    pub outcome: Option<CheckoutOutcome>,
+    /// Whether money was paid that did not complete the order. It goes back, or has gone back already.
+    pub paid_too_late: bool,
+    /// The page to send the customer to; `None` if the order names no pages.
+    pub redirect_url: Option<String>,
+}
+
+text_enum! {
+    /// The outcome of a payment, as chosen on the sandbox's checkout page.
+    pub enum CheckoutOutcome {
+        /// The customer paid.
+        Success = "success",
+        /// The payment failed.
+        Failure = "failure",
+        /// The customer cancelled the payment.
+        Cancel = "cancel",
+    }
+}
+
+/// The contents of the sandbox's checkout page.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct HostedCheckout {
+    /// The order to pay.
+    pub order: Order,
+    /// The currency of the order's amounts, as an ISO 4217 code.
+    pub currency: String,
+    /// Until when the order reserves its seats. Only of a pending order.
+    pub hold_until: Option<Timestamp>,
+    /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    pub language: Option<String>,
+    /// The link of the page with the tickets. Not set until the order is completed, and without
+    /// [ticket documents](crate::Builder::ticket_documents).
+    pub documents_url: Option<String>,
+    /// The title of the event.
+    pub event_title: String,
+    /// The state of the event.
+    pub event_status: EventStatus,
+    /// Where the event takes place.
+    pub event_location: Option<String>,
+    /// When the event begins.
+    pub event_start: Timestamp,
+    /// When the event ends, if that is known.
+    pub event_end: Option<Timestamp>,
+    /// The time zone of the event, as a name of the IANA database.
+    pub timezone: String,
+    /// The pages to send the customer to afterwards, if the order names them.
+    pub redirect_urls: Option<CheckoutRedirectUrls>,
+}
+
+/// The result of the customer's choice on the sandbox's checkout page.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CheckoutResult {
+    /// The outcome. A payment that came too late for its order is a failure.
+    pub outcome: CheckoutOutcome,
+    /// The page to send the customer to; `None` if the order names no pages.
+    pub redirect_url: Option<String>,
+}

@@ -1,0 +1,72 @@
+//! Where the money of a payment is: the gateway, the mode, and the account at the provider.
+
+use crate::enums::text_enum::text_enum;
+
+text_enum! {
+    /// Whether a payment gateway takes real money.
+    pub enum PaymentMode {
+        /// Customers pay real money.
+        Live = "LIVE",
+        /// A test or a demonstration: no money moves.
+        Test = "TEST",
+    }
+}
+
+/// The account at the provider that has a checkout or a payment.
+///
+/// The service records what [`PaymentGateway::account`] says when it asks for a checkout, and names it in every later
+/// request about that checkout and its payment: the organization may have another account by then.
+///
+/// [`PaymentGateway::account`]: crate::payment::PaymentGateway::account
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GatewayAccount {
+    /// It was not recorded: the checkout is older than the record. The gateway uses the account that it would use for a new
+    /// checkout of the organization.
+    #[default]
+    Unrecorded,
+    /// The account of the gateway itself.
+    Own,
+    /// The account with this id at the provider.
+    Connected(String),
+}
+
+impl GatewayAccount {
+    /// The provider's id of a connected account. `None` for the gateway's own account, and for one that was not recorded.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Connected(id) => Some(id),
+            Self::Own | Self::Unrecorded => None,
+        }
+    }
+
+    /// The account of a checkout or a payment that has this gateway. `None` if the gateway was not recorded.
+    pub(crate) fn of(gateway: Option<&GatewayIdentity>) -> Self {
+        gateway.map_or(Self::Unrecorded, |gateway| gateway.account.clone().into())
+    }
+}
+
+/// The gateway of a checkout or a payment, and where its money is. The service records it with the checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GatewayIdentity {
+    /// What [`PaymentGateway::name`](crate::payment::PaymentGateway::name) returned.
+    pub(crate) name: String,
+    /// The provider's id of the account. `None` for the account of the gateway itself.
+    pub(crate) account: Option<String>,
+    pub(crate) mode: PaymentMode,
+}
+
+impl GatewayIdentity {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl From<Option<String>> for GatewayAccount {
+    /// The account that [`PaymentGateway::account`](crate::payment::PaymentGateway::account) has named: `None` is the
+    /// account of the gateway itself.
+    fn from(account: Option<String>) -> Self {
+        account.map_or(Self::Own, Self::Connected)
+    }
+}

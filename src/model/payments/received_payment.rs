@@ -1,0 +1,135 @@
+//! Payments: money that was received for orders.
+
+use super::gateway_account::PaymentMode;
+use crate::enums::text_enum::text_enum;
+use crate::form::declare::fields::form;
+use crate::form::declare::setters::constructor;
+use crate::form::limits::LINE_LENGTH;
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
+use crate::form::request::Request;
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{ApiKeyId, EventId, OrderId, PaymentId};
+use crate::model::values::page::PageRequest;
+use crate::model::values::timestamp::Timestamp;
+
+text_enum! {
+    /// How money is taken or given back by hand.
+    pub enum ManualMethod {
+        /// In cash.
+        Cash = "CASH",
+        /// By a bank transfer.
+        Transfer = "TRANSFER",
+        /// In another way, or in one that was not recorded.
+        Other = "OTHER",
+    }
+}
+
+text_enum! {
+    /// What a payment did for its order.
+    pub enum PaymentPurpose {
+        /// It completed the order.
+        Order = "ORDER",
+        /// It is the payment of the order, and came too late to complete it.
+        Late = "LATE",
+        /// It is a second one, or of another amount or currency than the order costs.
+        Other = "OTHER",
+    }
+}
+
+/// Money that was received for an order, through a payment gateway or by hand. An order may have several payments. One that
+/// did not complete its order goes back.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReceivedPayment {
+    /// The id.
+    pub id: PaymentId,
+    /// The order.
+    pub order_id: OrderId,
+    /// The event of the order.
+    pub event_id: EventId,
+    /// What the payment did for the order.
+    pub purpose: PaymentPurpose,
+    /// The amount.
+    pub amount: Amount,
+    /// The currency: an ISO 4217 code.
+    pub currency: String,
+    /// How it was taken by hand. Not set for a payment through a gateway.
+    pub manual_method: Option<ManualMethod>,
+    /// The name of the payment gateway. Not set if it was taken by hand, or if the gateway is not known.
+    pub gateway: Option<String>,
+    /// The provider's id of the account that has the payment. Not set if it is the gateway's own account, or not known.
+    pub account: Option<String>,
+    /// Whether it is real money. Money taken by hand is LIVE.
+    pub mode: PaymentMode,
+    /// The gateway's id of the payment. Not set if the payment was reported without it.
+    pub reference: Option<String>,
+    /// The gateway's id of the checkout, if it is known.
+    pub checkout_reference: Option<String>,
+    /// The note with which it was recorded.
+    pub note: Option<String>,
+    /// What went back of it: refunds that have not failed, and money given back by hand.
+    pub returned: Amount,
+    /// What banks have taken for disputes and have not given back.
+    pub taken: Amount,
+    /// What was decided to go back.
+    pub promised: Amount,
+    /// What has to be given back by hand.
+    pub owed: Amount,
+    /// The API key that recorded it by hand.
+    pub recorded_by: Option<ApiKeyId>,
+    /// Whether an earlier version recorded the order, so that this was derived from it.
+    pub backfilled: bool,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+}
+
+/// # Constructors
+impl MarkPaid {
+    /// Creates a request for money that was taken in this way.
+    #[must_use]
+    pub fn new(how: ManualMethod) -> Self {
+        Self { how: Some(how), note: None }
+    }
+}
+
+form! {
+    /// A request to record that an order was paid by hand.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct MarkPaid {
+        /// How the money was taken; OTHER by default.
+        pub how: Option<ManualMethod> [nullable],
+        /// A note for the ledger: 1 to 255 characters.
+        pub note: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
+    }
+}
+
+impl From<ManualMethod> for Request<MarkPaid> {
+    fn from(how: ManualMethod) -> Self {
+        MarkPaid::new(how).into()
+    }
+}
+
+constructor! { ListPayments "Creates a request for the first page of the whole list. Its setters add filters." }
+
+form! {
+    /// A request to list payments.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListPayments {
+        /// Only payments for orders of this event.
+        pub event_id: Option<EventId>,
+        /// Only payments for this order.
+        pub order_id: Option<OrderId>,
+        /// Only payments that did this for their order.
+        pub purpose: Option<PaymentPurpose>,
+        /// Only real money, or only that of tests.
+        pub mode: Option<PaymentMode>,
+        /// Only payments recorded at this time or later.
+        pub from: Option<Timestamp>,
+        /// Only payments recorded before this time.
+        pub before: Option<Timestamp>,
+        /// The part of the list to return.
+        pub page: PageRequest<PaymentId>,
+    }
+}

@@ -1,0 +1,10 @@
+//! What is sold, and to whom: events, ticket types, discounts, orders, customers.
+
+pub(crate) mod customer;
+pub(crate) mod discount;
+pub(crate) mod discount_value;
+pub(crate) mod event;
+pub(crate) mod new_order;
+pub(crate) mod order;
+pub(crate) mod summary;
+pub(crate) mod ticket_type;

@@ -1,0 +1,257 @@
+//! The links of tickets and orders. A link opens the page of its ticket or order without an API key.
+//!
+//! The last part of a link is a token: the id, and a part of the HMAC-SHA256 of the id under the secret of the store. So
+//! nothing is stored for a link, and a ticket is found by its primary key. Knowing an id, or other tokens, does
+//! not help to guess a token: 130 bits of it are unknown.
+
+use std::fmt;
+
+use hmac::digest::{CtOutput, Output};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::model::values::id::{OrderId, TicketId, crockford};
+
+/// The number of base32 digits of a token: 64 bits for the id, 130 for the code, and a last one that is 0.
+const DIGITS: usize = 39;
+const ID_BYTES: usize = 8;
+/// The bytes of the code that are in a token. Of the last one, only the upper two bits.
+const CODE_BYTES: usize = 17;
+const LAST_CODE_BITS: u8 = 0b1100_0000;
+
+type Code = Output<Hmac<Sha256>>;
+
+/// The secret of a store, with which its tokens are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LinkSecret(pub(crate) [u8; 32]);
+
+impl fmt::Debug for LinkSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkSecret")
+    }
+}
+
+/// Makes and checks the links of one store.
+#[derive(Debug)]
+pub(crate) struct DocumentLinks {
+    secret: LinkSecret,
+    /// Where the pages are, without a trailing slash.
+    base_url: String,
+}
+
+/// A token that is spelled as tokens are. Whether it is one must still be checked.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkToken {
+    id: i64,
+    code: Code,
+}
+
+impl LinkToken {
+    /// Reads a token. There is one spelling of each.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let digits: &[u8; DIGITS] = text.as_bytes().try_into().ok()?;
+        let mut bytes = [0; ID_BYTES + CODE_BYTES];
+        for (index, digit) in digits.iter().enumerate() {
+            let value = crockford::ALPHABET.iter().position(|known| known == digit)?;
+            let value = u8::try_from(value).ok()?;
+            for bit in 0..5 {
+                let position = index * 5 + bit;
+                bytes[position / 8] |= (value >> (4 - bit) & 1) << (7 - position % 8);
+            }
+        }
+        let (id, code) = bytes.split_first_chunk::<ID_BYTES>()?;
+        if code.last()? & !LAST_CODE_BITS != 0 {
+            return None;
+        }
+        let mut padded = Code::default();
+        padded.get_mut(..CODE_BYTES)?.copy_from_slice(code);
+        Some(Self { id: i64::from_be_bytes(*id), code: padded })
+    }
+
+    /// The id of the ticket that the token would be of.
+    pub(crate) fn ticket(self) -> TicketId {
+        TicketId::from_raw(self.id)
+    }
+
+    /// The id of the order that the token would be of.
+    pub(crate) fn order(self) -> OrderId {
+        OrderId::from_raw(self.id)
+    }
+}
+
+impl fmt::Display for LinkToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = [0; ID_BYTES + CODE_BYTES];
+        bytes[..ID_BYTES].copy_from_slice(&self.id.to_be_bytes());
+        bytes[ID_BYTES..].copy_from_slice(&self.code[..CODE_BYTES]);
+        for index in 0..DIGITS {
+            let bits = (0..5).map(|bit| index * 5 + bit).map(|position| bytes[position / 8] >> (7 - position % 8) & 1);
+            let value = bits.fold(0, |value, bit| value << 1 | bit);
+            fmt::Write::write_char(f, char::from(crockford::ALPHABET[usize::from(value)]))?;
+        }
+        Ok(())
+    }
+}
+
+impl DocumentLinks {
+    /// Links of the store with this secret, whose pages are at `base_url`.
+    pub(crate) fn new(secret: LinkSecret, base_url: &str) -> Self {
+        Self { secret, base_url: base_url.trim_end_matches('/').to_owned() }
+    }
+
+    /// The URL of the document of a ticket. `version` is how often the link of the ticket was renewed.
+    pub(crate) fn ticket_document(&self, ticket: TicketId, version: i64) -> String {
+        format!("{}/tickets/{}/ticket.pdf", self.base_url, self.token("ticket", ticket.raw(), version))
+    }
+
+    /// The URL of the page of an order.
+    pub(crate) fn order(&self, order: OrderId) -> String {
+        format!("{}/orders/{}", self.base_url, self.token("order", order.raw(), 0))
+    }
+
+    /// Whether the token is that of its ticket, whose link was renewed so often. Takes the same time for every token.
+    pub(crate) fn is_of_ticket(&self, token: LinkToken, version: i64) -> bool {
+        self.is("ticket", token, version)
+    }
+
+    /// Whether the token is that of its order. Takes the same time for every token.
+    pub(crate) fn is_of_order(&self, token: LinkToken) -> bool {
+        self.is("order", token, 0)
+    }
+
+    fn is(&self, kind: &str, token: LinkToken, version: i64) -> bool {
+        CtOutput::<Hmac<Sha256>>::new(self.token(kind, token.id, version).code) == CtOutput::new(token.code)
+    }
+
+    /// The token of a resource: the kinds differ, so that the link of an order is not that of a ticket.
+    #[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
+    fn token(&self, kind: &str, id: i64, version: i64) -> LinkToken {
+        let mac = Hmac::<Sha256>::new_from_slice(&self.secret.0).expect("a key of any length");
+        let mac = mac.chain_update(kind).chain_update(id.to_be_bytes()).chain_update(version.to_be_bytes());
+        let mut code = mac.finalize().into_bytes();
+        code[CODE_BYTES - 1] &= LAST_CODE_BITS;
+        code[CODE_BYTES..].fill(0);
+        LinkToken { id, code }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{Rng, RngExt, SeedableRng};
+
+    use super::*;
+
+    const SECRET: LinkSecret = LinkSecret(*b"0123456789abcdef0123456789ABCDEF");
+
+    fn links() -> DocumentLinks {
+        DocumentLinks::new(SECRET, "https://tickets.example.com/")
+    }
+
+    fn token(text: &str) -> LinkToken {
+        LinkToken::parse(text).expect(text)
+    }
+
+    // Computed with Python:
+    // code = hmac.new(secret, kind + struct.pack(">qq", id, version), "sha256").digest()
+    // bits = f"{id:064b}" + "".join(f"{byte:08b}" for byte in code)[:130] + "0"
+    // "".join(alphabet[int(bits[i:i + 5], 2)] for i in range(0, 195, 5))
+    const TICKETS: &[(i64, i64, &str)] = &[
+        (1, 0, "0000000000002MS9V8EZVW2TR4KV83YR15RKG4G"),
+        (1, 1, "00000000000024CYFFMS16DSPCTDPVCFRTZ5ZHC"),
+        (9_223_372_036_854_775_807, 0, "FZZZZZZZZZZZYW39WFRHNKMKB2QZDF8P3SPZQTJ"),
+        (123_456_789_012_345_678, 0, "06V9PJX663SMX9BWSJ9CAJX4TTNKKFGZR0RWY6M"),
+        (123_456_789_012_345_678, 41, "06V9PJX663SMW5TS07D42XH9KHGVX4BFPBHPXV6"),
+    ];
+    const ORDERS: &[(i64, &str)] = &[
+        (1, "0000000000003JA6PQCKXFNPWXS1WVS7S1349GC"),
+        (9_223_372_036_854_775_807, "FZZZZZZZZZZZYC2QFHD3FFHW12FYP49PA23PBZG"),
+        (123_456_789_012_345_678, "06V9PJX663SMX1P68GYXZAEJTA7GXBK7VGXXQSR"),
+    ];
+
+    #[test]
+    fn tokens_are_those_that_another_implementation_makes() {
+        for (id, version, text) in TICKETS {
+            let made = links().token("ticket", *id, *version);
+            assert_eq!(made.to_string(), *text, "{id} {version}");
+            assert_eq!(token(text).ticket(), TicketId::from_raw(*id));
+            assert!(links().is_of_ticket(token(text), *version));
+            assert!(!links().is_of_ticket(token(text), version + 1), "a renewed link");
+            assert!(!links().is_of_order(token(text)));
+        }
+        for (id, text) in ORDERS {
+            assert_eq!(links().order(OrderId::from_raw(*id)), format!("https://tickets.example.com/orders/{text}"));
+            assert_eq!(token(text).order(), OrderId::from_raw(*id));
+            assert!(links().is_of_order(token(text)));
+            assert!(!links().is_of_ticket(token(text), 0));
+        }
+    }
+
+    #[test]
+    fn the_document_of_a_ticket_is_below_its_page() {
+        let (id, version, text) = TICKETS[0];
+        let expected = format!("https://tickets.example.com/tickets/{text}/ticket.pdf");
+        assert_eq!(links().ticket_document(TicketId::from_raw(id), version), expected);
+    }
+
+    #[test]
+    fn another_secret_makes_other_tokens() {
+        let other = DocumentLinks::new(LinkSecret([7; 32]), "https://tickets.example.com");
+        assert!(!other.is_of_ticket(token(TICKETS[0].2), TICKETS[0].1));
+    }
+
+    #[test]
+    fn a_token_has_one_spelling() {
+        let text = TICKETS[0].2;
+        let (start, last) = text.split_at(DIGITS - 1);
+        let odd = char::from(
+            crockford::ALPHABET[crockford::ALPHABET.iter().position(|c| last.as_bytes()[0] == *c).unwrap() + 1],
+        );
+        let others = [
+            text.to_lowercase(),
+            format!("{text}0"),
+            format!("0{text}"),
+            start.to_owned(),
+            format!("{start}{odd}"),
+            format!("{start}="),
+            format!("{start}U"),
+            format!(" {text}"),
+            String::new(),
+            "Ü".repeat(DIGITS),
+        ];
+        assert!(LinkToken::parse(text).is_some());
+        for other in others {
+            assert!(LinkToken::parse(&other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn no_mutated_token_is_that_of_a_ticket() {
+        let mut random = StdRng::seed_from_u64(7);
+        let links = links();
+        let mut spelled = 0;
+        for round in 0..100_000 {
+            let (_, version, text) = TICKETS[round % TICKETS.len()];
+            let mut mutated = text.as_bytes().to_vec();
+            match random.random_range(0..3) {
+                // One digit, several digits, or all digits after the id.
+                0 => mutated[random.random_range(0..DIGITS)] = crockford::ALPHABET[random.random_range(0..32)],
+                1 => (0..random.random_range(2..10)).for_each(|_| {
+                    mutated[random.random_range(0..DIGITS)] = crockford::ALPHABET[random.random_range(0..32)];
+                }),
+                _ => mutated[13..]
+                    .iter_mut()
+                    .for_each(|digit| *digit = crockford::ALPHABET[(random.next_u32() & 31) as usize]),
+            }
+            let mutated = String::from_utf8(mutated).unwrap();
+            if mutated == text {
+                continue;
+            }
+            if let Some(token) = LinkToken::parse(&mutated) {
+                spelled += 1;
+                assert!(!links.is_of_ticket(token, version), "{mutated}");
+            }
+        }
+        assert!(spelled > 50_000, "{spelled}");
+    }
+}

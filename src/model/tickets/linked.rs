@@ -1,0 +1,125 @@
+//! What a link leads to: a ticket, or an order with its tickets.
+
+use super::ticket::{IssuedTicket, TicketStatus};
+use crate::model::sale::event::{Event, EventStatus};
+use crate::model::sale::order::Order;
+use crate::model::sale::ticket_type::TicketType;
+use crate::model::values::amount::Amount;
+use crate::model::values::id::OrderId;
+
+/// A ticket with what its page and its document say.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LinkedTicket {
+    /// The ticket.
+    pub ticket: IssuedTicket,
+    /// Its type.
+    pub ticket_type: TicketType,
+    /// The event that it is for.
+    pub event: Event,
+    /// The order that it was bought with. Not set if the organizer issued it without an order.
+    pub order_id: Option<OrderId>,
+    /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    /// For a ticket that the organizer issued without an order, the locale of its holder.
+    pub language: Option<String>,
+    /// The name of the organization that sells the ticket.
+    pub organizer: String,
+    /// The price of the ticket when it was ordered, without discounts. Not set without an order.
+    pub price: Option<Amount>,
+    /// The number of the ticket in its order, from 1. A ticket without an order is the only one.
+    pub number: usize,
+    /// How many tickets the order has, also cancelled ones.
+    pub tickets_of_order: usize,
+}
+
+impl LinkedTicket {
+    /// Whether the ticket, or its event, is cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        is_cancelled(&self.ticket, &self.event)
+    }
+}
+
+/// An order with what its page and its document say.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LinkedOrder {
+    /// The order. It was completed, and may have been cancelled since then.
+    pub order: Order,
+    /// The event.
+    pub event: Event,
+    /// The types of the tickets.
+    pub ticket_types: Vec<TicketType>,
+    /// All tickets of the order, also cancelled ones, in the order in which they were issued.
+    pub tickets: Vec<IssuedTicket>,
+    /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
+    pub language: Option<String>,
+    /// The name of the organization that sells the tickets.
+    pub organizer: String,
+}
+
+impl LinkedOrder {
+    /// Each ticket with its type.
+    pub fn tickets_with_types(&self) -> impl Iterator<Item = (&IssuedTicket, &TicketType)> {
+        self.tickets.iter().filter_map(|ticket| {
+            let of_ticket = self.ticket_types.iter().find(|ticket_type| ticket_type.id == ticket.ticket_type_id);
+            of_ticket.map(|ticket_type| (ticket, ticket_type))
+        })
+    }
+
+    /// Whether this ticket of the order, or the event, is cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self, ticket: &IssuedTicket) -> bool {
+        is_cancelled(ticket, &self.event)
+    }
+}
+
+fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
+    ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
+}
+
+/// The version of what the links of a ticket or of an order show. It is another one whenever that has changed: each number
+/// only rises, and the order, its tickets and their types stay the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct LinkVersion {
+    /// The name of the organization.
+    pub(crate) organizer: String,
+    /// The revision of the event, and its status.
+    pub(crate) event: (i64, &'static str),
+    /// The sum of the revisions of the ticket types.
+    pub(crate) ticket_types: i64,
+    pub(crate) cancelled_tickets: i64,
+    pub(crate) scans_and_renewals: i64,
+    /// The sum of the times of the last changes of the tickets.
+    pub(crate) changes_of_tickets: i64,
+}
+
+/// The version of a document. It does not show scans and links.
+#[derive(Debug)]
+pub(crate) struct DocumentVersion {
+    pub(crate) link: LinkVersion,
+    /// The logos at URLs, which can change while the ticket types do not.
+    pub(crate) logo_urls: Vec<String>,
+}
+
+/// Whether a logo is not at a URL, but the picture itself.
+pub(crate) fn is_data_uri(logo: &str) -> bool {
+    logo.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+/// A part of an order's page.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct OrderPart {
+    /// The order with the tickets of this part, in the order in which they are shown.
+    pub(crate) linked: LinkedOrder,
+    /// The numbers of these tickets in the order, from 1.
+    pub(crate) numbers: Vec<usize>,
+    /// The number of the part, and how many there are.
+    pub(crate) part: usize,
+    pub(crate) parts: usize,
+    /// How many tickets the order has.
+    pub(crate) tickets_of_order: usize,
+    /// The first ticket of the order that admits its holder.
+    pub(crate) first_live: Option<IssuedTicket>,
+}

@@ -1,0 +1,7 @@
+//! Issued tickets, and the links that lead to them.
+
+#[cfg(feature = "documents")]
+pub(crate) mod document_link;
+#[cfg(feature = "documents")]
+pub(crate) mod linked;
+pub(crate) mod ticket;

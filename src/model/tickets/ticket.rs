@@ -1,0 +1,219 @@
+//! Issued tickets: what a person shows at the entrance.
+
+use crate::enums::text_enum::text_enum;
+use crate::form::declare::fields::form;
+use crate::form::declare::setters::constructor;
+use crate::form::limits::NumberLimit::{Max, Min};
+use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
+use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
+use crate::model::sale::customer::{Customer, NewCustomer};
+use crate::model::values::amounts::amounts;
+use crate::model::values::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
+use crate::model::values::metadata::Metadata;
+use crate::model::values::page::PageRequest;
+use crate::model::values::shared_fields::with_shared_fields;
+use crate::model::values::timestamp::Timestamp;
+
+text_enum! {
+    /// The status of a ticket.
+    pub enum TicketStatus {
+        /// It is checked in: its holder is inside.
+        CheckedIn = "CHECKED_IN",
+        /// It is not checked in: its holder is outside.
+        NotCheckedIn = "NOT_CHECKED_IN",
+        /// It is cancelled and no longer valid.
+        Cancelled = "CANCELLED",
+    }
+}
+
+with_shared_fields! {
+    shared {
+        /// The id.
+        id: TicketId,
+        /// The ticket type.
+        #[serde(rename = "ticketId")]
+        ticket_type_id: TicketTypeId,
+        /// The item of the order. Not set if the organizer issued the ticket without an order.
+        order_item_id: Option<OrderItemId>,
+        /// The customer.
+        customer_id: Option<CustomerId>,
+        /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
+        code: String,
+        /// The link of the ticket as PDF, for its holder. It works without an API key. Not set if ticket documents are
+        /// not switched on.
+        download_ticket_url: Option<String>,
+        /// The state.
+        status: TicketStatus,
+        /// When the ticket was last checked in.
+        check_in_date: Option<Timestamp>,
+        /// When the ticket was last checked out.
+        check_out_date: Option<Timestamp>,
+        /// The API key with which the ticket was last checked in.
+        checked_in_by_id: Option<ApiKeyId>,
+        /// Whether the organizer issued the ticket without an order.
+        is_internal: bool,
+        /// Never set: internal allocations are not supported.
+        internal_allocation_id: Option<String>,
+        /// Never set: ticket labels are not supported.
+        ticket_label: Option<String>,
+        /// When the ticket was first checked in.
+        first_scan_date: Option<Timestamp>,
+        /// The ticket is refused from this time on. The first accepted scan sets it.
+        expires_at: Option<Timestamp>,
+        /// When the ticket was last scanned, including refused scans.
+        last_scan_date: Option<Timestamp>,
+        /// How often the ticket was scanned, including refused scans.
+        scan_count: i64,
+        /// When the ticket was issued.
+        created_at: Timestamp,
+        /// When the ticket last changed.
+        updated_at: Timestamp,
+    }
+
+    /// An issued ticket with its type and its holder.
+    pub struct IssuedTicket {
+        /// The ticket type.
+        #[serde(rename = "ticket")]
+        ticket_type: TicketTypeOfTicket,
+        /// The holder, with the name given when the ticket was issued. Every operation returns it.
+        customer: Option<Customer>,
+    }
+    /// An issued ticket without its type and its holder: the response to its cancellation.
+    pub struct CancelledIssuedTicket {}
+}
+
+amounts! { IssuedTicket {} }
+amounts! { CancelledIssuedTicket {} }
+
+/// A ticket type as shown in a ticket.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TicketTypeOfTicket {
+    /// The ticket type.
+    pub id: TicketTypeId,
+    /// The name.
+    pub name: String,
+    /// The event.
+    pub event_id: EventId,
+}
+
+/// # Constructors
+impl IssueTickets {
+    /// Creates a request for `quantity` tickets of one type.
+    #[must_use]
+    pub fn new(ticket_type_id: TicketTypeId, customer: NewCustomer, quantity: i64) -> Self {
+        Self { ticket_type_id, customer, quantity }
+    }
+}
+
+form! {
+    /// A request of the organizer to issue tickets without an order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct IssueTickets {
+        /// The ticket type. Its status does not matter.
+        pub ticket_type_id as "ticketId": TicketTypeId,
+        /// The holder of the tickets. A company name is ignored.
+        pub customer: NewCustomer as TicketHolder,
+        /// The number of tickets: 1 to 10.
+        pub quantity: i64 [Min(1), Max(10)],
+    }
+}
+
+form! {
+    /// The holder of issued tickets: a customer without a company.
+    struct TicketHolder {
+        /// The e-mail address: at most 254 characters. It identifies the customer; upper and lower case are equivalent.
+        email: String [MaxLength(EMAIL_LENGTH), Email],
+        /// The name: 1 to 255 characters.
+        name: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        /// The language and country of the holder, such as `de-AT`: at most 255 characters. The documents and pages of
+        /// these tickets are in this language, if they have it.
+        locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
+        /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
+        /// earlier orders and tickets have attached. Without it, that is kept.
+        metadata: Option<Metadata> [nullable],
+    }
+}
+
+impl From<TicketHolder> for NewCustomer {
+    fn from(holder: TicketHolder) -> Self {
+        let TicketHolder { email, name, locale, metadata } = holder;
+        Self { email, name, company_name: None, locale, metadata }
+    }
+}
+
+/// The response to issuing tickets.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct IssueTicketsResponse {
+    /// Always true.
+    pub success: bool,
+    /// A message that describes the result.
+    pub message: String,
+    /// The new tickets.
+    pub issued_tickets: Vec<NewTicket>,
+}
+
+amounts! { IssueTicketsResponse {} }
+
+/// A newly issued ticket.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct NewTicket {
+    /// The id.
+    pub id: TicketId,
+    /// The code that is scanned at check-in.
+    pub code: String,
+}
+
+/// # Constructors
+impl CheckInTicket {
+    /// Creates a scan that accepts tickets for any event. With [`event`](Self::event), it is a scan at the entrance of an
+    /// event, which refuses tickets for other events.
+    #[must_use]
+    pub fn new(code: impl Into<String>) -> Self {
+        Self { code: code.into(), event_id: None }
+    }
+}
+
+form! {
+    /// A request to check a ticket in or out: the scan of its code.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CheckInTicket {
+        /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent; spaces and hyphens are
+        /// ignored.
+        pub code: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
+        pub event_id: Option<EventId>,
+    }
+}
+
+constructor! { ListTickets "Creates a request for the first page of the whole list. Its setters add filters." }
+
+form! {
+    /// A request to list tickets.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ListTickets {
+        /// Only tickets for this event.
+        pub event_id: Option<EventId>,
+        /// Only tickets of this ticket type.
+        pub ticket_type_id as "ticketId": Option<TicketTypeId>,
+        /// Only tickets of this order.
+        pub order_id: Option<OrderId>,
+        /// Only tickets with this status.
+        pub status: Option<TicketStatus>,
+        /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent.
+        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH)],
+        /// Only tickets that were first checked in at this time or later.
+        pub first_scan_from: Option<Timestamp>,
+        /// Only tickets that were first checked in before this time.
+        pub first_scan_before: Option<Timestamp>,
+        /// The part of the list to return.
+        pub page: PageRequest<TicketId>,
+    }
+}

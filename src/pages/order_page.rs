@@ -1,0 +1,124 @@
+//! The page of an order with its tickets.
+
+use askama::Template;
+
+use super::card::Card;
+use super::document::render;
+use super::heading::{EventFacts, Heading};
+use super::page_notice::Notice;
+use crate::documents::{Content, TicketToPrint, organizer};
+use crate::error::Result;
+use crate::model::sale::event::{Event, EventStatus};
+use crate::model::sale::order::OrderStatus;
+use crate::model::tickets::linked::{LinkedOrder, OrderPart};
+use crate::model::tickets::ticket::IssuedTicket;
+use crate::words::{self, Words};
+
+#[derive(Template)]
+#[template(path = "order.html")]
+struct OrderPage<'a> {
+    words: &'static Words,
+    heading: Heading<'a>,
+    notice: Option<Notice>,
+    /// How many tickets the order has.
+    count: usize,
+    /// The cards of this part.
+    cards: Vec<Card>,
+    /// The parts of the page, if there are several.
+    parts: Vec<Part>,
+    has_documents: bool,
+    /// The last part of the path of the page: its links are relative.
+    token: &'a str,
+    /// The token of a ticket whose calendar entry is that of all.
+    calendar_of: Option<&'a str>,
+    order: Option<String>,
+    organizer: Option<String>,
+}
+
+/// The cards that a page has at most. Each has a QR code of 2 KB.
+pub(crate) const MAX_CARDS: usize = 50;
+
+/// A part of a long page.
+struct Part {
+    /// Its number, from 1.
+    number: usize,
+    /// The positions of its first and its last card.
+    first: usize,
+    last: usize,
+    is_current: bool,
+}
+
+impl OrderPage<'_> {
+    fn title(&self) -> String {
+        format!("{}: {}", self.words.tickets.your_tickets, self.heading.title)
+    }
+}
+
+/// A part of the page of an order. `token` is the last part of its path, and `accepted` the header `Accept-Language`.
+pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &str) -> Result<String> {
+    let OrderPart { linked, part, parts, tickets_of_order: of, .. } = shown;
+    let LinkedOrder { order, event, language, .. } = linked;
+    let language = language.as_deref();
+    let words = words::of(language.into_iter().chain(words::accepted(accepted)));
+    let is_order_cancelled = order.status == OrderStatus::Cancelled;
+    let notice = match is_order_cancelled && event.status != EventStatus::Cancelled {
+        true => Some(Notice::new("bad", words.tickets.order_cancelled, words.tickets.no_entry)),
+        false => event_notice(event, words),
+    };
+    let cards = shown.numbers.iter().zip(linked.tickets_with_types()).map(|(number, (ticket, ticket_type))| {
+        let printed = TicketToPrint::with_number(linked, (*number, *of), ticket, ticket_type);
+        let card = Card::of(&Content::of(printed, words)?, ticket, event, *number)?;
+        // That the order is cancelled is said once.
+        Ok(if is_order_cancelled { Card { notice: None, ..card } } else { card })
+    });
+    render(&OrderPage {
+        words,
+        heading: Heading::of(&event.into(), words, language)?,
+        notice,
+        count: *of,
+        cards: cards.collect::<Result<_>>()?,
+        parts: if *parts > 1 { (1..=*parts).map(|number| Part::new(number, *part, *of)).collect() } else { Vec::new() },
+        has_documents: shown.first_live.is_some(),
+        token,
+        calendar_of: shown.first_live.as_ref().and_then(link_token),
+        order: Some(order.id.number()),
+        organizer: organizer(&linked.organizer),
+    })
+}
+
+impl Part {
+    fn new(number: usize, current: usize, cards: usize) -> Self {
+        let first = (number - 1) * MAX_CARDS + 1;
+        Self { number, first, last: (number * MAX_CARDS).min(cards), is_current: number == current }
+    }
+}
+
+/// What a holder has to know of the event.
+pub(super) fn event_notice(event: &Event, words: &Words) -> Option<Notice> {
+    let tickets = &words.tickets;
+    match event.status {
+        EventStatus::Cancelled => {
+            let text = format!("{} {}", tickets.no_entry, tickets.ask_about_money);
+            Some(Notice::new("bad", tickets.event_cancelled, &text))
+        }
+        EventStatus::Expired => Some(Notice::new("calm", tickets.event_over, "")),
+        _ => None,
+    }
+}
+
+/// The token in the link of a ticket's document.
+fn link_token(ticket: &IssuedTicket) -> Option<&str> {
+    ticket.download_ticket_url.as_deref()?.rsplit('/').nth(1)
+}
+
+impl<'a> From<&'a Event> for EventFacts<'a> {
+    fn from(event: &'a Event) -> Self {
+        Self {
+            title: &event.title,
+            start: event.start_date,
+            end: event.end_date,
+            timezone: &event.timezone,
+            location: event.location.as_deref(),
+        }
+    }
+}

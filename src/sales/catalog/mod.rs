@@ -1,0 +1,8 @@
+//! Changes of what is sold and of who sells it: events, ticket types, discounts, organizations, webhook endpoints.
+
+pub(crate) mod discount_changes;
+pub(crate) mod event_changes;
+pub(crate) mod organization_changes;
+pub(super) mod references;
+pub(crate) mod ticket_type_changes;
+pub(crate) mod webhook_changes;

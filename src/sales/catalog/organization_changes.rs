@@ -1,0 +1,91 @@
+//! Creation and changes of organizations and their API keys.
+
+use crate::error::Result;
+use crate::form::request::Request;
+use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization, OrganizationFields, UpdateOrganization};
+use crate::model::values::id::OrganizationId;
+use crate::rules::count_limit::API_KEYS;
+use crate::rules::{self, Checked};
+use crate::store::Transaction;
+use crate::store::tenants::{api_keys, organizations};
+
+/// A new API key as it is stored: without the key itself.
+#[derive(Debug, Clone)]
+pub(crate) struct NewApiKey {
+    pub(crate) request: Checked<CreateApiKey>,
+    /// The SHA-256 hash of the key.
+    pub(crate) hash: [u8; 32],
+}
+
+/// A new organization and its API key.
+pub(crate) struct OrganizationWithKey {
+    pub(crate) organization: Organization,
+    pub(crate) api_key: ApiKey,
+}
+
+/// Creates an organization with an API key, unless there is an organization already.
+pub(crate) fn create_first(
+    tx: &Transaction<'_>,
+    organization: &Checked<OrganizationFields>,
+    key: &NewApiKey,
+) -> Result<Option<OrganizationWithKey>> {
+    let Some(organization) = organizations::insert_first(tx, organization)? else { return Ok(None) };
+    let api_key = api_keys::insert(tx, &organization, &key.request, &key.hash)?;
+    Ok(Some(OrganizationWithKey { organization, api_key }))
+}
+
+/// Creates an organization with an API key.
+pub(crate) fn create_with_key(
+    tx: &Transaction<'_>,
+    organization: &Checked<OrganizationFields>,
+    key: &NewApiKey,
+) -> Result<OrganizationWithKey> {
+    let organization = organizations::insert(tx, organization)?;
+    let api_key = api_keys::insert(tx, &organization, &key.request, &key.hash)?;
+    Ok(OrganizationWithKey { organization, api_key })
+}
+
+/// Updates an organization.
+pub(crate) fn update(
+    tx: &Transaction<'_>,
+    id: OrganizationId,
+    request: &Request<UpdateOrganization>,
+) -> Result<Organization> {
+    tx.lock_organization(id)?;
+    let current = organizations::get(tx, id)?;
+    let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
+    let fields = OrganizationFields::update(&current, request.body.clone());
+    let fields = rules::organization::check(fields, errors)?;
+    organizations::update(tx, id, &fields)?;
+    organizations::get(tx, id)
+}
+
+/// Suspends an organization.
+pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    let organization = organizations::suspend(tx, id)?;
+    api_keys::set_suspended(tx, &organization)?;
+    Ok(organization)
+}
+
+/// Ends the suspension of an organization.
+pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.lock_organization(id)?;
+    let organization = organizations::resume(tx, id)?;
+    api_keys::set_suspended(tx, &organization)?;
+    Ok(organization)
+}
+
+/// Creates an API key of an organization.
+pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
+    tx.lock_organization(organization)?;
+    let organization = organizations::get(tx, organization)?;
+    API_KEYS.check_room(api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)?)?;
+    api_keys::insert(tx, &organization, &key.request, &key.hash)
+}
+
+/// Returns the API keys of an organization, newest first.
+pub(crate) fn list_api_keys(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<ApiKey>> {
+    let organization = organizations::get(tx, organization)?;
+    api_keys::list(tx, organization.id)
+}

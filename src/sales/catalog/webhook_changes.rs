@@ -1,0 +1,89 @@
+//! Creation, update and deletion of webhook endpoints, and resending notifications to them.
+
+use crate::error::Result;
+use crate::form::change::Change;
+use crate::form::request::Request;
+use crate::https::endpoint_url;
+use crate::model::notifications::webhook::{
+    CreateWebhook, CreatedWebhookEndpoint, ResentWebhookDelivery, RotatedWebhookSecret, UpdateWebhook, WebhookEndpoint,
+    WebhookFields,
+};
+use crate::model::tenants::caller::ConditionalCaller;
+use crate::model::values::id::{OrganizationId, WebhookDeliveryId, WebhookId};
+use crate::rules::count_limit::WEBHOOK_ENDPOINTS;
+use crate::rules::webhook as rules;
+use crate::store::Transaction;
+use crate::store::webhooks::{deliveries, endpoints, outbox};
+
+/// Creates an endpoint with a new signing secret. `allow_local` permits loopback addresses and plain `http`.
+pub(crate) fn create(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Request<CreateWebhook>,
+    allow_local: bool,
+) -> Result<CreatedWebhookEndpoint> {
+    let mut errors = request.errors.clone();
+    endpoint_url::check(&mut errors, "url", &request.body.url, allow_local);
+    let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
+    tx.lock_organization(organization)?;
+    WEBHOOK_ENDPOINTS.check_room(endpoints::has_at_least_in_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
+    let secret = rules::secret_from_random(tx.environment().random());
+    let endpoint = endpoints::insert(tx, organization, &fields, &secret)?;
+    Ok(CreatedWebhookEndpoint { endpoint, secret })
+}
+
+/// Updates an endpoint. Removes the queued notifications of types that it no longer subscribes to.
+pub(crate) fn update(
+    tx: &Transaction<'_>,
+    call: &ConditionalCaller,
+    id: WebhookId,
+    request: &Request<UpdateWebhook>,
+    allow_local: bool,
+) -> Result<WebhookEndpoint> {
+    tx.lock_organization(call.caller.organization)?;
+    let current = endpoints::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
+    let mut errors = request.errors.clone();
+    request.body.forgive_unchanged(&current, &mut errors);
+    if let Change::Set(url) = &request.body.url {
+        endpoint_url::check(&mut errors, "url", url, allow_local);
+    }
+    let fields = rules::check(WebhookFields::update(&current, request.body.clone()), errors)?;
+    endpoints::update(tx, call.caller.organization, &current, &fields)?;
+    endpoints::get(tx, call.caller.organization, id)
+}
+
+/// Deletes an endpoint and its queued notifications.
+pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: WebhookId) -> Result<()> {
+    tx.lock_organization(call.caller.organization)?;
+    let current = endpoints::get(tx, call.caller.organization, id)?;
+    call.check_revision(current.revision)?;
+    endpoints::delete(tx, call.caller.organization, id)
+}
+
+/// Replaces the signing secret of an endpoint.
+pub(crate) fn rotate_secret(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: WebhookId,
+) -> Result<RotatedWebhookSecret> {
+    tx.lock_organization(organization)?;
+    let secret = rules::secret_from_random(tx.environment().random());
+    endpoints::rotate(tx, organization, id, &secret)?;
+    Ok(RotatedWebhookSecret { id, secret })
+}
+
+/// Queues the notification of a delivery again. It is not sent while the endpoint is disabled.
+pub(crate) fn resend(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    endpoint: WebhookId,
+    delivery: WebhookDeliveryId,
+) -> Result<ResentWebhookDelivery> {
+    tx.lock_organization(organization)?;
+    let endpoint = endpoints::get(tx, organization, endpoint)?;
+    let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
+    rules::check_subscribed(&endpoint.events, sent.event_type)?;
+    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.event_type, sent.body)?;
+    Ok(ResentWebhookDelivery { outbox_id })
+}

@@ -1,0 +1,265 @@
+//! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any order:
+//! each fact is recorded once, and the balance of the payment is followed.
+
+use super::refund_lifecycle::{Account, Followed};
+use crate::error::Result;
+use crate::model::payments::dispute::{Dispute, DisputeStatus};
+use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
+use crate::model::payments::received_payment::PaymentPurpose;
+use crate::model::payments::refund::{RefundSource, RefundStatus};
+use crate::model::sale::order::OrderStatus;
+use crate::model::values::currency::Decimals;
+use crate::model::values::id::{OrderId, OrganizationId};
+use crate::sales::orders::order_lifecycle;
+use crate::store::money::disputes::NewDispute;
+use crate::store::money::ledger::ReturnedBy;
+use crate::store::money::payments::StoredPayment;
+use crate::store::money::refunds::StoredRefund;
+use crate::store::money::{disputes, ledger, payments, refunds};
+use crate::store::sale::order_status::OrderState;
+use crate::store::{LockedEvent, Transaction};
+
+use super::money_notifications;
+
+/// The refunds and disputes of a payment, as its gateway lists them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listing {
+    pub(crate) refunds: Vec<GatewayRefund>,
+    pub(crate) disputes: Vec<GatewayDispute>,
+    /// Whether the gateway says it now. A notice says what was true when it was sent.
+    pub(crate) is_current: bool,
+}
+
+/// What recording facts has changed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recorded {
+    pub(crate) followed: Followed,
+    /// Refunds that somebody made in the account at the gateway.
+    pub(crate) outside: Vec<GatewayRefund>,
+    /// Disputes that are new or have a new status.
+    pub(crate) disputes: Vec<Dispute>,
+    /// Whether the payment is not known, so that no movement was recorded.
+    pub(crate) is_unknown: bool,
+    /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true any more.
+    pub(crate) is_in_doubt: bool,
+}
+
+impl Recorded {
+    pub(in crate::sales) fn append(&mut self, other: Self) {
+        self.followed.append(other.followed);
+        self.outside.extend(other.outside);
+        self.disputes.extend(other.disputes);
+        self.is_unknown |= other.is_unknown;
+        self.is_in_doubt |= other.is_in_doubt;
+    }
+}
+
+/// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known.
+pub(crate) fn record(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    payment: Option<&str>,
+    listing: &Listing,
+) -> Result<Recorded> {
+    let mut recorded = Recorded::default();
+    for refund in &listing.refunds {
+        recorded.append(self::refund(tx, organization, order, payment, refund, listing.is_current)?);
+    }
+    for dispute in &listing.disputes {
+        recorded.append(self::dispute(tx, organization, order, payment, dispute)?);
+    }
+    Ok(recorded)
+}
+
+/// The payment for an order that the gateway names. Without a name, or if its name was not reported, the payment of the
+/// order's checkout.
+fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Result<Option<StoredPayment>> {
+    let of_order = payments::of_order(tx, order)?;
+    let is_named = |payment: &&StoredPayment| named.is_some() && payment.reference.as_deref() == named;
+    let may_be =
+        |payment: &&StoredPayment| payment.is_of_checkout() && (named.is_none() || payment.reference.is_none());
+    let found = of_order.iter().find(is_named).or_else(|| of_order.iter().find(may_be));
+    Ok(found.cloned())
+}
+
+/// Records what became of a refund.
+///
+/// One that is pending counts as made: gateways report it once, and then only if it fails. A notice of a refund that is not
+/// recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of a completed
+/// order cancels the order.
+fn refund(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    named: Option<&str>,
+    report: &GatewayRefund,
+    is_current: bool,
+) -> Result<Recorded> {
+    let state = order_lifecycle::load(tx, organization, order)?;
+    let Some(payment) = find_payment(tx, order, named)? else {
+        return Ok(Recorded { is_unknown: true, ..Recorded::default() });
+    };
+    let reported = report.amount.minor_with(payment.decimals.get());
+    let amount = reported.filter(|amount| *amount > 0 && report.currency == payment.currency);
+    let Some(amount) = amount else { return Ok(Recorded::default()) };
+    let mut account = Account::load(tx, payment)?;
+    let own = own_refund(&mut account, amount, report)?;
+    let ReturnedBy { parts, has_reference } =
+        ledger::returned_by(tx, account.payment.id, &report.reference, report.refund_id)?;
+    let reference = Some(report.reference.as_str());
+    let own_id = own.as_ref().map(|refund| refund.id);
+    match &report.state {
+        RefundState::Failed(problem) if !parts.is_empty() => {
+            account.fail(reference.filter(|_| has_reference), &parts, Some(problem), report.refund_id)?;
+            set_reference(&mut account, report)?;
+        }
+        RefundState::Failed(_) if has_failed(&account, report)? => return Ok(Recorded::default()),
+        RefundState::Failed(problem) => match own.filter(|own| own.status == RefundStatus::Due) {
+            Some(own) => {
+                account.refuse(own.id, problem)?;
+                set_reference(&mut account, report)?;
+            }
+            None => account.note_failure(amount, &report.reference, problem)?,
+        },
+        _ if !parts.is_empty() => match set_reference(&mut account, report)? {
+            true => {}
+            false => return Ok(Recorded::default()),
+        },
+        // A report from before the failure.
+        _ if has_failed(&account, report)? => return Ok(Recorded::default()),
+        _ if !is_current => return Ok(Recorded { is_in_doubt: true, ..Recorded::default() }),
+        _ => account.succeed(amount, reference, own_id, tx.now())?,
+    }
+    let is_outside = own_id.is_none() && !matches!(report.state, RefundState::Failed(_));
+    let nothing_left = is_outside && account.is_returned() && account.payment.purpose == PaymentPurpose::Order;
+    let followed = account.follow()?;
+    if nothing_left && state.paid_by_gateway && state.status == OrderStatus::Completed {
+        order_lifecycle::end(tx, &state, false)?;
+    }
+    let outside = if is_outside { vec![report.clone()] } else { Vec::new() };
+    Ok(Recorded { followed, outside, ..Recorded::default() })
+}
+
+/// Whether the gateway has said before that a refund has failed. One that has failed is never made again.
+fn has_failed(account: &Account<'_, '_>, report: &GatewayRefund) -> Result<bool> {
+    let payment = &account.payment;
+    Ok(refunds::is_refused(account.tx, payment.order, &report.reference)?
+        || ledger::has_failed(account.tx, payment.id, &report.reference)?)
+}
+
+/// Records the gateway's id of the refund that a report names, unless one is known. Returns whether that changed something.
+fn set_reference(account: &mut Account<'_, '_>, report: &GatewayRefund) -> Result<bool> {
+    let Some(id) = report.refund_id else { return Ok(false) };
+    let Some(refund) = account.refund(id)?.filter(|refund| refund.reference.is_none()) else { return Ok(false) };
+    refund.reference = Some(report.reference.clone());
+    Ok(true)
+}
+
+/// The refund of this service that a report names, if something of it has not gone back. The id in a report proves nothing,
+/// because an organization may be able to write it into refunds of its own account: it must be one of this payment, and of
+/// an amount that was decided or is asked for.
+fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund) -> Result<Option<StoredRefund>> {
+    let Some(id) = report.refund_id else { return Ok(None) };
+    let is_own = |refund: &StoredRefund| {
+        let is_for_it = amount == refund.amount || amount == refund.to_ask;
+        refund.source != RefundSource::Outside && refund.by_gateway && is_for_it && refund.returned < refund.amount
+    };
+    Ok(account.refund(id)?.filter(|refund| is_own(refund)).cloned())
+}
+
+/// Records a dispute, or what became of it. One that is decided is not open again. What it has moved is recorded when its
+/// payment is known.
+fn dispute(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+    named: Option<&str>,
+    report: &GatewayDispute,
+) -> Result<Recorded> {
+    let state = order_lifecycle::load(tx, organization, order)?;
+    let Some(decimals) = Decimals::of_currency(&report.currency) else { return Ok(Recorded::default()) };
+    let minor_units =
+        |amount: crate::model::values::amount::Amount| amount.minor_with(decimals.get()).filter(|it| *it >= 0);
+    let (Some(amount), Some(taken)) = (minor_units(report.amount), minor_units(report.taken)) else {
+        return Ok(Recorded::default());
+    };
+    let payment = find_payment(tx, order, named.or(report.payment_reference.as_deref()))?;
+    let known = disputes::by_reference(tx, order, &report.reference)?;
+    let is_stale = |known: &Dispute| known.status != DisputeStatus::Open && report.status == DisputeStatus::Open;
+    if known.as_ref().is_some_and(is_stale) {
+        return Ok(Recorded::default());
+    }
+    let is_unknown = payment.is_none();
+    let of_payment = payment.filter(|payment| payment.currency == report.currency);
+    let new = NewDispute {
+        organization,
+        order,
+        event: state.event,
+        payment: of_payment.as_ref().map(|payment| payment.id),
+        reference: &report.reference,
+        amount,
+        taken,
+        currency: &report.currency,
+        reason: &report.reason,
+        status: report.status,
+    };
+    let is_new_status = known.as_ref().is_none_or(|known| known.status != report.status);
+    let taken_before = match &known {
+        // Nothing is in the ledger for a dispute whose payment was not known.
+        Some(known) if known.payment_id.is_some() => known.taken.minor_with(decimals.get()).unwrap_or(0),
+        _ => 0,
+    };
+    let id = match &known {
+        Some(known) => {
+            disputes::update(tx, known.id, &new)?;
+            known.id
+        }
+        None => disputes::insert(tx, &new)?,
+    };
+    let mut recorded = Recorded { is_unknown, ..Recorded::default() };
+    if let Some(payment) = of_payment {
+        let (_, disputed) = disputes::sums(tx, &payment)?;
+        let mut account = Account::load(tx, payment)?;
+        if taken != taken_before || disputed != account.payment.sums.disputed || is_new_status {
+            account.dispute(id, &report.reference, taken - taken_before, disputed)?;
+            recorded.followed = account.follow()?;
+        }
+    }
+    if is_new_status {
+        recorded.disputes.extend(disputes::by_reference(tx, order, &report.reference)?);
+        for dispute in &recorded.disputes {
+            money_notifications::dispute_changed(tx, &state, dispute)?;
+        }
+    }
+    Ok(recorded)
+}
+
+/// Records that what is left of a payment has gone back, because its gateway says so and lists no refunds.
+pub(in crate::sales) fn record_rest_as_returned(
+    tx: &LockedEvent<'_>,
+    order: OrderId,
+    named: Option<&str>,
+) -> Result<Followed> {
+    let Some(payment) = find_payment(tx, order, named)? else { return Ok(Followed::default()) };
+    let rest = payment.sums.received - payment.sums.returned - payment.sums.taken;
+    let mut account = Account::load(tx, payment)?;
+    if rest > 0 {
+        account.succeed(rest, None, None, tx.now())?;
+    }
+    account.follow()
+}
+
+/// Whether what the gateway lists of a payment leaves nothing of it.
+pub(in crate::sales) fn leaves_nothing(state: &OrderState, amount: i64, listing: &Listing) -> bool {
+    let minor_units = |amount: crate::model::values::amount::Amount| {
+        let decimals = Decimals::of_currency(&state.currency)?;
+        amount.minor_with(decimals.get())
+    };
+    let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
+    let refunded = listing.refunds.iter().filter(is_made).filter_map(|refund| minor_units(refund.amount));
+    // What a bank has taken may still come back while the dispute is open.
+    let is_lost = |dispute: &&GatewayDispute| dispute.status == DisputeStatus::Lost;
+    let taken = listing.disputes.iter().filter(is_lost).filter_map(|dispute| minor_units(dispute.taken));
+    refunded.chain(taken).fold(0_i64, i64::saturating_add) >= amount
+}

@@ -1,0 +1,39 @@
+//! Money that was taken by hand.
+
+use crate::error::Result;
+use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
+use crate::model::values::id::ApiKeyId;
+use crate::store::LockedEvent;
+use crate::store::money::payments;
+use crate::store::money::payments::NewPayment;
+use crate::store::sale::order_status::OrderState;
+
+/// How money was taken by hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ManualPayment<'a> {
+    pub(crate) method: ManualMethod,
+    pub(crate) note: Option<&'a str>,
+    pub(crate) recorded_by: Option<ApiKeyId>,
+}
+
+/// Records the payment by hand that completed an order.
+pub(in crate::sales) fn receive(tx: &LockedEvent<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
+    let new = NewPayment {
+        organization: state.organization,
+        order: state.id,
+        event: state.event,
+        purpose: PaymentPurpose::Order,
+        manual_method: Some(by.method),
+        gateway: None,
+        account: &GatewayAccount::Unrecorded,
+        mode: PaymentMode::Live,
+        checkout_reference: None,
+        reference: None,
+        amount: state.total,
+        currency: &state.currency,
+        note: by.note,
+        recorded_by: by.recorded_by,
+    };
+    payments::insert(tx, &new).map(drop)
+}

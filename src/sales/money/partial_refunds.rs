@@ -1,0 +1,154 @@
+//! Refunds of a part of an order: of some of its tickets, or of an amount.
+
+use super::refund_lifecycle::{self, Account, Followed, RefundTerms};
+use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::form::request::Request;
+use crate::model::payments::refund::{RefundOrder, RefundOrderResponse, RefundSource};
+use crate::model::sale::order::OrderStatus;
+use crate::model::tenants::caller::Identity;
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::tickets::ticket::TicketStatus;
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{OrderId, TicketId};
+use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
+use crate::rules::money::refund_share::{check_parts, check_step, ticket_share};
+use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use crate::sales::orders::order_lifecycle;
+use crate::store::money::refunds::NewRefund;
+use crate::store::sale::order_status::OrderState;
+use crate::store::sale::{order_items, orders};
+use crate::store::tickets::issued_tickets;
+use crate::store::{LockedEvent, Transaction};
+
+/// The result of a refund of a part of an order.
+pub(crate) struct PartialRefund {
+    pub(crate) response: Replayable<RefundOrderResponse>,
+    pub(crate) followed: Followed,
+}
+
+/// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount in
+/// minor units of a currency that the gateway refunds.
+pub(crate) fn refund(
+    tx: &LockedEvent<'_>,
+    operation: &IdempotentOperation,
+    caller: Identity,
+    id: OrderId,
+    request: &Request<RefundOrder>,
+    terms: &RefundTerms,
+    refund_step: &dyn Fn(&str) -> i64,
+) -> Result<PartialRefund> {
+    if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
+        return Ok(PartialRefund { response: Replayable::replayed(response), followed: Followed::default() });
+    }
+    let organization = caller.organization;
+    let state = order_lifecycle::load(tx, organization, id)?;
+    let payment = refund_lifecycle::payment_of_order(tx, id)?;
+    let by_gateway = payment.as_ref().is_some_and(|payment| terms.asks(payment));
+    let step = if by_gateway { refund_step(&state.currency) } else { 1 };
+    let part = choose(tx, &state, request, step)?;
+
+    let requires_manual_refund = part.amount > 0 && !by_gateway;
+    let mut cancelled = Vec::new();
+    for ticket in part.tickets {
+        cancelled.extend(issued_tickets::cancel(tx, organization, ticket)?);
+    }
+    if !cancelled.is_empty() {
+        order_lifecycle::restock(tx, &state, cancelled)?;
+    }
+    if part.is_last && state.status == OrderStatus::Completed {
+        order_lifecycle::end(tx, &state, requires_manual_refund)?;
+    }
+    let mut refund_id = None;
+    let mut followed = Followed::default();
+    if part.amount > 0 {
+        let decided = NewRefund {
+            source: RefundSource::Order,
+            amount: part.amount,
+            reason: request.body.reason.as_deref(),
+            by_gateway,
+            refusal: None,
+            reference: None,
+            decided_by: caller.key,
+        };
+        let nothing_paid = || {
+            let detail = "nothing was paid for the order";
+            Error::conflict(Reason::RefundExceedsPayment, detail)
+        };
+        let mut account = Account::load(tx, payment.ok_or_else(nothing_paid)?)?;
+        refund_id = Some(account.decide(&decided)?);
+        followed = account.follow()?;
+    }
+    let response = RefundOrderResponse {
+        order: orders::get(tx, organization, id)?,
+        amount: Amount::in_currency(part.amount, decimals_of_stored(&state.currency)?),
+        refund_id,
+        requires_manual_refund,
+    };
+    operation.store_result(tx, &response)?;
+    Ok(PartialRefund { response: Replayable::executed(response), followed })
+}
+
+/// The part of an order that is refunded.
+struct Part {
+    tickets: Vec<TicketId>,
+    /// In minor units.
+    amount: i64,
+    /// Whether no other ticket of the order is left.
+    is_last: bool,
+}
+
+/// Checks a request, and returns the part of the order that it names.
+fn choose(tx: &Transaction<'_>, state: &OrderState, request: &Request<RefundOrder>, step: i64) -> Result<Part> {
+    let mut errors = request.errors.clone();
+    let amount = minor_units(state, request)?;
+    if errors.is_empty() {
+        check_parts(&request.body, &mut errors);
+        if let Some(requested) = request.body.amount {
+            let decimals = decimals_of_stored(&state.currency)?;
+            check_total(&mut errors, "amount", requested, decimals);
+            check_step(amount, step, decimals, &mut errors);
+        }
+    }
+    let part = match &request.body.tickets {
+        Some(chosen) => choose_tickets(tx, state, chosen, step, &mut errors)?,
+        None => Some(Part { tickets: Vec::new(), amount, is_last: false }),
+    };
+    errors.into_result()?;
+    part.ok_or_else(|| Error::conflict(Reason::TicketCancelled, "a ticket of the request is already cancelled"))
+}
+
+/// The amount of a request in minor units of the order's currency. 0 if it has none, or one that is not valid.
+fn minor_units(state: &OrderState, request: &Request<RefundOrder>) -> Result<i64> {
+    let decimals = decimals_of_stored(&state.currency)?.get();
+    Ok(request.body.amount.and_then(|amount| amount.minor_with(decimals)).unwrap_or(0))
+}
+
+/// Adds up the shares of tickets. Returns `None` if one of them is cancelled already.
+fn choose_tickets(
+    tx: &Transaction<'_>,
+    state: &OrderState,
+    chosen: &[TicketId],
+    step: i64,
+    errors: &mut FieldErrors,
+) -> Result<Option<Part>> {
+    let of_order = issued_tickets::of_order(tx, state.id)?;
+    let items = order_items::of_orders(tx, &[state.id])?;
+    let mut amount = 0_i64;
+    let mut is_cancelled = false;
+    for (position, id) in chosen.iter().enumerate() {
+        let Some((item, ticket)) = of_order.iter().find(|(_, ticket)| ticket.id == *id) else {
+            errors.add(format!("tickets[{position}]"), "must be a ticket of this order");
+            continue;
+        };
+        is_cancelled |= ticket.status == TicketStatus::Cancelled;
+        let mut of_item = of_order.iter().filter(|(of, _)| of == item);
+        let index = of_item.position(|(_, ticket)| ticket.id == *id).unwrap_or(0);
+        if let Some(item) = items.iter().find(|stored| stored.id == *item) {
+            amount = amount.saturating_add(ticket_share(item.price, index, step));
+        }
+    }
+    let is_left = |status| status != TicketStatus::Cancelled;
+    let left = of_order.iter().filter(|(_, ticket)| is_left(ticket.status) && !chosen.contains(&ticket.id)).count();
+    let part = Part { tickets: chosen.to_vec(), amount, is_last: left == 0 };
+    Ok((!is_cancelled).then_some(part))
+}

@@ -1,0 +1,173 @@
+//! Attempts to refund a payment: one transaction before the call to the payment gateway, and one after it.
+
+use std::time::Duration;
+
+use super::gateway_facts::{self, Listing, Recorded};
+use super::refund_lifecycle::{Account, Followed, RefundTerms};
+use crate::error::Result;
+use crate::model::payments::gateway_report::GatewayRefund;
+use crate::model::payments::refund::RefundStatus;
+use crate::model::values::id::OrderId;
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::money::gateway_choice::is_asked;
+use crate::rules::money::refund_share::{MAX_ATTEMPTS, delay_after};
+use crate::store::money::payments::StoredPayment;
+use crate::store::money::refunds::{DueRefund, StoredRefund};
+use crate::store::money::{checkouts, ledger, payments, refunds};
+use crate::store::{LockedEvent, Transaction};
+
+/// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
+const CLAIM: Duration = Duration::from_mins(1);
+
+/// A refund that this process has claimed.
+#[derive(Debug, Clone)]
+pub(crate) struct RefundAttempt {
+    pub(crate) refund: StoredRefund,
+    pub(crate) payment: StoredPayment,
+    /// The gateway's ids of the checkouts of the order, the newest first, if that of the payment is not known.
+    pub(crate) checkouts: Vec<String>,
+    /// The gateway's ids of the refunds of the payment that are recorded already.
+    pub(crate) made: Vec<String>,
+    pub(crate) claimed_at: Timestamp,
+}
+
+impl RefundAttempt {
+    /// Whether the refund is given up if this attempt fails too.
+    pub(crate) fn is_last(&self) -> bool {
+        self.refund.attempts >= MAX_ATTEMPTS
+    }
+
+    /// The idempotency key: the same for every attempt to make a refund of this amount. A refund of version 0.1 has the id of
+    /// its order.
+    pub(crate) fn idempotency_key(&self) -> String {
+        let StoredRefund { id, order, amount, to_ask, .. } = &self.refund;
+        let key = if id.raw() == order.raw() { format!("refund-{order}") } else { format!("refund-{id}") };
+        if to_ask == amount { key } else { format!("{key}-of-{to_ask}") }
+    }
+}
+
+/// Claims a refund. Returns `None` if it is not due, or another process has claimed it.
+pub(crate) fn claim(tx: &LockedEvent<'_>, refund: DueRefund, terms: &RefundTerms) -> Result<Option<RefundAttempt>> {
+    let Some(stored) = refunds::find(tx, refund.order, refund.id)? else { return Ok(None) };
+    let of_gateway = payments::get(tx, stored.payment)?;
+    if !terms.gateway.as_ref().is_some_and(|name| is_asked(name, of_gateway.gateway.as_deref())) {
+        return Ok(None);
+    }
+    let Some(refund) = refunds::claim(tx, refund.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
+    let payment = payments::get(tx, refund.payment)?;
+    let checkouts = match &payment.reference {
+        Some(_) => Vec::new(),
+        None => checkout_references(tx, refund.order)?,
+    };
+    let made = ledger::references(tx, payment.id)?;
+    Ok(Some(RefundAttempt { refund, payment, checkouts, made, claimed_at: tx.now() }))
+}
+
+fn checkout_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {
+    let newest = checkouts::find_by_order(tx, order)?.and_then(|(_, reference)| reference);
+    let mut references: Vec<_> = newest.into_iter().collect();
+    references.extend(checkouts::replaced_references(tx, order)?);
+    Ok(references)
+}
+
+/// What the gateway has answered to an attempt.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// It has made the refund.
+    Made(GatewayRefund),
+    /// It will not make it. `listing` is what it lists of the payment; `None` if it cannot tell.
+    Refused { refusal: Refusal, problem: String, listing: Option<Listing> },
+    /// It did not answer, or could not make it now.
+    Unavailable(String),
+}
+
+/// Why a refund will not be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The gateway refuses to make it, or has not made it for too long.
+    ForGood,
+    /// The gateway says that nothing of the payment is left to refund.
+    NothingLeft,
+}
+
+/// Records what the gateway has answered.
+pub(crate) fn answered(tx: &LockedEvent<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<Recorded> {
+    match answer {
+        Answer::Made(made) => {
+            let followed = record_made(tx, attempt, made)?;
+            Ok(Recorded { followed, ..Recorded::default() })
+        }
+        Answer::Refused { refusal, problem, listing } => refused(tx, attempt, *refusal, problem, listing.as_ref()),
+        Answer::Unavailable(problem) => {
+            postpone(tx, attempt, problem)?;
+            Ok(Recorded::default())
+        }
+    }
+}
+
+/// Records a refund that was made: of the amount that was asked for, unless the gateway says that it is another one.
+fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<Followed> {
+    let id = attempt.refund.id;
+    let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
+    if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.parts.is_empty() {
+        return Ok(Followed::default());
+    }
+    let reported = made.amount.minor_with(account.payment.decimals.get());
+    let is_same_currency = made.currency == account.payment.currency;
+    let amount = reported.filter(|amount| *amount > 0 && is_same_currency).unwrap_or(attempt.refund.to_ask);
+    account.succeed(amount, Some(&made.reference), Some(id), tx.now())?;
+    account.follow()
+}
+
+/// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money already,
+/// or a part of it, or a bank decides about it.
+fn refused(
+    tx: &LockedEvent<'_>,
+    attempt: &RefundAttempt,
+    refusal: Refusal,
+    problem: &str,
+    listing: Option<&Listing>,
+) -> Result<Recorded> {
+    let StoredPayment { organization, order, reference, .. } = &attempt.payment;
+    let mut recorded = match listing {
+        Some(listing) => gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?,
+        None => Recorded::default(),
+    };
+    let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
+    let disputed = account.payment.sums.disputed;
+    let Some(refund) = account.refund(attempt.refund.id)? else { return Ok(recorded) };
+    if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
+        return Ok(recorded);
+    }
+    refund.is_asking = false;
+    let is_explained = refund.to_ask != attempt.refund.to_ask;
+    if is_explained {
+        refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now());
+        refund.last_error = Some(problem.to_owned());
+    } else if refusal == Refusal::NothingLeft && disputed > 0 {
+        // The bank decides about all of it: a dispute that changes wakes the refund.
+        refund.next_attempt_at = None;
+        refund.last_error = Some(problem.to_owned());
+    } else if refusal == Refusal::NothingLeft && listing.is_none() {
+        // It has gone back in a way of which the gateway tells no more.
+        let left = refund.to_ask;
+        account.succeed(left, None, None, tx.now())?;
+        account.refuse(attempt.refund.id, problem)?;
+    } else {
+        account.refuse(attempt.refund.id, problem)?;
+    }
+    recorded.followed.append(account.follow()?);
+    Ok(recorded)
+}
+
+/// Schedules the next attempt, unless it has begun.
+fn postpone(tx: &LockedEvent<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
+    let Some(mut refund) = refunds::find(tx, attempt.refund.order, attempt.refund.id)? else { return Ok(()) };
+    if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
+        return Ok(());
+    }
+    refund.is_asking = false;
+    refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now().saturating_add(delay_after(refund.attempts)));
+    refund.last_error = Some(problem.to_owned());
+    refunds::update(tx, &refund)
+}

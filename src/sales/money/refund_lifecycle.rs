@@ -1,0 +1,469 @@
+//! The life cycle of refunds. A refund is a decision that money of a payment goes back. What moves money is a fact of the
+//! ledger, and the balance of the payment ([`rules::money::balance`](crate::rules::money::balance)) says what is still to be done.
+//!
+//! | state | meaning | what leads on |
+//! |---|---|---|
+//! | DUE | the money has to go back: the gateway is asked, or a bank decides about it first, or it is owed by hand | it goes back: DONE; the gateway refuses: REFUSED; a bank takes it: REFUSED; [`Account::withdraw`]: WITHDRAWN |
+//! | DONE | the money went back | it comes back, because the gateway's refund has failed: REFUSED, and owed by hand. Because the gateway does not list it: DUE |
+//! | REFUSED | the gateway has refused, and what is left is owed by hand, or a bank has taken the money | a bank gives the money back: DUE. The gateway has made it after all: DONE |
+//! | WITHDRAWN | the decision was taken back | the gateway has made it after all: DONE |
+//!
+//! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method each, and
+//! then calls [`Account::follow`], which computes the balance and stores what follows from it. There is no other place that
+//! decides whether, how much or by whom money goes back.
+
+use super::money_notifications;
+use crate::error::{Error, Reason, Result};
+use crate::model::payments::ledger_entry::LedgerKind;
+use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
+use crate::model::payments::refund::{RefundSource, RefundStatus};
+use crate::model::sale::order::PaymentStatus;
+use crate::model::values::id::{ApiKeyId, DisputeId, OrderId, RefundId};
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::money::balance::{Decision, DecisionState, Outcome, allocate, follow};
+use crate::rules::money::gateway_choice::is_asked;
+use crate::rules::money::payment_check::FIRST_CHECK;
+use crate::store::money::ledger::{MovedBy, MovedFor, Movement};
+use crate::store::money::payments::StoredPayment;
+use crate::store::money::refunds::{DueRefund, NewRefund, StoredRefund};
+use crate::store::money::{ledger, payments, refunds};
+use crate::store::sale::order_status;
+use crate::store::sale::sales_figures::{self, MoneyFigures};
+use crate::store::{LockedEvent, Transaction};
+
+/// Why a payment is not refunded without such a gateway.
+pub(in crate::sales) const NO_REFUNDS: &str = "there is no payment gateway that can refund";
+
+const NOTHING_LEFT: &str = "nothing of the payment is left: it has gone back, or a bank has taken it for a dispute";
+
+/// What the program's payment gateway does about refunds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RefundTerms {
+    /// The name of the gateway. `None` if there is none.
+    pub(crate) gateway: Option<String>,
+    pub(crate) can_refund: bool,
+}
+
+impl RefundTerms {
+    /// Whether the gateway of a payment is asked to refund it. A payment of another gateway waits until the program has
+    /// that one again.
+    pub(in crate::sales) fn asks(&self, payment: &StoredPayment) -> bool {
+        match (&payment.gateway, &self.gateway) {
+            _ if !payment.is_of_gateway() => false,
+            (of, Some(name)) if is_asked(name, of.as_deref()) => self.can_refund,
+            (of, _) => of.is_some(),
+        }
+    }
+}
+
+/// A refund that the gateway has refused, for the log.
+#[derive(Debug, Clone)]
+pub(crate) struct RefusedRefund {
+    pub(crate) id: RefundId,
+    pub(crate) order: OrderId,
+    pub(crate) problem: String,
+    /// Whether something of it has to be given back by hand.
+    pub(crate) is_owed: bool,
+}
+
+/// What follows from facts and decisions about a payment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Followed {
+    pub(crate) refused: Vec<RefusedRefund>,
+    /// A refund that was just decided, and that the gateway is to be asked for.
+    pub(crate) due: Option<DueRefund>,
+}
+
+impl Followed {
+    pub(in crate::sales) fn append(&mut self, other: Self) {
+        self.refused.extend(other.refused);
+        self.due = self.due.or(other.due);
+    }
+}
+
+/// A payment, and its refunds that are not settled or that a fact is about, the oldest first.
+pub(in crate::sales) struct Account<'t, 'c> {
+    pub(in crate::sales) tx: &'t LockedEvent<'c>,
+    pub(in crate::sales) payment: StoredPayment,
+    refunds: Vec<StoredRefund>,
+    /// The refunds as they are stored. One that was just recorded has no `id` here.
+    stored: Vec<StoredRefund>,
+    /// A refund that was just decided.
+    decided: Option<RefundId>,
+    /// Whether refunds that wait are to be attempted now.
+    wakes: bool,
+    figures: MoneyFigures,
+}
+
+impl<'t, 'c> Account<'t, 'c> {
+    /// Loads the refunds of a payment.
+    pub(in crate::sales) fn load(tx: &'t LockedEvent<'c>, payment: StoredPayment) -> Result<Self> {
+        let refunds = refunds::not_settled(tx, payment.id)?;
+        let stored = refunds.clone();
+        Ok(Self { tx, payment, refunds, stored, decided: None, wakes: false, figures: MoneyFigures::default() })
+    }
+
+    /// The refund with this id, if it is one of this payment.
+    pub(in crate::sales) fn refund(&mut self, id: RefundId) -> Result<Option<&mut StoredRefund>> {
+        Ok(self.position(id)?.map(|index| &mut self.refunds[index]))
+    }
+
+    fn position(&mut self, id: RefundId) -> Result<Option<usize>> {
+        if let Some(index) = self.refunds.iter().position(|refund| refund.id == id) {
+            return Ok(Some(index));
+        }
+        let found = refunds::find(self.tx, self.payment.order, id)?;
+        let Some(refund) = found.filter(|refund| refund.payment == self.payment.id) else { return Ok(None) };
+        let index = self.refunds.partition_point(|other| other.id < id);
+        self.stored.push(refund.clone());
+        self.refunds.insert(index, refund);
+        Ok(Some(index))
+    }
+
+    /// Decides that a part of the payment goes back.
+    ///
+    /// # Errors
+    /// [`Reason::RefundExceedsPayment`] if so much is not left of the payment.
+    pub(in crate::sales) fn decide(&mut self, refund: &NewRefund<'_>) -> Result<RefundId> {
+        if !payments::promise(self.tx, self.payment.id, refund.amount)? {
+            let detail = "more is to be refunded than is left of what was paid for the order";
+            return Err(Error::conflict(Reason::RefundExceedsPayment, detail));
+        }
+        self.insert(refund)
+    }
+
+    fn insert(&mut self, refund: &NewRefund<'_>) -> Result<RefundId> {
+        let inserted = refunds::insert(self.tx, &self.payment, refund)?;
+        let id = inserted.id;
+        self.payment.sums.promised += refund.amount;
+        self.stored.push(inserted.clone());
+        self.refunds.push(inserted);
+        if refund.source != RefundSource::Outside {
+            self.decided = Some(id);
+        }
+        Ok(id)
+    }
+
+    /// Records that the gateway has made a refund. `own` is the decision for which it was made, if it is one of this service.
+    /// It pays that one first, and then the oldest. What exceeds all decisions is one of its own.
+    pub(in crate::sales) fn succeed(
+        &mut self,
+        amount: i64,
+        reference: Option<&str>,
+        own: Option<RefundId>,
+        happened_at: Timestamp,
+    ) -> Result<()> {
+        let preferred = match own {
+            Some(id) => self.position(id)?,
+            None => None,
+        };
+        let (_, excess) = allocate(amount, &self.open(), preferred);
+        match preferred {
+            Some(index) => {
+                self.refunds[index].promised += excess;
+                self.payment.sums.promised += excess;
+            }
+            None if excess > 0 => {
+                self.insert(&outside(excess, reference, None))?;
+            }
+            None => {}
+        }
+        let (parts, _) = allocate(amount, &self.open(), preferred);
+        for (index, part) in parts {
+            let by = MovedBy::Gateway { reference };
+            self.record_return(index, part, by, happened_at)?;
+        }
+        if let Some(index) = preferred {
+            let refund = &mut self.refunds[index];
+            // The gateway has made what it had refused, or what had been withdrawn.
+            refund.refused = false;
+            refund.is_asking = false;
+            if let Some(reference) = reference {
+                refund.reference = Some(reference.to_owned());
+            }
+            if refund.status == RefundStatus::Withdrawn {
+                refund.status = RefundStatus::Due;
+            }
+        }
+        self.figures.refunded += self.counted(amount);
+        self.check_later();
+        Ok(())
+    }
+
+    /// The gateway is asked some time after a new fact whether that is still true.
+    fn check_later(&mut self) {
+        self.payment.check_at = Some(self.tx.now().saturating_add(FIRST_CHECK));
+        self.payment.checks = 0;
+    }
+
+    /// Records that money was given back by hand, for what is owed: the oldest first, or for this refund only. Returns what
+    /// was recorded for which refund.
+    pub(in crate::sales) fn give_back(
+        &mut self,
+        most: i64,
+        of: Option<RefundId>,
+        method: ManualMethod,
+        note: Option<&str>,
+        recorded_by: Option<ApiKeyId>,
+    ) -> Result<Vec<(RefundId, i64)>> {
+        let mut left = most;
+        let mut given = Vec::new();
+        for index in 0..self.refunds.len() {
+            let refund = &self.refunds[index];
+            let part = refund.owed.min(left);
+            if part > 0 && of.is_none_or(|id| id == refund.id) {
+                given.push((refund.id, part));
+                left -= part;
+                self.record_return(index, part, MovedBy::Hand { method, note, recorded_by }, self.tx.now())?;
+                self.figures.manually_refunded += self.counted(part);
+            }
+        }
+        Ok(given)
+    }
+
+    fn record_return(&mut self, index: usize, amount: i64, by: MovedBy<'_>, happened_at: Timestamp) -> Result<()> {
+        let refund = &mut self.refunds[index];
+        let movement = Movement {
+            kind: LedgerKind::Refund,
+            moved_for: MovedFor::Refund(refund.id),
+            amount: -amount,
+            by,
+            happened_at,
+        };
+        ledger::add(self.tx, &self.payment, &movement)?;
+        refund.returned += amount;
+        self.payment.sums.returned += amount;
+        Ok(())
+    }
+
+    /// Records that a refund of the gateway has failed after it was made: the money came back. `parts` is what it had paid
+    /// of which refunds. Those are `refused` that it was made for: the gateway would fail again.
+    pub(in crate::sales) fn fail(
+        &mut self,
+        reference: Option<&str>,
+        parts: &[(RefundId, i64)],
+        refused: Option<&str>,
+        own: Option<RefundId>,
+    ) -> Result<()> {
+        for (id, part) in parts {
+            let movement = Movement {
+                kind: LedgerKind::RefundFailed,
+                moved_for: MovedFor::Refund(*id),
+                amount: *part,
+                by: MovedBy::Gateway { reference },
+                happened_at: self.tx.now(),
+            };
+            ledger::add(self.tx, &self.payment, &movement)?;
+            self.payment.sums.returned -= part;
+            self.figures.refunded -= self.counted(*part);
+            if let Some(refund) = self.refund(*id)? {
+                refund.returned -= part;
+                let is_for_it = own == Some(*id) || refund.source == RefundSource::Outside;
+                if let Some(problem) = refused.filter(|_| is_for_it) {
+                    refund.refused = true;
+                    refund.last_error = Some(problem.to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a refund that somebody made at the gateway, and that had failed before it was known: nothing has moved.
+    pub(in crate::sales) fn note_failure(&mut self, amount: i64, reference: &str, problem: &str) -> Result<()> {
+        self.insert(&outside(amount, Some(reference), Some(problem)))?;
+        self.payment.sums.promised -= amount;
+        if let Some(refund) = self.refunds.last_mut() {
+            refund.promised = 0;
+        }
+        Ok(())
+    }
+
+    /// Records that the gateway will not make a refund.
+    pub(in crate::sales) fn refuse(&mut self, id: RefundId, problem: &str) -> Result<()> {
+        if let Some(refund) = self.refund(id)? {
+            refund.refused = true;
+            refund.is_asking = false;
+            refund.last_error = Some(problem.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Takes back the part of a decision that has not gone back.
+    ///
+    /// # Errors
+    /// - [`Reason::RefundInProgress`] while the gateway is asked for it.
+    /// - [`Reason::RefundSettled`] if nothing of it is left to go back.
+    pub(in crate::sales) fn withdraw(&mut self, id: RefundId) -> Result<()> {
+        let now = self.tx.now();
+        let Some(refund) = self.refund(id)? else { return Ok(()) };
+        if refund.open() <= 0 {
+            let detail = format!("the refund is {}: nothing of it is left to go back", refund.status);
+            return Err(Error::conflict(Reason::RefundSettled, detail));
+        }
+        if refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now) {
+            let detail = "the payment gateway is just being asked for the refund";
+            return Err(Error::conflict(Reason::RefundInProgress, detail));
+        }
+        let rest = refund.open();
+        refund.promised = refund.returned;
+        refund.refused = false;
+        refund.status = RefundStatus::Withdrawn;
+        self.payment.sums.promised -= rest;
+        Ok(())
+    }
+
+    /// Records what banks have taken of the payment for a dispute, and have given back if it is less than 0. `disputed` is
+    /// the sum of the amounts about which banks have not decided.
+    pub(in crate::sales) fn dispute(
+        &mut self,
+        dispute: DisputeId,
+        reference: &str,
+        taken: i64,
+        disputed: i64,
+    ) -> Result<()> {
+        if taken != 0 {
+            let movement = Movement {
+                kind: if taken > 0 { LedgerKind::Dispute } else { LedgerKind::DisputeReturned },
+                moved_for: MovedFor::Dispute(dispute),
+                amount: -taken,
+                by: MovedBy::Gateway { reference: Some(reference) },
+                happened_at: self.tx.now(),
+            };
+            ledger::add(self.tx, &self.payment, &movement)?;
+            self.payment.sums.taken += taken;
+            self.figures.disputed += taken;
+        }
+        self.payment.sums.disputed = disputed;
+        self.wakes = true;
+        self.check_later();
+        Ok(())
+    }
+
+    /// What of each refund has not gone back.
+    fn open(&self) -> Vec<i64> {
+        self.refunds.iter().map(StoredRefund::open).collect()
+    }
+
+    /// What counts in the figures of the event for payments that completed their order.
+    fn counted(&self, amount: i64) -> i64 {
+        if self.payment.purpose == PaymentPurpose::Order { amount } else { 0 }
+    }
+
+    /// Whether nothing of the payment is left because it went back.
+    pub(in crate::sales) fn is_returned(&self) -> bool {
+        self.payment.sums.returned >= self.payment.sums.received
+    }
+
+    /// Computes the balance, and stores and reports what follows from it.
+    pub(in crate::sales) fn follow(mut self) -> Result<Followed> {
+        let decisions: Vec<_> = self.refunds.iter().map(decision).collect();
+        let outcomes = follow(&self.payment.sums, &decisions);
+        let mut followed = Followed::default();
+        let mut owed = 0;
+        for (index, outcome) in outcomes.iter().enumerate() {
+            let refund = &mut self.refunds[index];
+            let before = self.stored.iter().find(|stored| stored.id == refund.id);
+            owed += outcome.owed - before.map_or(0, |stored| stored.owed);
+            apply(refund, outcome, self.wakes, self.tx.now());
+            let is_new = self.decided == Some(refund.id);
+            if before != Some(&*refund) || is_new {
+                refunds::update(self.tx, refund)?;
+            }
+            let was = before.map_or(RefundStatus::Due, |stored| stored.status);
+            if was != refund.status {
+                report(self.tx, &self.payment, refund, was)?;
+            }
+            if refund.status == RefundStatus::Refused && (was != RefundStatus::Refused || is_new) {
+                followed.refused.push(RefusedRefund {
+                    id: refund.id,
+                    order: refund.order,
+                    problem: refund.last_error.clone().unwrap_or_default(),
+                    is_owed: refund.owed > 0,
+                });
+            }
+            if is_new && refund.to_ask > 0 {
+                money_notifications::refund_due(self.tx, &self.payment, refund)?;
+                followed.due = Some(due(&self.payment, refund.id));
+            }
+        }
+        self.payment.owed += owed;
+        self.figures.owed = owed;
+        self.figures.manual_refund = self.counted(owed);
+        payments::update(self.tx, &self.payment)?;
+        sales_figures::money_moved(self.tx, self.payment.order, &self.payment.currency, &self.figures)?;
+        let status = if self.is_returned() { PaymentStatus::Refunded } else { PaymentStatus::Completed };
+        order_status::money_moved(self.tx, self.payment.order, Some(status).filter(|_| self.payment.is_of_checkout()))?;
+        Ok(followed)
+    }
+}
+
+/// A refund that somebody has made in the account at the gateway, or that has failed there because of `refusal`.
+fn outside<'a>(amount: i64, reference: Option<&'a str>, refusal: Option<&'a str>) -> NewRefund<'a> {
+    let source = RefundSource::Outside;
+    NewRefund { source, amount, reason: None, by_gateway: true, refusal, reference, decided_by: None }
+}
+
+/// A refund to ask the gateway for.
+fn due(payment: &StoredPayment, id: RefundId) -> DueRefund {
+    DueRefund { id, order: payment.order, organization: payment.organization }
+}
+
+fn decision(refund: &StoredRefund) -> Decision {
+    Decision { open: refund.open(), by_gateway: refund.by_gateway, refused: refund.refused }
+}
+
+/// Sets what follows from the balance for a refund. The gateway is asked at once if there is more or less to ask for than
+/// before, unless an attempt waits for its answer.
+fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timestamp) {
+    let is_open = refund.open() > 0;
+    let status = match outcome.state {
+        DecisionState::Done if refund.status == RefundStatus::Withdrawn => RefundStatus::Withdrawn,
+        DecisionState::Done => RefundStatus::Done,
+        DecisionState::Due => RefundStatus::Due,
+        DecisionState::Refused => RefundStatus::Refused,
+    };
+    if status == RefundStatus::Done {
+        refund.last_error = None;
+    }
+    if status == RefundStatus::Refused && !refund.refused && is_open {
+        refund.last_error = Some(NOTHING_LEFT.to_owned());
+    }
+    if status == RefundStatus::Due && matches!(refund.status, RefundStatus::Done | RefundStatus::Refused) {
+        // The next attempt looks first whether the gateway has made the refund.
+        refund.attempts = 1;
+        refund.last_error = None;
+    }
+    let is_waiting = refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now);
+    let is_new = refund.to_ask != outcome.to_ask || refund.status != status || wakes;
+    if outcome.to_ask == 0 {
+        refund.next_attempt_at = refund.next_attempt_at.filter(|_| is_waiting);
+    } else if is_new && !is_waiting {
+        refund.next_attempt_at = Some(now);
+    }
+    refund.status = status;
+    refund.to_ask = outcome.to_ask;
+    refund.owed = outcome.owed;
+}
+
+/// Reports the new status of a refund.
+fn report(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund, was: RefundStatus) -> Result<()> {
+    match refund.status {
+        RefundStatus::Done => money_notifications::refund_succeeded(tx, payment, refund),
+        RefundStatus::Refused => money_notifications::refund_failed(tx, payment, refund),
+        RefundStatus::Due if was == RefundStatus::Done => money_notifications::refund_failed(tx, payment, refund),
+        RefundStatus::Due | RefundStatus::Withdrawn => Ok(()),
+    }
+}
+
+/// The payment that completed an order. `None` if nothing was paid for it.
+pub(in crate::sales) fn payment_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<StoredPayment>> {
+    Ok(payments::of_order(tx, order)?.into_iter().find(|payment| payment.purpose == PaymentPurpose::Order))
+}
+
+/// Withdraws a refund of an order.
+pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
+    let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(crate::error::ResourceKind::Refund))?;
+    let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
+    account.withdraw(id)?;
+    account.follow()
+}

@@ -1,0 +1,110 @@
+//! The discount of an order: which one applies, and the claim of its use.
+//!
+//! A use is claimed with a conditional UPDATE, so that no more pending and completed orders use a discount than its
+//! limit allows.
+
+use super::hold_releases::{ReleaseBudget, count_uses, release_uses};
+use crate::error::{Error, Result};
+use crate::model::sale::discount::DiscountRefusal;
+use crate::model::sale::new_order::CreateOrder;
+use crate::model::values::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
+use crate::rules::discount::{self as rules, DiscountTerms, apply, choose_best};
+use crate::rules::money::pricing::OrderPrice;
+use crate::store::sale::{discount_uses, discounts};
+use crate::store::{LockedEvent, Transaction};
+
+/// The price of an order, and the discount that it uses.
+#[derive(Debug, Clone)]
+pub(in crate::sales) struct Priced {
+    pub(in crate::sales) price: OrderPrice,
+    pub(in crate::sales) discount: Option<DiscountTerms>,
+}
+
+/// The result of pricing an order.
+pub(in crate::sales) enum OrderPricing {
+    Priced(Box<Priced>),
+    /// The discount that the order names does not apply.
+    Refused(DiscountRefusal),
+}
+
+impl OrderPricing {
+    pub(in crate::sales) fn is_free(&self) -> bool {
+        matches!(self, Self::Priced(priced) if priced.price.total == 0)
+    }
+}
+
+/// Prices an order with the discount code that it names, or else with the automatic discount that saves the most. Of
+/// equal automatic discounts the oldest applies. `step` is the least amount in minor units that the gateway can take.
+pub(in crate::sales) fn price(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &CreateOrder,
+    full_price: OrderPrice,
+    step: i64,
+    budget: &ReleaseBudget,
+) -> Result<OrderPricing> {
+    let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
+    let priced = match &request.discount_code {
+        Some(code) => {
+            let Some(mut discount) = discounts::by_code(tx, organization, request.event_id, code)? else {
+                return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
+            };
+            subtract_expired_uses(tx, &mut discount, budget)?;
+            match apply(&discount, &types, &full_price, step, tx.now()) {
+                Ok(price) => Priced { price, discount: Some(discount) },
+                Err(refusal) => return Ok(OrderPricing::Refused(refusal)),
+            }
+        }
+        None => {
+            let mut automatic = discounts::automatic(tx, request.event_id)?;
+            for discount in &mut automatic {
+                subtract_expired_uses(tx, discount, budget)?;
+            }
+            match choose_best(automatic, &types, &full_price, step, tx.now()) {
+                Some(best) => Priced { price: best.price, discount: Some(best.discount) },
+                None => Priced { price: full_price, discount: None },
+            }
+        }
+    };
+    Ok(OrderPricing::Priced(Box::new(priced)))
+}
+
+/// Subtracts uses of expired holds from the stored number of uses, if only they may keep the discount from being used.
+pub(in crate::sales) fn subtract_expired_uses(
+    tx: &Transaction<'_>,
+    discount: &mut DiscountTerms,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    if let Some(needed) = rules::uses_above_limit(discount, tx.now()) {
+        discount.used_count -= count_uses(tx, discount.id, needed, budget)?;
+    }
+    Ok(())
+}
+
+/// Claims a use of the discount that an order was priced with.
+pub(in crate::sales) fn claim(
+    tx: &LockedEvent<'_>,
+    event: EventId,
+    discount: DiscountId,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    if try_claim(tx, event, discount, budget)? {
+        return Ok(());
+    }
+    Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
+}
+
+/// Claims a use. If none is left, releases a use of an expired hold, and tries once more. Returns whether it succeeded.
+pub(in crate::sales) fn try_claim(
+    tx: &LockedEvent<'_>,
+    event: EventId,
+    discount: DiscountId,
+    budget: &ReleaseBudget,
+) -> Result<bool> {
+    if discount_uses::claim(tx, event, discount)? {
+        return Ok(true);
+    }
+    let needed = discount_uses::missing(tx, event, discount)?;
+    let found = release_uses(tx, discount, needed, budget)?;
+    Ok(found >= needed && discount_uses::claim(tx, event, discount)?)
+}

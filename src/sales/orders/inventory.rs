@@ -1,0 +1,99 @@
+//! The seats of ticket types: selling, reserving and restocking them.
+//!
+//! `store::sale::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are available, and an
+//! event becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
+
+use super::hold_releases::{ReleaseBudget, release_seats};
+use crate::error::{Error, Reason, Result};
+use crate::store::LockedEvent;
+use crate::store::sale::events;
+use crate::store::sale::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
+
+/// Sells available seats. Fails with the conflict `sold-out` if there are too few.
+pub(in crate::sales) fn sell(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
+    let unsold = claim(tx, seats, budget, seat_counts::sell)?;
+    close_if_sold_out(tx, seats, unsold)
+}
+
+/// Reserves available seats for a pending order. Fails with the conflict `sold-out` if there are too few.
+pub(in crate::sales) fn reserve(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
+    claim(tx, seats, budget, seat_counts::reserve)?;
+    Ok(())
+}
+
+/// Sells available seats to an order that has expired. Fails with the conflict `sold-out` if there are too few.
+pub(in crate::sales) fn sell_to_expired(
+    tx: &LockedEvent<'_>,
+    seats: Seats,
+    paid_through: PaidThrough,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    let unsold = claim(tx, seats, budget, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
+    close_if_sold_out(tx, seats, unsold)
+}
+
+/// Sells seats that an order has reserved.
+pub(in crate::sales) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
+    let unsold = seat_counts::sell_reserved(tx, seats, paid_through)?;
+    close_if_sold_out(tx, seats, unsold)
+}
+
+/// Frees the seats of cancelled tickets, of which `checked_in` were checked in.
+pub(in crate::sales) fn restock(tx: &LockedEvent<'_>, seats: Seats, checked_in: i64) -> Result<()> {
+    let unsold = seat_counts::restock(tx, seats, checked_in)?;
+    // If this type had unsold seats before, the event was not sold out.
+    if unsold == seats.count {
+        events::reopen_if_first_unsold(tx, seats.event, seats.count)?;
+    }
+    Ok(())
+}
+
+/// Claims available seats with `claim`. If there are too few, releases seats of expired holds and tries once more.
+/// Returns the number of unsold seats of the type.
+fn claim(
+    tx: &LockedEvent<'_>,
+    seats: Seats,
+    budget: &ReleaseBudget,
+    claim: impl Fn(&LockedEvent<'_>, Seats) -> Result<Option<i64>>,
+) -> Result<i64> {
+    if let Some(unsold) = claim(tx, seats)? {
+        return Ok(unsold);
+    }
+    let found = make_available(tx, seats, budget)?;
+    if found.available >= seats.count
+        && let Some(unsold) = claim(tx, seats)?
+    {
+        return Ok(unsold);
+    }
+    Err(sold_out(seats.count, &found))
+}
+
+/// Releases seats of expired holds, so that this number of seats is available. If there are too few, changes nothing.
+/// Returns how many are available, with those of expired holds if they are needed.
+pub(in crate::sales) fn make_available(
+    tx: &LockedEvent<'_>,
+    seats: Seats,
+    budget: &ReleaseBudget,
+) -> Result<AvailableSeats> {
+    let mut found = seat_counts::available(tx, seats)?;
+    let needed = seats.count - found.available;
+    // Usually a ticket type that is sold out has no reserved seats, and there is nothing to look for.
+    if needed > 0 && found.reserved > 0 {
+        found.available += release_seats(tx, seats.event, seats.ticket_type, needed, budget)?;
+    }
+    Ok(found)
+}
+
+/// The conflict of a request for more seats than are available.
+fn sold_out(wanted: i64, found: &AvailableSeats) -> Error {
+    let AvailableSeats { ticket_type, available, .. } = found;
+    let detail = match available {
+        1.. => format!("fewer than {wanted} seats of the ticket type {ticket_type} are available"),
+        _ => format!("the ticket type {ticket_type} is sold out"),
+    };
+    Error::conflict(Reason::SoldOut, detail)
+}
+
+fn close_if_sold_out(tx: &LockedEvent<'_>, seats: Seats, unsold: i64) -> Result<()> {
+    if unsold == 0 { events::close_if_sold_out(tx, seats.event) } else { Ok(()) }
+}

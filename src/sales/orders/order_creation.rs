@@ -1,0 +1,311 @@
+//! Order creation: everything that happens in the one transaction that creates an order.
+
+use std::collections::{BTreeMap, BTreeSet, btree_map};
+
+use super::discount_use::{self, OrderPricing, Priced};
+use super::hold_releases::ReleaseBudget;
+use super::holds::HoldTerms;
+use super::inventory;
+use crate::error::{Error, FieldErrors, Result};
+use crate::model::notifications::handler_notification::OrderCreated;
+use crate::model::notifications::notification_data::OrderCompleted;
+use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
+use crate::model::sale::order::{Order, OrderItem};
+use crate::model::values::id::{OrganizationId, TicketTypeId};
+use crate::rules::money::amount_limits::decimals_of_stored;
+use crate::rules::money::pricing::{self, ItemPrice, OrderPrice};
+use crate::rules::order::Sale;
+use crate::rules::ticket_type::Offer;
+use crate::rules::{self, Checked};
+use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
+use crate::store::sale::orders::NewOrder;
+use crate::store::sale::seat_counts::Seats;
+use crate::store::sale::{customer_limit, customers, discounts, events, order_items, orders, ticket_types};
+use crate::store::tickets::issued_tickets;
+use crate::store::tickets::issued_tickets::TicketHolder;
+use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::{CommitEvent, LockedEvent, Transaction};
+
+/// An order that was just created, the currency of its amounts, and the title of its event.
+pub(crate) struct CreatedOrder {
+    pub(crate) order: Order,
+    pub(crate) currency: String,
+    pub(crate) event_title: String,
+}
+
+/// An entry of the request, with the fields of its ticket type that decide whether it can be ordered.
+struct Entry {
+    ticket_type: TicketTypeId,
+    quantity: i64,
+    offer: Offer,
+}
+
+/// Adds an error for each reference of a request to an event or ticket type that does not exist. Called for requests
+/// that are already invalid, so that the client gets all field errors at once.
+pub(crate) fn check_references(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &CreateOrder,
+    errors: &mut FieldErrors,
+) -> Result<()> {
+    if !events::exists(tx, organization, request.event_id)? {
+        errors.add("eventId", UNKNOWN_EVENT);
+        return Ok(());
+    }
+    if errors.covers("items") {
+        // Nobody reads further errors, and there may be very many items.
+        return Ok(());
+    }
+    let ids = request.items.iter().map(|item| item.ticket_type_id);
+    check_ticket_types(tx, request.event_id, ids, path_of_type, errors)
+}
+
+fn path_of_type(index: usize) -> String {
+    format!("items[{index}].ticketId")
+}
+
+/// Whether an order has so many items that [`check_sale`] checks it first. The look-ups of a few items cost less than
+/// the additional transaction.
+pub(crate) fn has_many_items(request: &CreateOrder) -> bool {
+    request.items.len() > 10
+}
+
+/// Checks an order on a reader before it is created, so that one which cannot succeed costs the writer nothing. The
+/// transaction that creates it checks the same again, because it may have changed.
+pub(crate) fn check_sale(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+) -> Result<()> {
+    load(tx, organization, request).map(drop)
+}
+
+/// Loads the event and the ticket types of an order, and checks that they are on sale.
+fn load(tx: &Transaction<'_>, organization: OrganizationId, request: &CreateOrder) -> Result<(Sale, Vec<Entry>)> {
+    let sale = events::sale(tx, organization, request.event_id)?;
+    let sale = sale.ok_or_else(|| Error::field("eventId", UNKNOWN_EVENT))?;
+    sale.check_on_sale(tx.now())?;
+    let entries = load_entries(tx, request)?;
+    check_offers(tx, &entries)?;
+    Ok((sale, entries))
+}
+
+/// Tells what the transaction that creates an order will read. The event is locked first.
+pub(in crate::sales) fn read_ahead(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+) -> Result<()> {
+    events::read_sale_ahead(tx, organization, request.event_id)?;
+    if !has_many_items(request) {
+        let types: BTreeSet<_> = request.items.iter().map(|item| item.ticket_type_id).collect();
+        types.into_iter().try_for_each(|id| ticket_types::read_offer_ahead(tx, request.event_id, id))?;
+    }
+    if request.discount_code.is_none() {
+        discounts::read_automatic_ahead(tx, request.event_id)?;
+    }
+    customers::read_ahead(tx, organization, &request.customer.email)?;
+    outbox::read_ahead(tx, organization)
+}
+
+/// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
+/// its seats by the terms of `hold`. `step` returns the least amount in minor units of a currency that can be paid.
+pub(in crate::sales) fn create(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+    hold: HoldTerms,
+    step: &dyn Fn(&str) -> i64,
+    budget: &ReleaseBudget,
+) -> Result<CreatedOrder> {
+    let (sale, entries) = load(tx, organization, request)?;
+    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?, step(&sale.currency), budget)?;
+
+    // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
+    // seats, the buyer, the discount.
+    if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free() || is_paid(request)) {
+        check_customer_limit(tx, organization, request, most)?;
+    }
+    claim_seats(tx, request, &entries, &pricing, budget)?;
+    sale.check_buyer(request)?;
+    let priced = match pricing {
+        OrderPricing::Priced(priced) => *priced,
+        OrderPricing::Refused(refusal) => return Err(Error::field("discountCode", refusal.as_str())),
+    };
+    if let Some(discount) = &priced.discount {
+        discount_use::claim(tx, request.event_id, discount.id, budget)?;
+    }
+    insert(tx, organization, request, sale, entries, priced, hold)
+}
+
+/// Loads the ticket types of the items, each one once.
+fn load_entries(tx: &Transaction<'_>, request: &CreateOrder) -> Result<Vec<Entry>> {
+    let mut errors = FieldErrors::default();
+    let mut offers: BTreeMap<TicketTypeId, Option<Offer>> = BTreeMap::new();
+    let mut entries = Vec::with_capacity(request.items.len());
+    for (index, item) in request.items.iter().enumerate() {
+        let offer = match offers.entry(item.ticket_type_id) {
+            btree_map::Entry::Occupied(loaded) => loaded.get().clone(),
+            btree_map::Entry::Vacant(new) => {
+                new.insert(ticket_types::offer(tx, request.event_id, item.ticket_type_id)?).clone()
+            }
+        };
+        match offer {
+            Some(offer) => entries.push(Entry { ticket_type: item.ticket_type_id, quantity: item.quantity, offer }),
+            None => errors.add(path_of_type(index), UNKNOWN_TICKET_TYPE),
+        }
+    }
+    errors.into_result()?;
+    Ok(entries)
+}
+
+fn check_offers(tx: &Transaction<'_>, entries: &[Entry]) -> Result<()> {
+    for entry in entries {
+        entry.offer.check_on_sale()?;
+    }
+    for entry in entries {
+        entry.offer.check_sale_window(tx.now())?;
+    }
+    let mut quantities: BTreeMap<TicketTypeId, i64> = BTreeMap::new();
+    for entry in entries {
+        let quantity = quantities.entry(entry.ticket_type).or_default();
+        *quantity = quantity.saturating_add(entry.quantity);
+    }
+    for entry in entries {
+        entry.offer.check_quantity(quantities.get(&entry.ticket_type).copied().unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
+    let items = entries.iter().map(|entry| ItemPrice::full(entry.offer.price, entry.quantity));
+    pricing::full_price(items.collect()).ok_or_else(|| pricing::too_expensive("items"))
+}
+
+/// Whether the order is completed in the transaction that creates it, although it costs something.
+fn is_paid(request: &CreateOrder) -> bool {
+    request.payment == Some(PaymentChoice::Paid)
+}
+
+fn seat_count(request: &CreateOrder) -> i64 {
+    request.items.iter().fold(0, |seats, item| seats.saturating_add(item.quantity))
+}
+
+/// Checks that the pending orders of a customer for the event reserve at most this many seats, together with this
+/// order.
+fn check_customer_limit(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    request: &CreateOrder,
+    most: u32,
+) -> Result<()> {
+    let reserved = match customers::find(tx, organization, &request.customer.email)? {
+        Some(customer) => customer_limit::reserved(tx, customer, request.event_id)?,
+        None => 0,
+    };
+    rules::order::check_customer_limit(most, reserved, seat_count(request))
+}
+
+/// Sells the seats of a free order, and reserves those of any other, in the order in which ticket types are locked.
+fn claim_seats(
+    tx: &LockedEvent<'_>,
+    request: &CreateOrder,
+    entries: &[Entry],
+    pricing: &OrderPricing,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    let types = entries.iter().map(|entry| entry.ticket_type);
+    let seats = match pricing {
+        OrderPricing::Priced(priced) => {
+            Seats::of_order(request.event_id, types.zip(priced.price.items.iter().copied()))
+        }
+        OrderPricing::Refused(_) => {
+            let prices = entries.iter().map(|entry| ItemPrice::full(entry.offer.price, entry.quantity));
+            Seats::of_order(request.event_id, types.zip(prices))
+        }
+    };
+    let free = pricing.is_free();
+    for seats in seats {
+        if free { inventory::sell(tx, seats, budget)? } else { inventory::reserve(tx, seats, budget)? }
+    }
+    Ok(())
+}
+
+/// Inserts the order and its items. Issues the tickets of a free order and reports it.
+fn insert(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    request: &CreateOrder,
+    sale: Sale,
+    entries: Vec<Entry>,
+    priced: Priced,
+    hold: HoldTerms,
+) -> Result<CreatedOrder> {
+    let decimals = decimals_of_stored(&sale.currency)?;
+    let customer = customers::find_or_insert(tx, organization, &request.customer)?;
+    let free = priced.price.total == 0;
+    let new = NewOrder {
+        organization,
+        request,
+        customer,
+        currency: &sale.currency,
+        decimals,
+        total: priced.price.total,
+        discounted: priced.price.discounted,
+        discount: priced.discount.as_ref(),
+        hold_until: (!free).then(|| tx.now().saturating_add(hold.duration)),
+        limited_seats: (!free && !is_paid(request) && hold.max_seats_per_customer.is_some())
+            .then(|| seat_count(request)),
+    };
+    let mut order = orders::insert(tx, new)?;
+    for (entry, price) in entries.into_iter().zip(priced.price.items) {
+        let stored = order_items::insert(tx, order.id, entry.ticket_type, price)?;
+        let item = stored.summary(decimals, order.created_at);
+        let issued_tickets =
+            if free { issued_tickets::issue_for_item(tx, &holder(&order), stored)? } else { Vec::new() };
+        order.items.push(OrderItem::with_fields_of(item, entry.offer.name, issued_tickets));
+    }
+    tx.record(CommitEvent::OrderCreated);
+    report_created(tx, &order, &sale.currency)?;
+    if free {
+        tx.record(CommitEvent::OrderCompleted);
+        report_completed(tx, &order, &sale.currency)?;
+    }
+    Ok(CreatedOrder { order, currency: sale.currency, event_title: sale.title })
+}
+
+fn holder(order: &Order) -> TicketHolder<'_> {
+    TicketHolder {
+        organization: order.organizer_id,
+        event: order.event_id,
+        customer: order.customer_id,
+        customer_name: &order.customer.name,
+        locale: None,
+    }
+}
+
+fn report_created(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {
+    let notification = NotificationDetails::OrderCreated(OrderCreated {
+        order_id: order.id,
+        event_id: order.event_id,
+        customer_id: order.customer_id,
+        total: order.total,
+        currency: currency.to_owned(),
+    });
+    handler_queue::report(tx, order.organizer_id, [notification])
+}
+
+fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {
+    let mut notifications = vec![NotificationData::OrderCompleted(OrderCompleted {
+        order_id: order.id,
+        event_id: order.event_id,
+        customer_id: order.customer_id,
+        total: order.total,
+        currency: currency.to_owned(),
+    })];
+    for ticket in order.tickets() {
+        notifications.push(issued_tickets::issued_notification(ticket, order.event_id, order.id));
+    }
+    outbox::report(tx, order.organizer_id, notifications)
+}

@@ -1,0 +1,361 @@
+//! The order lifecycle after creation: payment, cancellation and expiry.
+//!
+//! Each transition is one conditional UPDATE of the order. Its seats, tickets, discount use, refund and notifications
+//! follow in the same transaction.
+//!
+//! | from | to | when |
+//! |---|---|---|
+//! | pending | completed | it is paid: [`receive`](crate::sales::money::received_payments::receive), [`mark_paid`] |
+//! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
+//! | pending | expired | its hold expires: [`holds`] |
+//! | completed | cancelled | [`cancel`] |
+//! | expired | completed | [`mark_paid`], or a late payment before the end of the event, if its seats and its discount use are still available |
+//! | expired | cancelled | [`cancel`] |
+
+use super::hold_releases::ReleaseBudget;
+use super::{discount_use, holds, inventory};
+use crate::error::{Error, Reason, Result};
+use crate::model::notifications::handler_notification::TicketCancelled;
+use crate::model::notifications::notification_data::{OrderCancelled, OrderCompleted};
+use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::payments::checkout::CheckoutStatus;
+use crate::model::payments::refund::RefundSource;
+use crate::model::sale::event::EventStatus;
+use crate::model::sale::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
+use crate::rules::money::amount_limits::decimals_of_stored;
+use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
+use crate::sales::each_row::{EachRow, each_row};
+use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use crate::sales::money::manual_payments::{self, ManualPayment};
+use crate::sales::money::refund_lifecycle::{self, Account, Followed, RefundTerms};
+use crate::store::money::checkout_attempts;
+use crate::store::money::refunds::NewRefund;
+use crate::store::sale::event_cancellations::OrderToCancel;
+use crate::store::sale::order_status::{self, OrderState};
+use crate::store::sale::seat_counts::{PaidThrough, Seats};
+use crate::store::sale::{discount_uses, order_items, orders, sales_figures, seat_counts};
+use crate::store::tickets::issued_tickets;
+use crate::store::tickets::issued_tickets::{CancelledTicket, TicketHolder};
+use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::{CommitEvent, LockedEvent, Transaction, maintenance_clock};
+
+/// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
+/// the stored status is the actual one. If it is pending although its event is cancelled, cancels it first: the orders
+/// of a cancelled event are cancelled in batches, and it may not have been its turn.
+pub(in crate::sales) fn load(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
+    let mut state = order_status::load(tx, organization, id)?;
+    let status = status_at_hold(state.status, state.hold_until, tx.now());
+    if status != state.status {
+        holds::expire(tx, id, state.event)?;
+        state.status = status;
+    }
+    if state.status == OrderStatus::Pending && state.is_event_cancelled() {
+        cancel_uncompleted(tx, &state)?;
+        state.status = OrderStatus::Cancelled;
+    }
+    Ok(state)
+}
+
+/// Completes an order that was paid in another way than through the gateway.
+pub(crate) fn mark_paid(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    by: &ManualPayment<'_>,
+    budget: &ReleaseBudget,
+) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    complete(tx, &state, PaidThrough::AnotherWay, budget)?;
+    manual_payments::receive(tx, &state, by)?;
+    close_checkout(tx, &state)?;
+    orders::get(tx, organization, id)
+}
+
+/// Records that the customer of a pending order was reminded to pay.
+pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    check_pending(state.status)?;
+    orders::mark_reminder_sent(tx, organization, id)?;
+    orders::get(tx, organization, id)
+}
+
+/// The detail of a conflict with another request for the same order.
+const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
+
+/// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
+/// does not wait for a payment stays as it is, and so does one whose `checkout`, if it is known, was replaced by a new one.
+pub(crate) fn payment_failed(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    checkout: Option<&str>,
+) -> Result<Order> {
+    let state = load(tx, organization, id)?;
+    let is_newest = checkout.is_none() || state.is_newest_checkout(checkout);
+    if is_newest && state.status == OrderStatus::Pending && state.payment == Some(PaymentStatus::Waiting) {
+        order_status::record_payment(tx, id, PaymentStatus::Failed)?;
+    }
+    orders::get(tx, organization, id)
+}
+
+/// Completes an order with a payment through the gateway: see [`complete`].
+pub(in crate::sales) fn complete_by_gateway(
+    tx: &LockedEvent<'_>,
+    state: &OrderState,
+    budget: &ReleaseBudget,
+) -> Result<()> {
+    complete(tx, state, PaidThrough::Gateway, budget)
+}
+
+/// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
+/// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused if
+/// the event has ended.
+fn complete(tx: &LockedEvent<'_>, state: &OrderState, paid_through: PaidThrough, budget: &ReleaseBudget) -> Result<()> {
+    check_payable(state.status)?;
+    let expired = state.status == OrderStatus::Expired;
+    if expired && state.is_event_cancelled() {
+        return Err(Error::conflict(
+            Reason::EventCancelled,
+            "the event is CANCELLED: the order cannot be paid any more",
+        ));
+    }
+    // Whoever marks an order as paid has the money in hand, and knows why. A late payment only returns it.
+    if expired && paid_through == PaidThrough::Gateway && has_event_ended(tx, state)? {
+        return Err(Error::conflict(Reason::EventNotOnSale, "the event has ended: the payment came too late"));
+    }
+
+    let by_gateway = paid_through == PaidThrough::Gateway;
+    let completed = if expired {
+        order_status::complete_expired(tx, state.id, by_gateway)?
+    } else {
+        order_status::complete_pending(tx, state.id, by_gateway)?
+    };
+    if !completed {
+        return Err(Error::conflict(Reason::OrderNotPending, CHANGED_CONCURRENTLY));
+    }
+    for seats in holds::seats_of_order(tx, state.id, state.event)? {
+        if expired {
+            inventory::sell_to_expired(tx, seats, paid_through, budget)?;
+        } else {
+            inventory::sell_reserved(tx, seats, paid_through)?;
+        }
+    }
+    if let Some(discount) = state.discount
+        && expired
+        && !discount_use::try_claim(tx, state.event, discount, budget)?
+    {
+        return Err(Error::conflict(Reason::DiscountUsedUp, "the usage limit of the discount is reached"));
+    }
+    tx.record(CommitEvent::OrderCompleted);
+    issue_tickets(tx, state)
+}
+
+/// Whether the event has ended, so that nobody can use a ticket of it any more. A refund cannot be taken back, so while the
+/// clock may be wrong, only an end counts that is stored.
+fn has_event_ended(tx: &Transaction<'_>, state: &OrderState) -> Result<bool> {
+    let is_over = tx.now() >= state.event_over_at;
+    Ok(state.event_status == EventStatus::Expired || (is_over && !maintenance_clock::is_in_doubt(tx)?))
+}
+
+/// Issues the tickets of a completed order. Reports the order and its tickets.
+fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
+    let holder = TicketHolder {
+        organization: state.organization,
+        event: state.event,
+        customer: state.customer,
+        customer_name: &state.customer_name,
+        locale: None,
+    };
+    let mut notifications = vec![NotificationData::OrderCompleted(OrderCompleted {
+        order_id: state.id,
+        event_id: state.event,
+        customer_id: state.customer,
+        total: Amount::in_currency(state.total, decimals_of_stored(&state.currency)?),
+        currency: state.currency.clone(),
+    })];
+    for item in order_items::of_orders(tx, &[state.id])? {
+        for ticket in issued_tickets::issue_for_item(tx, &holder, item)? {
+            notifications.push(issued_tickets::issued_notification(&ticket, state.event, state.id));
+        }
+    }
+    outbox::report(tx, state.organization, notifications)
+}
+
+/// The result of a cancellation.
+#[derive(Debug, Clone)]
+pub(crate) struct Cancellation {
+    pub(crate) response: Replayable<CancelOrderResponse>,
+    pub(crate) followed: Followed,
+}
+
+/// Cancels an order and its tickets. What is left of its payment goes back. `may_refund` is the error of
+/// a caller that may not decide that money goes back: an order that was paid is then not cancelled.
+pub(crate) fn cancel(
+    tx: &LockedEvent<'_>,
+    operation: &IdempotentOperation,
+    organization: OrganizationId,
+    id: OrderId,
+    terms: &RefundTerms,
+    decided_by: Option<ApiKeyId>,
+    may_refund: &Result<()>,
+) -> Result<Cancellation> {
+    if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
+        return Ok(Cancellation { response: Replayable::replayed(response), followed: Followed::default() });
+    }
+    let state = load(tx, organization, id)?;
+    if state.status == OrderStatus::Completed && state.total > 0 {
+        may_refund.clone()?;
+    }
+    let cancellation = cancel_loaded(tx, &state, terms, decided_by)?;
+    operation.store_result(tx, &cancellation.response.value)?;
+    Ok(cancellation)
+}
+
+/// Cancels an order if it is pending. Any other order stays as it is.
+pub(crate) fn cancel_if_pending(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<()> {
+    let state = load(tx, organization, id)?;
+    if state.status == OrderStatus::Pending {
+        cancel_uncompleted(tx, &state)?;
+    }
+    Ok(())
+}
+
+/// Cancels an order that cannot be paid, because it got no checkout link. Its hold may have expired meanwhile. A
+/// completed or cancelled order stays as it is.
+pub(in crate::sales) fn cancel_unless_paid(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+) -> Result<()> {
+    let state = load(tx, organization, id)?;
+    if matches!(state.status, OrderStatus::Pending | OrderStatus::Expired) {
+        cancel_uncompleted(tx, &state)?;
+    }
+    Ok(())
+}
+
+/// Cancels orders of an event that is cancelled, those that are still pending. An order whose hold has expired is marked
+/// as expired instead.
+pub(crate) fn cancel_of_cancelled_event(
+    tx: &Transaction<'_>,
+    orders: &[OrderToCancel],
+) -> Result<EachRow<OrderToCancel>> {
+    each_row(
+        tx,
+        orders,
+        |order| order.event,
+        |tx, order| Ok(load(tx, order.organization, order.order)?.status == OrderStatus::Cancelled),
+    )
+}
+
+/// Cancels an order that is not completed, so that there is nothing to refund.
+pub(in crate::sales) fn cancel_uncompleted(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
+    cancel_loaded(tx, state, &RefundTerms::default(), None).map(drop)
+}
+
+fn cancel_loaded(
+    tx: &LockedEvent<'_>,
+    state: &OrderState,
+    terms: &RefundTerms,
+    decided_by: Option<ApiKeyId>,
+) -> Result<Cancellation> {
+    check_cancellable(state.status)?;
+    let payment = match state.status {
+        OrderStatus::Completed => refund_lifecycle::payment_of_order(tx, state.id)?,
+        _ => None,
+    };
+    let payment = payment.filter(|payment| payment.sums.not_promised() > 0);
+    let requires_manual_refund = payment.as_ref().is_some_and(|payment| !terms.asks(payment));
+    end(tx, state, requires_manual_refund)?;
+    let mut followed = Followed::default();
+    if let Some(payment) = payment {
+        let rest = NewRefund {
+            source: RefundSource::Order,
+            amount: payment.sums.not_promised(),
+            reason: None,
+            by_gateway: !requires_manual_refund,
+            refusal: None,
+            reference: None,
+            decided_by,
+        };
+        let mut account = Account::load(tx, payment)?;
+        account.decide(&rest)?;
+        followed = account.follow()?;
+    }
+    let response = CancelOrderResponse { success: true, requires_manual_refund };
+    Ok(Cancellation { response: Replayable::executed(response), followed })
+}
+
+/// Sets an order to CANCELLED, releases what it has, and reports it. Gives no money back.
+pub(in crate::sales) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_manual_refund: bool) -> Result<()> {
+    if !order_status::cancel(tx, state.id, state.status)? {
+        return Err(Error::conflict(Reason::OrderNotCancellable, CHANGED_CONCURRENTLY));
+    }
+    tx.record(CommitEvent::OrderCancelled);
+    close_checkout(tx, state)?;
+    match state.status {
+        OrderStatus::Pending => {
+            for seats in holds::seats_of_order(tx, state.id, state.event)? {
+                seat_counts::release_cancelled(tx, seats)?;
+            }
+            release_discount_use(tx, state)?;
+        }
+        OrderStatus::Completed => {
+            let cancelled = issued_tickets::cancel_of_order(tx, state.id)?;
+            restock(tx, state, cancelled)?;
+            sales_figures::completed_order_cancelled(tx, state.id)?;
+            release_discount_use(tx, state)?;
+        }
+        // Its expiry has released everything.
+        OrderStatus::Expired => sales_figures::expired_order_cancelled(tx, state.id)?,
+        OrderStatus::Cancelled => {}
+    }
+    let notification = NotificationData::OrderCancelled(OrderCancelled {
+        order_id: state.id,
+        event_id: state.event,
+        customer_id: state.customer,
+        requires_manual_refund,
+    });
+    outbox::report(tx, state.organization, [notification])
+}
+
+/// Releases the seats of cancelled tickets of an order, and reports the tickets.
+pub(in crate::sales) fn restock(
+    tx: &LockedEvent<'_>,
+    state: &OrderState,
+    mut cancelled: Vec<CancelledTicket>,
+) -> Result<()> {
+    cancelled.sort_by_key(|ticket| ticket.ticket_type);
+    for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
+        let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
+        let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
+        inventory::restock(tx, Seats::uncounted(state.event, same_type[0].ticket_type, count), checked_in)?;
+    }
+    let notifications = cancelled.iter().map(|ticket| {
+        NotificationDetails::TicketCancelled(TicketCancelled {
+            issued_ticket_id: ticket.id,
+            ticket_type_id: ticket.ticket_type,
+            event_id: state.event,
+            order_id: ticket.order,
+        })
+    });
+    handler_queue::report(tx, state.organization, notifications)
+}
+
+/// Records that the checkout of an order has to be closed, if there is one.
+fn close_checkout(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
+    match state.checkout {
+        Some(CheckoutStatus::Open) => checkout_attempts::begin_closing(tx, state.id),
+        _ => Ok(()),
+    }
+}
+
+fn release_discount_use(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
+    match state.discount {
+        Some(discount) => discount_uses::release(tx, state.event, discount),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,129 @@
+//! Check-in and check-out: a ticket is scanned at the entrance.
+//!
+//! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and not
+//! the event. The conditional UPDATEs of `store::tickets::scans` make sure that exactly one of several simultaneous scans succeeds.
+
+use crate::error::{Conflict, Error, Reason, Result};
+use crate::form::request::Request;
+use crate::model::notifications::notification_data::TicketCheckedIn;
+use crate::model::notifications::notification_types::NotificationData;
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
+use crate::model::values::id::{ApiKeyId, OrganizationId, TicketId};
+use crate::rules::Checked;
+use crate::rules::ticket as rules;
+use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use crate::store::sale::sales_figures;
+use crate::store::tickets::scans::{self, AcceptedScan, ScannedTicket};
+use crate::store::webhooks::outbox;
+use crate::store::{CommitEvent, Transaction};
+
+/// The result of a scan. A refusal is not an error: the transaction commits, because refused scans are counted too.
+pub(crate) enum Scan {
+    Accepted(Replayable<Box<IssuedTicket>>),
+    Refused(Conflict),
+}
+
+/// Checks a ticket in, or refuses it.
+pub(crate) fn check_in(
+    tx: &Transaction<'_>,
+    operation: &IdempotentOperation,
+    organization: OrganizationId,
+    request: &Checked<CheckInTicket>,
+    api_key: Option<ApiKeyId>,
+) -> Result<Scan> {
+    operation.lock(tx)?;
+    outbox::read_ahead(tx, organization)?;
+    // With a key, it is locked after the outcome is known.
+    if !operation.has_key() {
+        scans::read_ahead(tx, organization, request)?;
+    }
+    if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
+        return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
+    }
+    let scanned = scans::find(tx, organization, request)?;
+    let scan = match scanned.state.check_in(request.event_id, tx.now()) {
+        Ok(()) => accept(tx, organization, scanned, api_key)?,
+        Err(refusal) => refuse(tx, scanned.ticket.id, refusal)?,
+    };
+    if let Scan::Accepted(ticket) = &scan {
+        operation.store_result(tx, &*ticket.value)?;
+    }
+    Ok(scan)
+}
+
+/// Records an accepted scan and reports it.
+fn accept(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scanned: ScannedTicket,
+    api_key: Option<ApiKeyId>,
+) -> Result<Scan> {
+    let now = tx.now();
+    let ScannedTicket { mut ticket, order_id, state } = scanned;
+    let expires_at = match state.first_scan_date {
+        None => state.expiry_after_first_scan(now),
+        Some(_) => state.expires_at,
+    };
+    let accepted = AcceptedScan {
+        checked_in_by: api_key,
+        expires_at,
+        previous_status: state.status,
+        previous_check_in: state.check_in_date,
+    };
+    if !scans::check_in(tx, ticket.id, &accepted)? {
+        let detail = "the ticket is already checked in".to_owned();
+        return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail });
+    }
+    tx.record(CommitEvent::ScanAccepted);
+    let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
+        issued_ticket_id: ticket.id,
+        ticket_type_id: ticket.ticket_type_id,
+        event_id: state.event_id,
+        order_id,
+        check_in_date: now,
+    });
+    outbox::report(tx, organization, [notification])?;
+    // A ticket that admits its holder again on another day is checked in already.
+    if state.status != TicketStatus::CheckedIn {
+        // Last, because all scans of the ticket type wait for each other from here to the commit.
+        sales_figures::checked_in(tx, ticket.ticket_type_id)?;
+    }
+
+    ticket.status = TicketStatus::CheckedIn;
+    ticket.check_in_date = Some(now);
+    ticket.checked_in_by_id = api_key;
+    ticket.first_scan_date = ticket.first_scan_date.or(Some(now));
+    ticket.expires_at = expires_at;
+    ticket.last_scan_date = Some(now);
+    ticket.scan_count += 1;
+    ticket.updated_at = now;
+    Ok(Scan::Accepted(Replayable::executed(Box::new(ticket))))
+}
+
+/// Records a refused scan.
+fn refuse(tx: &Transaction<'_>, ticket: TicketId, refusal: Conflict) -> Result<Scan> {
+    scans::record_refusal(tx, ticket)?;
+    tx.record(CommitEvent::ScanRefused(refusal.reason));
+    Ok(Scan::Refused(refusal))
+}
+
+/// Checks a ticket out, so that it can be checked in again.
+pub(crate) fn check_out(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Request<CheckInTicket>,
+) -> Result<IssuedTicket> {
+    let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
+    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, &request)?;
+    state.check_out(request.event_id).map_err(Error::Conflict)?;
+    if !scans::check_out(tx, ticket.id)? {
+        return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));
+    }
+    sales_figures::checked_out(tx, ticket.ticket_type_id)?;
+    let now = tx.now();
+    ticket.status = TicketStatus::NotCheckedIn;
+    ticket.check_out_date = Some(now);
+    ticket.updated_at = now;
+    Ok(ticket)
+}

@@ -1,0 +1,93 @@
+//! Tickets that the organization issues without an order, and the cancellation of single tickets.
+
+use crate::error::{Error, Reason, ResourceKind, Result};
+use crate::form::request::Request;
+use crate::model::notifications::handler_notification::TicketCancelled;
+use crate::model::notifications::notification_data::TicketIssued;
+use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::tickets::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
+use crate::model::values::id::{OrganizationId, TicketId};
+use crate::rules::{checked, ticket as rules};
+use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::inventory;
+use crate::store::LockedEvent;
+use crate::store::sale::seat_counts::Seats;
+use crate::store::sale::{customers, events, ticket_types};
+use crate::store::tickets::issued_tickets;
+use crate::store::tickets::issued_tickets::TicketHolder;
+use crate::store::webhooks::{handler_queue, outbox};
+
+/// Issues tickets for available seats.
+pub(crate) fn issue(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    request: &Request<IssueTickets>,
+    budget: &ReleaseBudget,
+) -> Result<IssueTicketsResponse> {
+    let ticket_type = ticket_types::find_name(tx, organization, request.body.ticket_type_id)?;
+    let mut errors = request.errors.clone();
+    errors.check(ticket_type.is_some(), "ticketId", "must be a ticket type of this organization");
+    let request = checked(request.body.clone(), errors)?;
+    let ticket_type = ticket_type.ok_or(Error::NotFound(ResourceKind::TicketType))?;
+    let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound(ResourceKind::Event))?;
+    rules::check_issuable(sale.status, sale.over_at, tx.now())?;
+
+    let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
+    inventory::sell(tx, seats, budget)?;
+    let customer = customers::find_or_insert(tx, organization, &request.customer)?;
+    let holder = TicketHolder {
+        organization,
+        event: seats.event,
+        customer: customer.id,
+        customer_name: &customer.name,
+        locale: request.customer.locale.as_deref(),
+    };
+    let issued_tickets = insert(tx, &holder, seats)?;
+    let message = match issued_tickets.len() {
+        1 => format!("1 ticket of {} was issued", ticket_type.name),
+        count => format!("{count} tickets of {} were issued", ticket_type.name),
+    };
+    Ok(IssueTicketsResponse { success: true, message, issued_tickets })
+}
+
+/// Inserts a ticket for each seat and reports it.
+fn insert(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
+    let mut issued = Vec::new();
+    let mut notifications = Vec::new();
+    for _ in 0..seats.count {
+        let ticket = issued_tickets::issue(tx, holder, seats.ticket_type, None)?;
+        notifications.push(NotificationData::TicketIssued(TicketIssued {
+            issued_ticket_id: ticket.id,
+            ticket_type_id: seats.ticket_type,
+            event_id: seats.event,
+            order_id: None,
+        }));
+        issued.push(ticket);
+    }
+    outbox::report(tx, holder.organization, notifications)?;
+    Ok(issued)
+}
+
+/// Cancels a ticket and releases its seat.
+pub(crate) fn cancel(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    id: TicketId,
+) -> Result<CancelledIssuedTicket> {
+    let cancelled = issued_tickets::cancel(tx, organization, id)?;
+    let ticket = issued_tickets::get(tx, organization, id)?;
+    let Some(cancelled) = cancelled else {
+        return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
+    };
+    let event = ticket.ticket_type.event_id;
+    let checked_in = i64::from(cancelled.was_checked_in);
+    inventory::restock(tx, Seats::uncounted(event, ticket.ticket_type_id, 1), checked_in)?;
+    let notification = NotificationDetails::TicketCancelled(TicketCancelled {
+        issued_ticket_id: cancelled.id,
+        ticket_type_id: cancelled.ticket_type,
+        event_id: event,
+        order_id: cancelled.order,
+    });
+    handler_queue::report(tx, organization, [notification])?;
+    Ok(CancelledIssuedTicket::with_fields_of(ticket))
+}

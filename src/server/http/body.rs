@@ -1,0 +1,103 @@
+//! Reads the body of a request, up to a limit.
+//!
+//! axum's extractors read the body before the handler runs. Here the handler decides: a body that has already arrived
+//! is read at once, so that one call on a blocking thread authorizes and executes the request; any other body is read
+//! only after the request was authorized.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, HttpBody};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+
+use super::problem::Problem;
+
+/// The maximum size of the body of an operation: 1 MiB.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// Refuses a body whose `Content-Length` is over the limit of operations.
+pub(in crate::server) fn check_length(headers: &HeaderMap) -> Result<(), Problem> {
+    check_length_up_to(headers, MAX_BYTES)
+}
+
+fn check_length_up_to(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    match length.and_then(|length| length.parse::<u64>().ok()) {
+        Some(length) if length > most as u64 => Err(Problem::too_large(most)),
+        _ => Ok(()),
+    }
+}
+
+/// The size of a body according to its head: at most `most`, and as much if the head does not tell.
+pub(in crate::server) fn declared_length(headers: &HeaderMap, most: usize) -> usize {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    length.map_or(most, |length: usize| length.min(most))
+}
+
+/// The body of a request. Part of it may not have arrived yet.
+pub(in crate::server) struct RequestBody {
+    body: Body,
+    bytes: Vec<u8>,
+    /// The maximum size, in bytes.
+    most: usize,
+    /// Set once the body was read to its end, or cannot be read.
+    end: Option<Result<(), Problem>>,
+}
+
+impl RequestBody {
+    /// The body of an operation.
+    pub(in crate::server) fn new(body: Body) -> Self {
+        Self::up_to(MAX_BYTES, body)
+    }
+
+    /// A body of at most this many bytes.
+    pub(in crate::server) fn up_to(most: usize, body: Body) -> Self {
+        Self { body, bytes: Vec::new(), most, end: None }
+    }
+
+    /// Whether [`RequestBody::read`] would return without waiting for the client.
+    pub(in crate::server) async fn has_arrived(&mut self, headers: &HeaderMap) -> bool {
+        if check_length_up_to(headers, self.most).is_err() {
+            return true;
+        }
+        // With `Expect: 100-continue`, do not poll yet: polling makes hyper send `100 Continue`.
+        !headers.contains_key(EXPECT) && poll_fn(|cx| Poll::Ready(self.poll(cx).is_ready())).await
+    }
+
+    /// Reads the whole body, or fails as soon as it is over the limit.
+    pub(in crate::server) async fn read(mut self, headers: &HeaderMap) -> Result<Vec<u8>, Problem> {
+        check_length_up_to(headers, self.most)?;
+        poll_fn(|cx| self.poll(cx)).await.map(|()| self.bytes)
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
+        if self.end.is_none() {
+            self.end = Some(ready!(self.poll_to_end(cx)));
+        }
+        Poll::Ready(self.end.clone().unwrap_or(Ok(())))
+    }
+
+    fn poll_to_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
+        while let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+            let Ok(frame) = frame else {
+                return Poll::Ready(Err(Problem::malformed("the body ended before it was complete")));
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            if self.bytes.len() + data.len() > self.most {
+                return Poll::Ready(Err(Problem::too_large(self.most)));
+            }
+            self.bytes.extend_from_slice(&data);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Refuses a body whose `Content-Type` is missing, repeated, or not JSON.
+pub(in crate::server) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return Err(Problem::not_json()) };
+    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(Problem::not_json()) }
+}

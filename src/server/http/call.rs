@@ -1,0 +1,138 @@
+//! The argument of an operation's handler function, an authorized request, and the responses that it returns.
+
+use std::sync::{Mutex, PoisonError};
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_TYPE, ETAG};
+use axum::http::request::Parts;
+use axum::response::Response;
+use serde::Serialize;
+
+use super::base_path::base_path;
+use super::problem::Problem;
+use crate::form::object::Form;
+use crate::form::request::Request;
+use crate::model::notifications::webhook::WebhookEndpoint;
+use crate::model::sale::discount::Discount;
+use crate::model::sale::event::Event;
+use crate::model::sale::ticket_type::TicketType;
+use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
+use crate::model::values::id::{Id, Kind};
+use crate::service::TicketingService;
+
+/// An authorized request.
+pub(in crate::server) struct Call<'a> {
+    pub(in crate::server) service: &'a TicketingService,
+    pub(in crate::server) caller: &'a Caller,
+    /// The caller with its idempotency key, if it sent one.
+    pub(in crate::server) keyed: &'a KeyedCaller,
+    /// The caller with the revisions of the resource that it expects, if it sent any.
+    pub(in crate::server) conditional: &'a ConditionalCaller,
+    /// The values of the path parameters, in the order of the path.
+    pub(in crate::server) parameters: &'a [String],
+    pub(in crate::server) head: &'a Parts,
+    pub(in crate::server) query: &'a [(String, String)],
+    pub(in crate::server) body: &'a [u8],
+    /// The path of the service's public URL.
+    pub(in crate::server) public_path: &'a str,
+}
+
+impl Call<'_> {
+    /// The first id in the path. Text that is not an id becomes [`Id::UNKNOWN`], which no resource has.
+    pub(in crate::server) fn id<K: Kind>(&self) -> Id<K> {
+        self.id_at(0)
+    }
+
+    /// The second id in the path.
+    pub(in crate::server) fn second_id<K: Kind>(&self) -> Id<K> {
+        self.id_at(1)
+    }
+
+    fn id_at<K: Kind>(&self, index: usize) -> Id<K> {
+        self.parameters.get(index).and_then(|text| text.parse().ok()).unwrap_or(Id::UNKNOWN)
+    }
+
+    /// The path under which clients reach the routes, without a trailing slash.
+    pub(in crate::server) fn base_path(&self) -> &str {
+        base_path(&self.head.uri, &self.head.extensions, self.public_path)
+    }
+
+    /// Reads the request from the query string.
+    pub(in crate::server) fn query<T: Form>(&self) -> Request<T> {
+        Request::from_query(self.query.iter().cloned())
+    }
+
+    /// Reads the request from the body.
+    pub(in crate::server) fn json<T: Form>(&self) -> Result<Request<T>, Problem> {
+        read_json(self.body)
+    }
+}
+
+/// Bodies larger than this are parsed one after another: 64 KiB. While a body is parsed, it may take fifty times its size.
+const LARGE_BODY: usize = 64 * 1024;
+
+/// Held while a large body is parsed, which takes some hundredths of a second.
+static LARGE_BODY_IS_PARSED: Mutex<()> = Mutex::new(());
+
+/// Reads a request from a body.
+pub(in crate::server) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, Problem> {
+    if body.is_empty() {
+        return Err(Problem::malformed("the body is empty"));
+    }
+    let _turn = (body.len() > LARGE_BODY).then(|| LARGE_BODY_IS_PARSED.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Request::from_json(body)?)
+}
+
+/// A response with this body as JSON.
+pub(in crate::server) fn json(body: &impl Serialize) -> Result<Response, Problem> {
+    // Large enough for most responses, and small enough for what glibc allocates without tidying up first.
+    let mut bytes = Vec::with_capacity(1000);
+    serde_json::to_writer(&mut bytes, body).map_err(Problem::internal)?;
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+/// A response with this resource as JSON, and its revision as `ETag`.
+pub(in crate::server) fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<Response, Problem> {
+    let mut response = json(resource)?;
+    if let Ok(etag) = HeaderValue::try_from(format!("\"{}\"", resource.revision())) {
+        response.headers_mut().insert(ETAG, etag);
+    }
+    Ok(response)
+}
+
+/// A response without a body.
+pub(in crate::server) fn no_content() -> Response {
+    Response::new(Body::empty())
+}
+
+/// A resource with a revision, which is its `ETag`.
+pub(in crate::server) trait Revisioned {
+    fn revision(&self) -> i64;
+}
+
+impl Revisioned for Event {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+impl Revisioned for TicketType {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+impl Revisioned for Discount {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}
+
+impl Revisioned for WebhookEndpoint {
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+}

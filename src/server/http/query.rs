@@ -1,0 +1,39 @@
+//! Decodes query strings and forms (`application/x-www-form-urlencoded`).
+//!
+//! `form_urlencoded` decodes leniently: it passes a broken escape through, and replaces what is not UTF-8. Here both
+//! are errors, because a filter that is not what the client meant would return the wrong rows.
+
+use percent_encoding::percent_decode_str;
+
+/// The decoded pairs in their order, including repeated names. `None` if an escape is incomplete or not hexadecimal, or
+/// if the escapes do not decode to UTF-8.
+pub(in crate::server) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
+    let is_valid = escapes_are_complete(text) && percent_decode_str(text).decode_utf8().is_ok();
+    is_valid.then(|| form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+}
+
+fn escapes_are_complete(text: &str) -> bool {
+    let mut after_percent_signs = text.split('%').skip(1);
+    after_percent_signs
+        .all(|rest| matches!(rest.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_keep_their_order() {
+        let read = pairs("q=J%C3%A4zz+Night&&limit=5&flag&q=2").unwrap();
+        let expected = [("q", "Jäzz Night"), ("limit", "5"), ("flag", ""), ("q", "2")];
+        assert_eq!(read, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(pairs(""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_broken_escape_is_an_error() {
+        for text in ["q=%", "q=%4", "q=%zz", "q=%+1", "%FF=1", "q=%C3", "q=%C3&r=%A4"] {
+            assert_eq!(pairs(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Rate limits: requests per API key, failed authentications per client address, and requests of links of tickets and
+//! orders per link and per client address. All use fixed windows of one minute, counted in the memory of this process.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::problem::Problem;
+use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::timestamp::Timestamp;
+use crate::server::net::client_network::network;
+use crate::server::options::ServerOptions;
+
+/// The length of a window, in milliseconds.
+const WINDOW: i64 = 60_000;
+
+/// How many client addresses have a window of their own. All further addresses share one, so that a client with many
+/// addresses can neither escape its limit nor use up memory.
+const MAX_ADDRESSES: usize = 65_536;
+
+/// How many failures of an address in a minute are looked up at least.
+const MANY_FAILURES: u32 = 1000;
+
+/// How many requests of one link are answered in a minute.
+#[cfg(feature = "documents")]
+const OF_LINK: u32 = 60;
+
+/// How many valid keys are remembered. When there are more, all are forgotten.
+const MAX_VALID_KEYS: usize = 65_536;
+
+/// From this number of keys on, expired windows are removed.
+const MANY_KEYS: usize = 1024;
+
+/// The window of one key or address after a request was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) struct RateLimitStatus {
+    limit: u32,
+    remaining: u32,
+    /// When the window ends, in milliseconds since 1970.
+    resets_at: i64,
+    /// If the limit was exceeded: seconds until the window ends.
+    retry_after: Option<u64>,
+}
+
+impl RateLimitStatus {
+    /// Adds the headers `X-RateLimit-*`.
+    pub(in crate::server) fn add_headers(self, headers: &mut HeaderMap) {
+        let reset = seconds_rounded_up(self.resets_at);
+        headers.insert(HeaderName::from_static("x-ratelimit-limit"), HeaderValue::from(self.limit));
+        headers.insert(HeaderName::from_static("x-ratelimit-remaining"), HeaderValue::from(self.remaining));
+        headers.insert(HeaderName::from_static("x-ratelimit-reset"), HeaderValue::from(reset));
+    }
+
+    /// Refuses a request that exceeded the limit.
+    pub(in crate::server) fn check(self) -> Result<(), Problem> {
+        match self.retry_after {
+            None => Ok(()),
+            Some(seconds) => {
+                let detail = format!("the API key may make at most {} requests per minute", self.limit);
+                Err(Problem::rate_limited(detail, seconds))
+            }
+        }
+    }
+}
+
+/// Converts milliseconds to seconds. Rounds up, so that a client that waits this long never retries too early.
+fn seconds_rounded_up(millis: i64) -> u64 {
+    u64::try_from(millis).unwrap_or(0).div_ceil(1000)
+}
+
+/// The limits of one server.
+#[derive(Debug)]
+pub(in crate::server) struct RateLimits {
+    /// `None` if requests are not limited.
+    requests: Option<Mutex<Windows<ApiKeyId>>>,
+    /// By client network; `None` is the window that all addresses without one of their own share.
+    failures: Mutex<Windows<Option<IpAddr>>>,
+    /// Requests of links by client network, like `failures`.
+    #[cfg(feature = "documents")]
+    of_links_by_network: Mutex<Windows<Option<IpAddr>>>,
+    /// Requests of links that are right, by the hash of the token; `None` is the window that all links without one of
+    /// their own share.
+    #[cfg(feature = "documents")]
+    of_links: Mutex<Windows<Option<u64>>>,
+    /// From this number of failures of an address on, its unknown keys are refused without a look-up.
+    failures_until_unchecked: u32,
+    /// The organizations of the keys that were valid when they were last used, by the hash of the key.
+    valid_keys: RwLock<HashMap<u64, OrganizationId>>,
+    hasher: RandomState,
+}
+
+impl RateLimits {
+    pub(in crate::server) fn new(options: &ServerOptions) -> Self {
+        let failures = options.failed_authentications;
+        Self {
+            requests: options.rate_limit.map(|limit| Mutex::new(Windows::new(limit))),
+            failures: Mutex::new(Windows::new(failures)),
+            #[cfg(feature = "documents")]
+            of_links_by_network: Mutex::new(Windows::new(options.link_requests)),
+            #[cfg(feature = "documents")]
+            of_links: Mutex::new(Windows::new(OF_LINK)),
+            failures_until_unchecked: failures.saturating_mul(10).max(MANY_FAILURES),
+            valid_keys: RwLock::default(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Remembers that a key is valid. Its requests are then always checked, whatever others send from their address.
+    pub(in crate::server) fn remember_valid(&self, key: &str, organization: OrganizationId) {
+        let hash = self.hasher.hash_one(key);
+        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
+            return;
+        }
+        let mut valid_keys = self.valid_keys.write().unwrap_or_else(PoisonError::into_inner);
+        if valid_keys.len() >= MAX_VALID_KEYS {
+            valid_keys.clear();
+        }
+        valid_keys.insert(hash, organization);
+    }
+
+    /// The organization of a key that was valid before. It says for whom a request may be, not that it is allowed.
+    pub(in crate::server) fn organization_of(&self, key: &str) -> Option<OrganizationId> {
+        let valid_keys = self.valid_keys.read().unwrap_or_else(PoisonError::into_inner);
+        valid_keys.get(&self.hasher.hash_one(key)).copied()
+    }
+
+    /// Refuses a key without a look-up if its address is far beyond the limit of failed authentications, unless the key
+    /// was valid before. So a flood of invented keys costs the store nothing.
+    pub(in crate::server) fn refuse_unchecked(
+        &self,
+        key: &str,
+        address: Option<IpAddr>,
+        now: Timestamp,
+    ) -> Result<(), Problem> {
+        let client = address.map(network);
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner).current(&client, now.millis());
+        if failures < self.failures_until_unchecked {
+            return Ok(());
+        }
+        let hash = self.hasher.hash_one(key);
+        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
+            return Ok(());
+        }
+        Err(self.count_failure(address, now))
+    }
+
+    /// Counts a request of a key. `None` if requests are not limited.
+    pub(in crate::server) fn count_request(&self, key: ApiKeyId, now: Timestamp) -> Option<RateLimitStatus> {
+        let mut windows = self.requests.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        if windows.len() >= MANY_KEYS {
+            windows.remove_expired(now.millis());
+        }
+        Some(windows.count(key, now.millis()))
+    }
+
+    /// Counts a failed authentication, and returns the problem to answer it with.
+    pub(in crate::server) fn count_failure(&self, address: Option<IpAddr>, now: Timestamp) -> Problem {
+        match count_bounded(&self.failures, address.map(network), now) {
+            None => Problem::unauthenticated(),
+            Some(seconds) => {
+                Problem::rate_limited("too many requests without a valid API key from this address", seconds)
+            }
+        }
+    }
+
+    /// Counts a request of any link, and refuses it if its address has made too many.
+    #[cfg(feature = "documents")]
+    pub(in crate::server) fn count_link_request(&self, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
+        match count_bounded(&self.of_links_by_network, address.map(network), now) {
+            None => Ok(()),
+            Some(seconds) => Err(Problem::rate_limited("too many requests of links from this address", seconds)),
+        }
+    }
+
+    /// Counts a request of a link that is right, and refuses it if there were too many.
+    #[cfg(feature = "documents")]
+    pub(in crate::server) fn count_link(&self, token: &str, now: Timestamp) -> Result<(), Problem> {
+        match count_bounded(&self.of_links, Some(self.hasher.hash_one(token)), now) {
+            None => Ok(()),
+            Some(seconds) => {
+                Err(Problem::rate_limited(format!("a link is answered {OF_LINK} times in a minute"), seconds))
+            }
+        }
+    }
+}
+
+/// Counts one more for a key, or for the window that all further ones share if too many have one of their own. Returns the
+/// seconds until the window ends if the limit was exceeded.
+fn count_bounded<K: Hash + Eq>(windows: &Mutex<Windows<Option<K>>>, key: Option<K>, now: Timestamp) -> Option<u64> {
+    let now = now.millis();
+    let mut windows = windows.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut key = key;
+    if windows.len() >= MAX_ADDRESSES && !windows.contains(&key) {
+        windows.remove_expired(now);
+        if windows.len() >= MAX_ADDRESSES {
+            key = None;
+        }
+    }
+    windows.count(key, now).retry_after
+}
+
+/// Counts per key, each in a window that starts with the first count.
+#[derive(Debug)]
+struct Windows<K> {
+    limit: u32,
+    by_key: HashMap<K, Window>,
+    /// When expired windows were last removed.
+    cleaned_at: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    started_at: i64,
+    count: u32,
+}
+
+impl<K: Hash + Eq> Windows<K> {
+    fn new(limit: u32) -> Self {
+        Self { limit, by_key: HashMap::new(), cleaned_at: 0 }
+    }
+
+    fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.by_key.contains_key(key)
+    }
+
+    /// What was counted for `key` in its present window.
+    fn current(&self, key: &K, now: i64) -> u32 {
+        let window = self.by_key.get(key).filter(|window| now < window.started_at + WINDOW);
+        window.map_or(0, |window| window.count)
+    }
+
+    /// Counts one more for `key`.
+    fn count(&mut self, key: K, now: i64) -> RateLimitStatus {
+        let window = self.by_key.entry(key).or_insert(Window { started_at: now, count: 0 });
+        if now >= window.started_at + WINDOW {
+            *window = Window { started_at: now, count: 0 };
+        }
+        // If the clock was set back, the window must not last longer than a minute from now.
+        window.started_at = window.started_at.min(now);
+        let resets_at = window.started_at + WINDOW;
+        let mut retry_after = None;
+        if window.count >= self.limit {
+            retry_after = Some(seconds_rounded_up(resets_at - now).max(1));
+        }
+        window.count = window.count.saturating_add(1);
+        let remaining = self.limit.saturating_sub(window.count);
+        RateLimitStatus { limit: self.limit, remaining, resets_at, retry_after }
+    }
+
+    /// Removes the windows that have ended. This looks at every window, so it does nothing if it ran within the last
+    /// second.
+    fn remove_expired(&mut self, now: i64) {
+        if (now - self.cleaned_at).abs() >= 1000 {
+            self.cleaned_at = now;
+            self.by_key.retain(|_, window| now < window.started_at + WINDOW);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis).expect("in the range")
+    }
+
+    /// Limits with this number of failed authentications, and no limit for keys.
+    fn limits(failed_authentications: u32) -> RateLimits {
+        RateLimits::new(&ServerOptions { rate_limit: None, failed_authentications, ..ServerOptions::default() })
+    }
+
+    #[cfg(feature = "documents")]
+    #[test]
+    fn a_link_is_answered_sixty_times_in_a_minute_and_all_links_of_an_address_as_often_as_the_option_says() {
+        let limits = RateLimits::new(&ServerOptions { link_requests: 100, ..ServerOptions::default() });
+        let answered = |token, now| (0..200).take_while(|_| limits.count_link(token, at(now)).is_ok()).count();
+        assert_eq!([answered("one", 0), answered("another", 0), answered("one", 59_999)], [60, 60, 0]);
+        assert_eq!(limits.count_link("one", at(59_000)).unwrap_err().status(), 429);
+        assert_eq!(answered("one", 60_000), 60);
+
+        let address = |number: u32| Some(IpAddr::V4(number.into()));
+        let answered =
+            |number, now| (0..200).take_while(|_| limits.count_link_request(address(number), at(now)).is_ok()).count();
+        assert_eq!([answered(1, 0), answered(2, 0), answered(1, 59_999), answered(1, 60_000)], [100, 100, 0, 100]);
+    }
+
+    fn count(windows: &mut Windows<u8>, key: u8, now: i64) -> (u32, i64, Option<u64>) {
+        let status = windows.count(key, now);
+        (status.remaining, status.resets_at, status.retry_after)
+    }
+
+    #[test]
+    fn a_window_starts_with_the_first_request_and_lasts_a_minute() {
+        let mut windows = Windows::new(2);
+        assert_eq!(count(&mut windows, 1, 500), (1, 60_500, None));
+        assert_eq!(count(&mut windows, 1, 60_499), (0, 60_500, None));
+        assert_eq!(count(&mut windows, 1, 60_499), (0, 60_500, Some(1)));
+        assert_eq!(count(&mut windows, 2, 1_000), (1, 61_000, None), "another key has its own window");
+        assert_eq!(count(&mut windows, 1, 60_500), (1, 120_500, None));
+    }
+
+    #[test]
+    fn the_time_to_wait_is_rounded_up_to_seconds() {
+        let mut windows = Windows::new(0);
+        assert_eq!(count(&mut windows, 1, 0), (0, 60_000, Some(60)));
+        assert_eq!(count(&mut windows, 1, 1), (0, 60_000, Some(60)));
+        assert_eq!(count(&mut windows, 1, 1_000), (0, 60_000, Some(59)));
+        let mut headers = HeaderMap::new();
+        windows.count(1, 1_500).add_headers(&mut headers);
+        assert_eq!(headers["x-ratelimit-reset"], "60");
+        assert_eq!(headers["x-ratelimit-limit"], "0");
+    }
+
+    #[test]
+    fn setting_the_clock_back_does_not_prolong_a_window() {
+        let mut windows = Windows::new(1);
+        assert_eq!(count(&mut windows, 1, 1_000_000), (0, 1_060_000, None));
+        assert_eq!(count(&mut windows, 1, 10_000), (0, 70_000, Some(60)));
+        assert_eq!(count(&mut windows, 1, 70_000), (0, 130_000, None));
+    }
+
+    #[test]
+    fn far_beyond_the_limit_only_keys_that_were_valid_are_looked_up() {
+        let limits = limits(200);
+        let [address, other] = [1_u32, 2].map(|number| Some(IpAddr::V4(number.into())));
+        limits.remember_valid("valid", OrganizationId::from_raw(1));
+        for _ in 0..1999 {
+            limits.count_failure(address, at(0));
+        }
+        assert!(limits.refuse_unchecked("unknown", address, at(59_999)).is_ok());
+        limits.count_failure(address, at(0));
+        assert_eq!(limits.refuse_unchecked("unknown", address, at(59_999)).unwrap_err().status(), 429);
+        assert!(limits.refuse_unchecked("valid", address, at(59_999)).is_ok());
+        assert!(limits.refuse_unchecked("unknown", other, at(59_999)).is_ok());
+        assert!(limits.refuse_unchecked("unknown", address, at(60_000)).is_ok(), "the window is over");
+    }
+
+    #[test]
+    fn failures_are_limited_per_address_in_bounded_memory() {
+        let limits = limits(2);
+        let address = |number: u32| Some(IpAddr::V4(number.into()));
+        let status = |number, now| limits.count_failure(address(number), at(now)).status().as_u16();
+        assert_eq!([status(1, 0), status(1, 0), status(1, 0), status(2, 0)], [401, 401, 429, 401]);
+        for number in 0..200_000 {
+            limits.count_failure(address(number), at(1_000));
+        }
+        assert!(limits.failures.lock().unwrap().len() <= MAX_ADDRESSES + 1);
+        assert_eq!(status(1_000_000, 1_000), 429, "a new address uses the shared window, which is used up");
+        assert_eq!(status(1, 1_000), 429, "an address that was counted before keeps its window");
+        assert_eq!(status(1_000_001, 61_001), 401, "a minute later there is room for a window of its own");
+    }
+}

@@ -1,0 +1,264 @@
+//! Handles a request below `/v1`. The checks that all operations share are made here, in this order: API key, rate
+//! limit, route and method, scope, body size, media type, syntax, idempotency key. The service checks the rest.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+
+use super::blocking::BlockingService;
+use super::body::{self, RequestBody};
+use super::call::Call;
+use super::caller::api_key;
+use super::conditions;
+use super::problem::Problem;
+use super::query;
+use super::rate_limit::RateLimitStatus;
+use crate::enums::scope::Scope;
+use crate::error::Error;
+use crate::fair::Tenant;
+use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
+use crate::server::operations::operation::{Input, Operation};
+use crate::server::state::AppState;
+use crate::service::TicketingService;
+
+/// Handles a request for an operation. `parameters` are the values of its path parameters.
+pub(in crate::server) fn handle(
+    state: AppState,
+    operation: Arc<Operation>,
+    parameters: Vec<String>,
+    request: Request,
+) -> impl Future<Output = Response> + Send {
+    // Before the future, which axum allocates for each request, so that it is small.
+    let (head, body) = request.into_parts();
+    let request = IncomingRequest::new(&state, head);
+    let target = Target { operation, parameters };
+    async move {
+        let result = authorize_and_execute(&state.service, &request, target, body).await;
+        request.finish(result)
+    }
+}
+
+/// Handles a request that matches no operation: returns `problem` to clients with a valid API key. Others get 401, so
+/// that they cannot find out which paths exist.
+pub(in crate::server) async fn refuse(state: AppState, problem: Problem, request: Request) -> Response {
+    let (head, _body) = request.into_parts();
+    let request = IncomingRequest::new(&state, head);
+    let authenticated = Arc::clone(&request);
+    let authenticate = move |service: &TicketingService| authenticated.authenticate(service);
+    let result = state.service.look_up(request.likely_tenant(), authenticate).await;
+    request.finish(result.and(Err(problem)))
+}
+
+/// The operation to which a request was routed.
+struct Target {
+    operation: Arc<Operation>,
+    parameters: Vec<String>,
+}
+
+/// Authorizes the request and executes the operation, in one call on a blocking thread for the organization of the API key.
+/// The request is authorized first, in a separate call, if this organization is not known yet, or if the body has not
+/// arrived, so that the server never waits for a client that it is going to refuse.
+async fn authorize_and_execute(
+    service: &BlockingService,
+    request: &Arc<IncomingRequest>,
+    target: Target,
+    body: Body,
+) -> Result<Response, Problem> {
+    let Operation { waits_for, scope, .. } = *target.operation;
+    let is_look_up = target.operation.is_look_up();
+    let mut tenant = request.likely_tenant();
+    let mut caller = None;
+    let mut body = target.operation.reads_body().then(|| RequestBody::new(body));
+    let has_arrived = match &mut body {
+        Some(body) => body.has_arrived(&request.head.headers).await,
+        None => true,
+    };
+    // What not every request needs is boxed, because the future is allocated for each request.
+    if !has_arrived || (tenant.is_none() && !is_look_up) {
+        let authorized = Box::pin(authorize_first(service, request, tenant, scope)).await?;
+        tenant = Some(authorized.organization);
+        caller = Some(authorized);
+    }
+    let body = match body {
+        Some(body) => Box::pin(body.read(&request.head.headers)).await,
+        None => body::check_length(&request.head.headers).map(|()| Vec::new()),
+    };
+    let execution = Box::new(Execution { request: Arc::clone(request), target, caller, body });
+    if is_look_up {
+        // The key and the resource are looked up in one transaction.
+        return service.look_up(tenant, |service| service.with_look_ups(|| execution.run(service))?).await;
+    }
+    let run = |service: &TicketingService| execution.run(service);
+    match service.additional_permits(waits_for) {
+        Some(permits) => service.call_with(permits, tenant, run).await,
+        None => service.call(tenant, run).await,
+    }
+}
+
+/// Authorizes the request before anything else of it is looked at.
+async fn authorize_first(
+    service: &BlockingService,
+    request: &Arc<IncomingRequest>,
+    tenant: Tenant,
+    scope: Scope,
+) -> Result<Caller, Problem> {
+    let request = Arc::clone(request);
+    service.look_up(tenant, move |service| request.authorize(service, scope)).await
+}
+
+/// A request that was read, and is to be executed.
+struct Execution {
+    request: Arc<IncomingRequest>,
+    target: Target,
+    /// If the request was authorized already.
+    caller: Option<Caller>,
+    body: Result<Vec<u8>, Problem>,
+}
+
+impl Execution {
+    fn run(self, service: &TicketingService) -> Result<Response, Problem> {
+        let Self { request, target, caller, body } = self;
+        let caller = match caller {
+            Some(caller) => caller,
+            None => request.authorize(service, target.operation.scope)?,
+        };
+        request.execute(service, &target, &caller, body)
+    }
+}
+
+/// A request below `/v1`, without its body.
+struct IncomingRequest {
+    head: Parts,
+    client: Option<IpAddr>,
+    state: AppState,
+    /// Set once the request was counted.
+    rate_limit: OnceLock<RateLimitStatus>,
+}
+
+impl IncomingRequest {
+    fn new(state: &AppState, head: Parts) -> Arc<Self> {
+        let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
+        Arc::new(Self { head, client, state: Arc::clone(state), rate_limit: OnceLock::new() })
+    }
+
+    /// The organization whose permits the request takes: that of the API key when it was last valid. Without one, it is
+    /// `None` until the request is authenticated.
+    fn likely_tenant(&self) -> Tenant {
+        match self.head.extensions.get::<Caller>() {
+            Some(caller) => Some(caller.organization),
+            None => self.state.limits.organization_of(api_key(&self.head.headers)?),
+        }
+    }
+
+    /// Returns the caller, and counts the request for the rate limit of its API key. A caller without one is not
+    /// limited: it was authenticated by the program that embeds the server.
+    fn authenticate(&self, service: &TicketingService) -> Result<Caller, Problem> {
+        let caller = match self.head.extensions.get::<Caller>() {
+            Some(caller) => caller.clone(),
+            None => self.authenticate_key(service)?,
+        };
+        if let Some(status) = caller.key.and_then(|key| self.state.limits.count_request(key, service.now())) {
+            self.rate_limit.get_or_init(|| status).check()?;
+        }
+        Ok(caller)
+    }
+
+    fn authenticate_key(&self, service: &TicketingService) -> Result<Caller, Problem> {
+        let limits = &self.state.limits;
+        let authenticated = match api_key(&self.head.headers) {
+            Some(key) => {
+                limits.refuse_unchecked(key, self.client, service.now())?;
+                service.authenticate(key).inspect(|caller| limits.remember_valid(key, caller.organization))
+            }
+            None => Err(Error::Unauthenticated),
+        };
+        authenticated.map_err(|error| match error {
+            Error::Unauthenticated => limits.count_failure(self.client, service.now()),
+            error => error.into(),
+        })
+    }
+
+    /// Authenticates the caller, and checks that it has the scope.
+    fn authorize(&self, service: &TicketingService, scope: Scope) -> Result<Caller, Problem> {
+        let caller = self.authenticate(service)?;
+        caller.require(scope)?;
+        Ok(caller)
+    }
+
+    /// Checks the rest of the request, and executes the operation.
+    fn execute(
+        &self,
+        service: &TicketingService,
+        target: &Target,
+        caller: &Caller,
+        body: Result<Vec<u8>, Problem>,
+    ) -> Result<Response, Problem> {
+        let operation = &target.operation;
+        let headers = &self.head.headers;
+        let body = body?;
+        let needs_body = matches!(operation.input, Input::Body(_));
+        if !body.is_empty() || (needs_body && headers.contains_key(CONTENT_TYPE)) {
+            body::check_media_type(headers)?;
+        }
+        let key = match conditions::idempotency_key(operation, headers) {
+            Ok(key) => key,
+            Err(problem) => {
+                // A body that is not JSON is reported first.
+                operation.check_syntax(&body)?;
+                return Err(problem);
+            }
+        };
+        // The query string must be well-formed even if the operation does not read it.
+        let query = query::pairs(self.head.uri.query().unwrap_or_default())
+            .ok_or_else(|| Problem::malformed("the query string has an invalid escape sequence, or is not UTF-8"))?;
+        let revisions = conditions::expected_revisions(headers);
+        let call = Call {
+            service,
+            caller,
+            keyed: &KeyedCaller { caller: caller.clone(), key: key.map(Ok) },
+            conditional: &ConditionalCaller { caller: caller.clone(), revisions },
+            parameters: &target.parameters,
+            head: &self.head,
+            query: &query,
+            body: &body,
+            public_path: &self.state.public_path,
+        };
+        operation.run(&call)
+    }
+
+    /// Adds the headers that every response has.
+    fn finish(&self, result: Result<Response, Problem>) -> Response {
+        let mut response = result.into_response();
+        let headers = response.headers_mut();
+        // The response is for this API key only, and may soon be out of date.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(status) = self.rate_limit.get() {
+            status.add_headers(headers);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::ServerOptions;
+    use crate::server::operations;
+    use crate::server::state::ServerState;
+
+    #[test]
+    fn the_future_of_a_request_is_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = TicketingService::open(folder.path().join("ticketing.db")).unwrap();
+        let state = Arc::new(ServerState::new(service, &ServerOptions::default()));
+        let operation = Arc::new(operations::all().remove(0));
+        let future = handle(state, operation, Vec::new(), Request::default());
+        assert!(size_of_val(&future) <= 1000, "{} bytes", size_of_val(&future));
+    }
+}

@@ -1,0 +1,159 @@
+//! The state of a connection from a client: whether the server waits for the client, and since when.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::framing::FramingCheck;
+
+/// How long a client may take.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) struct Timeouts {
+    /// For the head of a request.
+    pub(in crate::server) head: Duration,
+    /// For a whole request, head and body.
+    pub(in crate::server) request: Duration,
+    /// Between two requests, and for receiving any part of a response.
+    pub(in crate::server) idle: Duration,
+}
+
+impl Timeouts {
+    /// The shortest timeout. No phase of a connection that starts now can time out sooner.
+    pub(in crate::server) fn shortest(self) -> Duration {
+        self.head.min(self.request).min(self.idle)
+    }
+}
+
+/// What happens on a connection. In every phase but `Handling` the server waits for the client, since the given
+/// instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The server is waiting for a head, or the rest of one.
+    Head(Instant),
+    /// The server is waiting for the rest of a body.
+    Body(Instant),
+    /// A complete request is being handled.
+    Handling,
+    /// The response is being sent, or was sent. The next byte from the client starts a new request.
+    Idle(Instant),
+}
+
+/// The order in which connections of one client network are closed to make room for new ones. Connections that receive
+/// a body come last. Within each group, the connection that has waited longest for its client comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::server) struct EvictionOrder {
+    receives_body: bool,
+    waiting_since: Instant,
+}
+
+/// One connection, shared by its task, its transport, and the loop that accepts connections.
+#[derive(Debug)]
+pub(in crate::server) struct ClientConnection {
+    state: Mutex<State>,
+    /// Whether a request was answered without reading its body to the end.
+    left_body_unread: AtomicBool,
+    close: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    framing: FramingCheck,
+}
+
+impl ClientConnection {
+    /// A connection that was just accepted and waits for its first head.
+    pub(in crate::server) fn new() -> Self {
+        let state = State { phase: Phase::Head(Instant::now()), framing: FramingCheck::default() };
+        Self { state: Mutex::new(state), left_body_unread: AtomicBool::new(false), close: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Called whenever bytes of the client arrive.
+    pub(in crate::server) fn bytes_received(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        if let Phase::Idle(_) = state.phase {
+            state.phase = Phase::Head(Instant::now());
+        }
+        state.framing.receive(bytes);
+    }
+
+    /// Called when the client has received some bytes of a response.
+    pub(in crate::server) fn bytes_sent(&self) {
+        if let Phase::Idle(since) = &mut self.state().phase {
+            *since = Instant::now();
+        }
+    }
+
+    /// Called when hyper has parsed the head of a request. Returns whether the length of its body is unambiguous.
+    pub(in crate::server) fn head_received(&self, has_body: bool) -> bool {
+        let mut state = self.state();
+        state.phase = match state.phase {
+            _ if !has_body => Phase::Handling,
+            Phase::Head(since) => Phase::Body(since),
+            _ => Phase::Body(Instant::now()),
+        };
+        state.framing.next_is_unambiguous()
+    }
+
+    /// Called when the body of a request has arrived completely.
+    pub(in crate::server) fn body_received(&self) {
+        let mut state = self.state();
+        if let Phase::Body(_) = state.phase {
+            state.phase = Phase::Handling;
+        }
+    }
+
+    /// Called when the rest of a body will not be read.
+    pub(in crate::server) fn body_dropped(&self) {
+        self.left_body_unread.store(true, Ordering::Relaxed);
+        self.body_received();
+    }
+
+    /// Called when a request has been handled.
+    pub(in crate::server) fn request_handled(&self) {
+        self.state().phase = Phase::Idle(Instant::now());
+    }
+
+    /// Whether the client may still be sending bytes that the server will not read.
+    pub(in crate::server) fn may_have_unread_bytes(&self) -> bool {
+        self.left_body_unread.load(Ordering::Relaxed) || matches!(self.state().phase, Phase::Head(_))
+    }
+
+    /// When the current phase times out. `None` while a request is being handled.
+    pub(in crate::server) fn deadline(&self, timeouts: Timeouts) -> Option<Instant> {
+        match self.state().phase {
+            Phase::Head(since) => Some(since + timeouts.head),
+            Phase::Body(since) => Some(since + timeouts.request),
+            Phase::Idle(since) => Some(since + timeouts.idle),
+            Phase::Handling => None,
+        }
+    }
+
+    /// The connection with the lowest value is evicted first. `None` while a request is being handled.
+    pub(in crate::server) fn eviction_order(&self) -> Option<EvictionOrder> {
+        match self.state().phase {
+            Phase::Head(since) | Phase::Idle(since) => {
+                Some(EvictionOrder { receives_body: false, waiting_since: since })
+            }
+            Phase::Body(since) => Some(EvictionOrder { receives_body: true, waiting_since: since }),
+            Phase::Handling => None,
+        }
+    }
+
+    /// Asks the connection's task to close it at once.
+    pub(in crate::server) fn close(&self) {
+        self.close.notify_one();
+    }
+
+    /// Completes after [`ClientConnection::close`].
+    pub(in crate::server) async fn close_requested(&self) {
+        self.close.notified().await;
+    }
+}

@@ -1,0 +1,230 @@
+//! Detects request heads that give the length of the body in more than one way.
+//!
+//! If a proxy in front of the server settles such a contradiction differently, the two disagree about where the next
+//! request starts (request smuggling). hyper (1.12) refuses different or invalid `Content-Length`s, folded header
+//! lines, and a `Transfer-Encoding` that does not end in `chunked`. But it accepts:
+//!
+//! - `Content-Length` twice with the same value; it drops the second.
+//! - `Content-Length` and `Transfer-Encoding` together, in any order; it drops the `Content-Length`, executes the
+//!   request, and closes the connection after the response.
+//! - `Transfer-Encoding` twice, if the last one is `chunked`.
+//!
+//! The service cannot see the dropped headers. So the heads are parsed a second time here, with hyper's own parser, and
+//! bodies are skipped to find the next head.
+
+use httparse::{EMPTY_HEADER, Header, Status};
+
+/// The number of header lines that hyper accepts.
+const MAX_HEADERS: usize = 100;
+
+/// Follows the bytes of a connection from request to request.
+#[derive(Debug, Default)]
+pub(in crate::server) struct FramingCheck {
+    next: Part,
+    /// The start of a part whose end has not arrived. hyper closes the connection if this gets too long.
+    incomplete: Vec<u8>,
+    /// The number of unambiguous heads that [`Self::next_is_unambiguous`] has not reported yet.
+    unambiguous_heads: u64,
+}
+
+/// The part of a request that the next bytes belong to.
+#[derive(Debug, Default, Clone, Copy)]
+enum Part {
+    #[default]
+    Head,
+    /// This many bytes of a body.
+    Body(u64),
+    ChunkSize,
+    /// This many bytes: a chunk and the line end after it.
+    Chunk(u64),
+    /// The lines after the last chunk, up to an empty one.
+    Trailers,
+    /// Unknown after an ambiguous head, or after bytes that hyper refuses too. It lasts until the connection ends.
+    Unknown,
+}
+
+impl FramingCheck {
+    /// Takes the next bytes of the connection, before hyper sees them.
+    pub(in crate::server) fn receive(&mut self, received: &[u8]) {
+        if self.incomplete.is_empty() {
+            let rest = self.skip_parts(received);
+            self.incomplete.extend_from_slice(rest);
+            return;
+        }
+        let mut bytes = std::mem::take(&mut self.incomplete);
+        bytes.extend_from_slice(received);
+        // A part that can be incomplete ends with a line feed. Without one, there is nothing new to find.
+        self.incomplete = if received.contains(&b'\n') { self.skip_parts(&bytes).to_vec() } else { bytes };
+    }
+
+    /// Whether the head that hyper has parsed now is unambiguous. Must be called for each head, in order.
+    pub(in crate::server) fn next_is_unambiguous(&mut self) -> bool {
+        let is_unambiguous = self.unambiguous_heads > 0;
+        self.unambiguous_heads = self.unambiguous_heads.saturating_sub(1);
+        is_unambiguous
+    }
+
+    /// Skips all complete parts, and returns the incomplete rest.
+    fn skip_parts<'b>(&mut self, mut bytes: &'b [u8]) -> &'b [u8] {
+        while !bytes.is_empty() {
+            let Some(rest) = self.skip_part(bytes).and_then(|length| bytes.get(length..)) else { return bytes };
+            bytes = rest;
+        }
+        bytes
+    }
+
+    /// The length of the next part, or `None` if it is incomplete.
+    fn skip_part(&mut self, bytes: &[u8]) -> Option<usize> {
+        match self.next {
+            Part::Head => {
+                let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+                let mut request = httparse::Request::new(&mut headers);
+                match request.parse(bytes) {
+                    Ok(Status::Complete(length)) => {
+                        self.next = part_after_head(request.headers);
+                        if !matches!(self.next, Part::Unknown) {
+                            self.unambiguous_heads += 1;
+                        }
+                        Some(length)
+                    }
+                    Ok(Status::Partial) => None,
+                    Err(_) => {
+                        self.next = Part::Unknown;
+                        Some(bytes.len())
+                    }
+                }
+            }
+            Part::Body(length) => {
+                let skipped = bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX));
+                self.next = match length - skipped as u64 {
+                    0 => Part::Head,
+                    left => Part::Body(left),
+                };
+                Some(skipped)
+            }
+            Part::ChunkSize => match httparse::parse_chunk_size(bytes) {
+                Ok(Status::Complete((length, size))) => {
+                    self.next = if size == 0 { Part::Trailers } else { Part::Chunk(size.saturating_add(2)) };
+                    Some(length)
+                }
+                Ok(Status::Partial) => None,
+                Err(_) => {
+                    self.next = Part::Unknown;
+                    Some(bytes.len())
+                }
+            },
+            Part::Chunk(length) => {
+                let skipped = bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX));
+                self.next = match length - skipped as u64 {
+                    0 => Part::ChunkSize,
+                    left => Part::Chunk(left),
+                };
+                Some(skipped)
+            }
+            Part::Trailers => {
+                let line = bytes.windows(2).position(|pair| pair == b"\r\n")?;
+                if line == 0 {
+                    self.next = Part::Head;
+                }
+                Some(line + 2)
+            }
+            Part::Unknown => Some(bytes.len()),
+        }
+    }
+}
+
+fn part_after_head(headers: &[Header<'_>]) -> Part {
+    let mut lengths = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("content-length"));
+    let encodings = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("transfer-encoding"));
+    match (lengths.next(), lengths.next(), encodings.count()) {
+        (None, None, 0) => Part::Head,
+        (None, None, 1) => Part::ChunkSize,
+        (Some(length), None, 0) => match std::str::from_utf8(length.value).map(str::parse) {
+            Ok(Ok(0)) => Part::Head,
+            Ok(Ok(length)) => Part::Body(length),
+            _ => Part::Unknown,
+        },
+        _ => Part::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For each head in these bytes, whether it is unambiguous, up to the first that is not.
+    fn check(bytes: &str) -> Vec<bool> {
+        let mut at_once = FramingCheck::default();
+        at_once.receive(bytes.as_bytes());
+        let mut byte_by_byte = FramingCheck::default();
+        for byte in bytes.as_bytes() {
+            byte_by_byte.receive(&[*byte]);
+        }
+        assert_eq!(at_once.unambiguous_heads, byte_by_byte.unambiguous_heads, "{bytes:?}");
+        let mut heads = vec![true; usize::try_from(at_once.unambiguous_heads).unwrap()];
+        if matches!(at_once.next, Part::Unknown) {
+            heads.push(false);
+        }
+        heads
+    }
+
+    #[test]
+    fn one_length_or_none_is_unambiguous() {
+        for head in [
+            "GET / HTTP/1.1\r\nHost: a:80\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 3\r\nX-Content-Length: 3\r\n\r\n",
+            "\r\nPOST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n",
+            "POST /content-length HTTP/1.1\r\nContent-Length: 3\r\nX: Content-Length: 3\r\n\r\n",
+        ] {
+            assert_eq!(check(head), [true], "{head}");
+        }
+    }
+
+    #[test]
+    fn repeated_or_combined_lengths_are_ambiguous() {
+        for head in [
+            "POST / HTTP/1.1\r\nContent-Length: 3\r\nCONTENT-LENGTH: 3\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "POST / HTTP/1.1\nTransfer-Encoding: chunked\nContent-Length: 3\n\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ] {
+            assert_eq!(check(head), [false], "{head}");
+        }
+    }
+
+    #[test]
+    fn headers_inside_a_body_do_not_count() {
+        let two = "Content-Length: 3\r\nContent-Length: 4\r\n\r\n";
+        let plain = format!("POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{two}", two.len());
+        let chunks =
+            format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{:X};a=1f\r\n{two}\r\n0\r\n\r\n", two.len());
+        let trailers = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n00\r\nContent-Length: 3\r\n\
+                        Content-Length: 4\r\n\r\n";
+        for request in [&plain, &chunks, trailers] {
+            assert_eq!(check(request), [true], "{request}");
+            assert_eq!(check(&request.repeat(3)), [true; 3], "{request}");
+        }
+    }
+
+    #[test]
+    fn later_heads_are_checked_like_the_first() {
+        let ambiguous = "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for request in [
+            "GET / HTTP/1.1\r\n\r\n",
+            "\r\nGET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 12\r\n\r\n0123456789\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n1 \r\n\n\r\n0\r\nX: y\n\r\n\r\n",
+        ] {
+            assert_eq!(check(&format!("{request}{request}{ambiguous}{request}")), [true, true, false], "{request}");
+        }
+    }
+
+    #[test]
+    fn heads_are_reported_in_order() {
+        let mut check = FramingCheck::default();
+        check.receive(b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n");
+        assert!(check.next_is_unambiguous());
+        assert!(!check.next_is_unambiguous());
+        assert!(!check.next_is_unambiguous(), "nothing after an ambiguous head can be trusted");
+    }
+}

@@ -1,0 +1,92 @@
+//! The TCP stream of a connection, shared by hyper and by the requests that watch whether their client is still there.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::ReadBuf;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// How often a request looks whether its client is still there.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long a client that has closed its side may wait for the response to a read.
+const HALF_CLOSED_TIME: Duration = Duration::from_secs(1);
+
+/// A TCP stream. Clones share it.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct SharedStream(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    stream: Mutex<TcpStream>,
+    /// When to look next whether the client is still there. It is set again when it has passed, and not for each request:
+    /// most requests are over before.
+    next_check: Mutex<Pin<Box<Sleep>>>,
+}
+
+/// What is known of the client at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Client {
+    Present,
+    /// It sends nothing more, and may or may not wait for the response: both look the same on TCP.
+    HalfClosed,
+    Gone,
+}
+
+impl SharedStream {
+    pub(in crate::server) fn new(stream: TcpStream) -> Self {
+        let next_check = Mutex::new(Box::pin(sleep(CHECK_INTERVAL)));
+        Self(Arc::new(Shared { stream: Mutex::new(stream), next_check }))
+    }
+
+    pub(in crate::server) fn lock(&self) -> MutexGuard<'_, TcpStream> {
+        self.0.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Completes when the client has reset the connection, or has closed its side for a second.
+    ///
+    /// hyper does not read while a request is handled, because a client that has closed its side still gets the
+    /// response. So this looks at the stream itself. A client that sent more bytes before it left is not noticed.
+    pub(in crate::server) async fn client_left(&self) {
+        let mut half_closed_since: Option<Instant> = None;
+        loop {
+            poll_fn(|cx| self.poll_next_check(cx)).await;
+            match self.client().await {
+                Client::Present => {}
+                Client::HalfClosed => {
+                    let since = half_closed_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= HALF_CLOSED_TIME {
+                        return;
+                    }
+                }
+                Client::Gone => return,
+            }
+        }
+    }
+
+    /// Waits until it is time to look for the client.
+    fn poll_next_check(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut next_check = self.0.next_check.lock().unwrap_or_else(PoisonError::into_inner);
+        ready!(next_check.as_mut().poll(cx));
+        next_check.as_mut().reset(Instant::now() + CHECK_INTERVAL);
+        Poll::Ready(())
+    }
+
+    /// Looks at the next byte without taking it, and does not wait for one.
+    async fn client(&self) -> Client {
+        poll_fn(|cx| {
+            let mut byte = [0];
+            let mut byte = ReadBuf::new(&mut byte);
+            Poll::Ready(match self.lock().poll_peek(cx, &mut byte) {
+                Poll::Pending | Poll::Ready(Ok(1..)) => Client::Present,
+                Poll::Ready(Ok(0)) => Client::HalfClosed,
+                Poll::Ready(Err(_)) => Client::Gone,
+            })
+        })
+        .await
+    }
+}

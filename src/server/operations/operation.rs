@@ -1,0 +1,388 @@
+//! Operations of the API: name, method, path, scope, and the types of request and response.
+//!
+//! Each resource has a file with a table of its operations. The constructors below take the handler function of an
+//! operation and derive from its types how the request is read, how the response is written, and how the OpenAPI
+//! document describes both. This layer exists on top of axum's extractors so that the document cannot differ from the
+//! code, and so that each operation is one entry in a table.
+
+use axum::http::header::LOCATION;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+
+#[cfg(feature = "documents")]
+use crate::documents::TicketDocument;
+use crate::enums::scope::Scope;
+use crate::error::{Reason, Result};
+use crate::form::declare::schema::NamedSchemas;
+use crate::form::object::{self, Form};
+use crate::form::request::{Nothing, Request};
+use crate::model::tenants::idempotency::Replayable;
+use crate::server::http::blocking::WaitsFor;
+use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
+use crate::server::http::problem::Problem;
+#[cfg(feature = "documents")]
+use crate::server::public::content::Content;
+
+/// The path prefix of all operations.
+pub(in crate::server) const BASE: &str = "/v1";
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// One operation of the API.
+pub(in crate::server) struct Operation {
+    pub(in crate::server) name: &'static str,
+    pub(in crate::server) method: Method,
+    /// The path below [`BASE`], with its parameters in braces.
+    pub(in crate::server) path: &'static str,
+    pub(in crate::server) scope: Scope,
+    /// A second scope that the key needs.
+    pub(in crate::server) further_scope: Option<Scope>,
+    /// One line of documentation for API clients.
+    pub(in crate::server) summary: &'static str,
+    /// More documentation for API clients; may be empty.
+    pub(in crate::server) description: &'static str,
+    /// Every reason that a conflict (409) of this operation can have.
+    pub(in crate::server) conflicts: &'static [Reason],
+    pub(in crate::server) input: Input,
+    pub(in crate::server) success: Success,
+    /// Whether an `Idempotency-Key` makes a repeated request return the first response.
+    pub(in crate::server) idempotent: bool,
+    /// Whether some requests are refused without an `Idempotency-Key`.
+    pub(in crate::server) may_require_key: bool,
+    pub(in crate::server) waits_for: WaitsFor,
+    /// Whether it fails if the payment gateway returns no checkout.
+    pub(in crate::server) starts_checkout: bool,
+    run: Run,
+}
+
+/// Calls the service on a blocking thread and writes the response.
+type Run = Box<dyn Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync>;
+
+/// Adds the schema of a request to the OpenAPI document.
+pub(in crate::server) type RequestSchema = fn(&mut NamedSchemas) -> serde_json::Value;
+
+/// Adds the schema of a response to the OpenAPI document.
+pub(in crate::server) type ResponseSchema = fn(&mut SchemaGenerator) -> Schema;
+
+/// Which part of a request an operation reads, in addition to the path.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) enum Input {
+    None,
+    Query(RequestSchema),
+    Body(RequestSchema),
+    /// A body that may be missing. If present, it must be a JSON object.
+    OptionalBody(RequestSchema),
+}
+
+/// The response to a request that succeeded.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) struct Success {
+    pub(in crate::server) status: StatusCode,
+    pub(in crate::server) body: Option<ResponseSchema>,
+    /// Whether it has a `Location` header.
+    pub(in crate::server) has_location: bool,
+    /// Whether it has an `ETag` header.
+    pub(in crate::server) has_etag: bool,
+    /// Whether the body is a PDF file.
+    pub(in crate::server) is_document: bool,
+}
+
+impl Success {
+    const NO_CONTENT: Self =
+        Self { status: StatusCode::NO_CONTENT, body: None, has_location: false, has_etag: false, is_document: false };
+
+    /// 200 with a `T` as its body.
+    fn ok<T: JsonSchema>() -> Self {
+        let body: ResponseSchema = |generator| generator.subschema_for::<T>();
+        Self { status: StatusCode::OK, body: Some(body), ..Self::NO_CONTENT }
+    }
+
+    /// 201 with a `T` as its body.
+    fn created<T: JsonSchema>() -> Self {
+        Self { status: StatusCode::CREATED, ..Self::ok::<T>() }
+    }
+
+    fn with_location(self) -> Self {
+        Self { has_location: true, ..self }
+    }
+
+    fn with_etag(self) -> Self {
+        Self { has_etag: true, ..self }
+    }
+}
+
+impl Operation {
+    fn new(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        method: Method,
+        input: Input,
+        success: Success,
+        run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
+    ) -> Self {
+        let idempotent = method == Method::POST;
+        Self {
+            name,
+            method,
+            path,
+            scope,
+            further_scope: None,
+            summary: "",
+            description: "",
+            conflicts: &[],
+            input,
+            success,
+            idempotent,
+            may_require_key: false,
+            waits_for: WaitsFor::Store,
+            starts_checkout: false,
+            run: Box::new(run),
+        }
+    }
+
+    /// `GET` of a page, selected by the query string.
+    pub(in crate::server) fn list<Q: Form + 'static, T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Q) -> Result<T>,
+    ) -> Self {
+        let input = Input::Query(object::schema::<Q>);
+        Self::new(name, path, scope, Method::GET, input, Success::ok::<T>(), move |call| {
+            call.caller.require(scope)?;
+            json(&run(call, call.query().into_inner()?)?)
+        })
+    }
+
+    /// `GET` of one resource.
+    pub(in crate::server) fn get<T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<T>,
+    ) -> Self {
+        Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
+    }
+
+    /// `GET` of one resource that has a revision.
+    pub(in crate::server) fn get_with_etag<T: Serialize + JsonSchema + Revisioned + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<T>,
+    ) -> Self {
+        Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
+            json_with_etag(&run(call)?)
+        })
+    }
+
+    /// `GET` of a document.
+    #[cfg(feature = "documents")]
+    pub(in crate::server) fn document(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<TicketDocument>,
+    ) -> Self {
+        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
+        let operation = Self::new(name, path, scope, Method::GET, Input::None, success, move |call| {
+            Ok(Content::document(run(call)?).send(&call.head.headers))
+        });
+        Self { waits_for: WaitsFor::Document, ..operation }
+    }
+
+    /// The same operation, for which the key needs this scope too.
+    #[cfg(feature = "documents")]
+    pub(in crate::server) fn also_requires(self, scope: Scope) -> Self {
+        Self { further_scope: Some(scope), ..self }
+    }
+
+    /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].
+    pub(in crate::server) fn create<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+        location: fn(&T) -> String,
+    ) -> Self {
+        let success = Success::created::<T>().with_location();
+        Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
+            let created = run(call, call.json()?)?;
+            let mut response = replayable_json(&created)?;
+            let location = location(&created.value);
+            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{location}", call.base_path())) {
+                response.headers_mut().insert(LOCATION, location);
+            }
+            Ok(response)
+        })
+    }
+
+    /// `POST` that creates several resources: there is no one `Location`.
+    pub(in crate::server) fn create_several<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+    ) -> Self {
+        let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
+        Self::new(name, path, scope, Method::POST, body::<B>(), Success::created::<T>(), run)
+    }
+
+    /// `POST` of an action that is described by its body.
+    pub(in crate::server) fn action<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+    ) -> Self {
+        let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
+        Self::new(name, path, scope, Method::POST, body::<B>(), Success::ok::<T>(), run)
+    }
+
+    /// `POST` of an action on the resource that the path names. It needs no body.
+    pub(in crate::server) fn action_on<T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<Replayable<T>>,
+    ) -> Self {
+        Self::new(name, path, scope, Method::POST, optional_body(), Success::ok::<T>(), move |call| {
+            replayable_json(&run(call)?)
+        })
+    }
+
+    /// `POST` of an action on the resource that the path names. Its body describes it, and may be missing.
+    pub(in crate::server) fn action_with_options<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+    ) -> Self {
+        let input = Input::OptionalBody(object::reference::<B>);
+        Self::new(name, path, scope, Method::POST, input, Success::ok::<T>(), move |call| {
+            let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
+            replayable_json(&run(call, request)?)
+        })
+    }
+
+    /// `POST` that records something about the resource that the path names. It needs no body, returns none, and counts
+    /// each request.
+    pub(in crate::server) fn record(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<()>,
+    ) -> Self {
+        let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
+        Self::new(name, path, scope, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
+    }
+
+    /// `PATCH` of a resource that has a revision.
+    pub(in crate::server) fn update<B: Form + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>, Request<B>) -> Result<T>,
+    ) -> Self {
+        let run = move |call: &Call<'_>| json_with_etag(&run(call, call.json()?)?);
+        Self::new(name, path, scope, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
+    }
+
+    /// `DELETE` of a resource.
+    pub(in crate::server) fn delete(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        run: fn(&Call<'_>) -> Result<()>,
+    ) -> Self {
+        let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
+        Self::new(name, path, scope, Method::DELETE, Input::None, Success::NO_CONTENT, run)
+    }
+
+    /// Documents the operation for API clients. The description may be empty.
+    pub(in crate::server) fn docs(self, summary: &'static str, description: &'static str) -> Self {
+        Self { summary, description, ..self }
+    }
+
+    /// Documents the reasons for which the operation returns a conflict (409).
+    pub(in crate::server) fn conflicts(self, conflicts: &'static [Reason]) -> Self {
+        Self { conflicts, ..self }
+    }
+
+    /// The operation ignores `Idempotency-Key` and runs for every request.
+    pub(in crate::server) fn not_idempotent(self) -> Self {
+        Self { idempotent: false, ..self }
+    }
+
+    /// The operation refuses some requests without an `Idempotency-Key`.
+    pub(in crate::server) fn may_require_key(self) -> Self {
+        Self { may_require_key: true, ..self }
+    }
+
+    /// The operation only queues the work, and returns 202.
+    pub(in crate::server) fn accepted(mut self) -> Self {
+        self.success.status = StatusCode::ACCEPTED;
+        self
+    }
+
+    /// The operation may call the payment gateway.
+    pub(in crate::server) fn calls_gateway(self) -> Self {
+        Self { waits_for: WaitsFor::Gateway, ..self }
+    }
+
+    /// The operation asks the payment gateway for a checkout, and fails with 502 if it returns none.
+    pub(in crate::server) fn starts_checkout(self) -> Self {
+        Self { starts_checkout: true, ..self.calls_gateway() }
+    }
+
+    /// Whether the operation reads a request body.
+    pub(in crate::server) fn reads_body(&self) -> bool {
+        matches!(self.input, Input::Body(_) | Input::OptionalBody(_))
+    }
+
+    /// Whether the operation only looks up one resource.
+    pub(in crate::server) fn is_look_up(&self) -> bool {
+        self.method == Method::GET && matches!(self.input, Input::None) && !self.success.is_document
+    }
+
+    /// Checks that the body is JSON, if the operation reads one.
+    pub(in crate::server) fn check_syntax(&self, body: &[u8]) -> Result<(), Problem> {
+        match (self.input, body) {
+            (Input::None | Input::Query(_), _) | (Input::OptionalBody(_), []) => Ok(()),
+            _ => read_json::<Nothing>(body).map(drop),
+        }
+    }
+
+    /// Calls the service and returns its response.
+    pub(in crate::server) fn run(&self, call: &Call<'_>) -> Result<Response, Problem> {
+        if matches!(self.input, Input::OptionalBody(_)) && !call.body.is_empty() {
+            read_json::<Nothing>(call.body)?.errors.into_result()?;
+        }
+        let mut response = (self.run)(call)?;
+        // Not if the client has the document already, which is 304.
+        if response.status() == StatusCode::OK {
+            *response.status_mut() = self.success.status;
+        }
+        Ok(response)
+    }
+}
+
+/// A response with this result as JSON. A stored result of an earlier request is marked as such.
+fn replayable_json<T: Serialize>(result: &Replayable<T>) -> Result<Response, Problem> {
+    let mut response = json(&result.value)?;
+    if result.replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+fn body<B: Form>() -> Input {
+    Input::Body(object::reference::<B>)
+}
+
+fn optional_body() -> Input {
+    Input::OptionalBody(object::reference::<Nothing>)
+}

@@ -1,0 +1,102 @@
+//! Routes the operations below `/v1`.
+//!
+//! axum picks the operation by path and method. Its own answers to unknown paths and methods are replaced, because both
+//! come after the API key and the rate limit: a handler that authenticates first has a route for all unknown paths, and
+//! is the fallback of each known path.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::{HeaderValue, Method};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, any};
+
+use super::operation::{BASE, Operation};
+use crate::pages::ProblemKind;
+use crate::server::http::problem::Problem;
+use crate::server::http::request;
+use crate::server::public::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
+use crate::server::state::AppState;
+
+/// The paths below [`BASE`] that no operation has. axum prefers any other route.
+const UNKNOWN_PATHS: [&str; 3] = ["/v1", "/v1/", "/v1/{*unknown}"];
+
+/// Response extension: the request matched no route except one of [`UNKNOWN_PATHS`].
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) struct UnknownRoute;
+
+/// The routes of these operations, and of the unknown paths below [`BASE`].
+pub(in crate::server) fn routes(operations: Vec<Operation>) -> Router<AppState> {
+    let mut by_path: Vec<(&'static str, Vec<Operation>)> = Vec::new();
+    for operation in operations {
+        match by_path.iter_mut().find(|(path, _)| *path == operation.path) {
+            Some((_, same_path)) => same_path.push(operation),
+            None => by_path.push((operation.path, vec![operation])),
+        }
+    }
+    let mut router = Router::new();
+    for (path, operations) in by_path {
+        router = router.route(&format!("{BASE}{path}"), method_router(operations));
+    }
+    for path in UNKNOWN_PATHS {
+        router = router.route(path, any(unknown_path));
+    }
+    router
+}
+
+/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to all its
+/// responses, such as a 401.
+fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
+    let allow = allowed_methods(&operations);
+    let mut router = any(async move |State(state): State<AppState>, request: Request| {
+        request::refuse(state, Problem::method_not_allowed(allow), request).await
+    });
+    for operation in operations {
+        // Every operation has a standard method, so this cannot fail.
+        let Ok(method) = MethodFilter::try_from(operation.method.clone()) else { continue };
+        let own_parameters = operation.path.matches('{').count();
+        let operation = Arc::new(operation);
+        router = router.on(
+            method,
+            move |State(state): State<AppState>, parameters: Result<RawPathParams, _>, request: Request| {
+                let values = parameters.iter().flatten().map(|(_, value)| value.to_owned());
+                // The prefix under which the routes are nested may have parameters too. They come first.
+                let mut parameters: Vec<_> = values.collect();
+                parameters.drain(..parameters.len().saturating_sub(own_parameters));
+                request::handle(state, Arc::clone(&operation), parameters, request)
+            },
+        );
+    }
+    router
+}
+
+/// The header `Allow`. axum answers HEAD with the handler for GET.
+fn allowed_methods(operations: &[Operation]) -> Option<HeaderValue> {
+    let mut methods = Vec::new();
+    for operation in operations {
+        methods.push(operation.method.as_str());
+        if operation.method == Method::GET {
+            methods.push(Method::HEAD.as_str());
+        }
+    }
+    HeaderValue::try_from(methods.join(", ")).ok()
+}
+
+async fn unknown_path(State(state): State<AppState>, request: Request) -> Response {
+    let mut response = request::refuse(state, Problem::no_such_route(), request).await;
+    response.extensions_mut().insert(UnknownRoute);
+    response
+}
+
+/// The fallback for paths that are not below [`BASE`]. They need no API key. Browsers get a page, at `/` with a link to the
+/// documentation.
+pub(in crate::server) async fn no_such_route(request: Request) -> Response {
+    let problem = Problem::no_such_route();
+    if !accepts_html(request.headers()) {
+        return problem.into_response();
+    }
+    let documentation = (cfg!(feature = "docs-page") && request.uri().path() == "/").then_some("docs");
+    let accepted = accepted_languages(request.headers());
+    with_page_headers(problem_response(&problem, ProblemKind::Other, documentation, &accepted), "form-action 'none'; ")
+}

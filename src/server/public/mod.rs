@@ -1,0 +1,18 @@
+//! Routes without an API key: pages, documents, payment webhooks, files, health checks and metrics.
+
+pub(super) mod checkout_return;
+pub(super) mod checkout_routes;
+pub(super) mod content;
+#[cfg(feature = "docs-page")]
+pub(super) mod docs;
+#[cfg(feature = "documents")]
+pub(super) mod document_routes;
+pub(super) mod files;
+#[cfg(feature = "documents")]
+pub(super) mod link_turns;
+pub(super) mod metrics;
+pub(super) mod monitoring;
+pub(super) mod notice_routes;
+pub(super) mod page_responses;
+pub(super) mod prometheus_text;
+pub(super) mod representation;

@@ -1,0 +1,129 @@
+//! Responses with pages: their headers, and problems as pages.
+
+use axum::http::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{Html, IntoResponse, Response};
+
+use crate::pages::{self, ProblemKind, STYLE_HASH};
+use crate::server::http::problem::Problem;
+
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// The languages that a browser wants, as it lists them.
+pub(in crate::server) fn accepted_languages(request: &HeaderMap) -> String {
+    let accepted = request.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    accepted.unwrap_or_default().to_owned()
+}
+
+/// Whether the client names HTML among the media types that it accepts, as browsers do.
+pub(in crate::server) fn accepts_html(request: &HeaderMap) -> bool {
+    media_types(request).any(|accepted| accepted.eq_ignore_ascii_case("text/html"))
+}
+
+/// Whether the client names JSON among the media types that it accepts, and not HTML.
+#[cfg(feature = "documents")]
+pub(in crate::server) fn accepts_only_json(request: &HeaderMap) -> bool {
+    let is_json = |accepted: &str| {
+        ["application/json", "application/problem+json"].iter().any(|json| json.eq_ignore_ascii_case(accepted))
+    };
+    media_types(request).any(is_json) && !accepts_html(request)
+}
+
+fn media_types(request: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(|range| range.split(';').next().unwrap_or_default().trim())
+}
+
+/// What mail programs append to a link.
+const APPENDED: [char; 4] = ['/', '.', ',', ')'];
+
+/// A redirect to the link whose path ends with a token, if a mail program has appended something to it.
+pub(in crate::server) fn without_appended(uri: &Uri) -> Option<Response> {
+    let path = uri.path();
+    let link = path.strip_suffix(APPENDED)?;
+    let token = link.rsplit('/').next()?;
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+        return None;
+    }
+    // Relative, so that it is right under any prefix.
+    let location = if path.ends_with('/') { format!("../{token}") } else { token.to_owned() };
+    let location = HeaderValue::try_from(location).ok()?;
+    Some((StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]).into_response())
+}
+
+/// A page that says what is wrong, or the problem as JSON if there is no page. Neither has the path of the request, which may
+/// contain a token.
+pub(in crate::server) fn problem_response(
+    problem: &Problem,
+    kind: ProblemKind,
+    documentation: Option<&str>,
+    accepted: &str,
+) -> Response {
+    let status = problem.status();
+    match pages::problem_page(kind, status.as_u16(), documentation, accepted) {
+        Ok(page) => (status, problem.header().map(|header| [header]), Html(page)).into_response(),
+        Err(_) => problem.render_without_request(),
+    }
+}
+
+/// Adds the headers of every page: it loads nothing and runs no script, and nothing is stored by proxies, told to other
+/// sites, or found by search engines. `policy` is added to the content security policy.
+pub(in crate::server) fn with_page_headers(mut response: Response, policy: &str) -> Response {
+    let headers = response.headers_mut();
+    let policy = format!(
+        "default-src 'none'; style-src '{STYLE_HASH}'; img-src data:; base-uri 'none'; {policy}frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // The token in the URL allows its holder to act.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_mail_program_appends_to_a_link_is_taken_away_and_nothing_else() {
+        for (path, location) in [
+            ("/tickets/ABC/", Some("../ABC")),
+            ("/tickets/ABC.", Some("ABC")),
+            ("/prefix/orders/ABC,", Some("ABC")),
+            ("/checkout/a-b_c)", Some("a-b_c")),
+            ("/tickets/ABC", None),
+            ("/tickets/ABC//", None),
+            ("/tickets/ABC..", None),
+            ("/tickets/%41BC.", None),
+            ("/tickets/", Some("../tickets")),
+            ("/", None),
+        ] {
+            let response = without_appended(&Uri::from_static(path));
+            let found = response.as_ref().map(|response| response.headers()[LOCATION].to_str().expect("a text"));
+            assert_eq!(found, location, "{path}");
+        }
+    }
+
+    #[cfg(feature = "documents")]
+    #[test]
+    fn problems_are_pages_unless_only_json_is_accepted() {
+        for (accepted, expected) in [
+            ("", false),
+            ("*/*", false),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false),
+            ("application/json, text/html", false),
+            ("application/json", true),
+            ("application/problem+json;q=1, */*;q=0.1", true),
+            ("application/pdf, Application/JSON", true),
+        ] {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accepted))]);
+            assert_eq!(accepts_only_json(&headers), expected, "{accepted}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a client gets at a URL: compressed if it accepts that, and not again if it has the same already.
+
+use std::io::{self, Write};
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+
+use crate::server::http::entity_tag;
+
+/// Some content in one encoding.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct Representation {
+    body: Bytes,
+    /// Of a hash of the body or of its version, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+    etag: HeaderValue,
+    gzip: bool,
+}
+
+impl Representation {
+    /// Compresses the content with this level of gzip, if there is one.
+    pub(in crate::server) fn new(content: Vec<u8>, gzip: Option<Compression>) -> Self {
+        let compressed = gzip.and_then(|level| compress(&content, level).ok());
+        let gzip = compressed.is_some();
+        let body = compressed.unwrap_or(content);
+        let digest = Sha256::digest(&body).into();
+        Self { gzip, ..Self::with_digest(body.into(), &digest) }
+    }
+
+    /// Content that is not compressed, with its SHA-256 digest.
+    pub(in crate::server) fn with_digest(body: Bytes, digest: &[u8; 32]) -> Self {
+        Self { body, etag: entity_tag::quoted(&hex::encode(&digest[..16])), gzip: false }
+    }
+
+    /// The same with the tag of its version.
+    #[cfg(feature = "documents")]
+    pub(in crate::server) fn with_etag(self, etag: HeaderValue) -> Self {
+        Self { etag, ..self }
+    }
+
+    /// 200 with the content, or 304 if the client that sent these headers has it already.
+    pub(in crate::server) fn send(self, request: &HeaderMap) -> Response {
+        if entity_tag::matches(request, &self.etag) {
+            return not_modified(self.etag);
+        }
+        let mut response = with_etag(Response::new(Body::from(self.body)), self.etag);
+        if self.gzip {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
+    }
+}
+
+/// 304 for a client that has the content with this tag.
+pub(in crate::server) fn not_modified(etag: HeaderValue) -> Response {
+    with_etag(StatusCode::NOT_MODIFIED.into_response(), etag)
+}
+
+fn with_etag(mut response: Response, etag: HeaderValue) -> Response {
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+    response.headers_mut().insert(ETAG, etag);
+    response
+}
+
+fn compress(content: &[u8], level: Compression) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), level);
+    encoder.write_all(content)?;
+    encoder.finish()
+}
+
+/// Whether the client accepts gzip, and does not prefer plain content (RFC 9110, 12.5.3).
+pub(in crate::server) fn prefers_gzip(request: &HeaderMap) -> bool {
+    let values = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut gzip = None;
+    let mut plain = None;
+    let mut others = None;
+    for coding in values.flat_map(|value| value.split(',')) {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => gzip = Some(weight(parameters)),
+            "identity" => plain = Some(weight(parameters)),
+            "*" => others = Some(weight(parameters)),
+            _ => {}
+        }
+    }
+    let gzip = gzip.or(others).unwrap_or(0.0);
+    gzip > 0.0 && gzip >= plain.unwrap_or(0.0)
+}
+
+/// The weight in the parameters of a coding, such as `q=0.5`. It is 1 by default, and 0 if it is not a number.
+fn weight(parameters: &str) -> f32 {
+    match parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('=')) {
+        Some(weight) => weight.trim().parse().unwrap_or(0.0),
+        None => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepting(codings: &[&'static str]) -> HeaderMap {
+        codings.iter().map(|coding| (ACCEPT_ENCODING, HeaderValue::from_static(coding))).collect()
+    }
+
+    #[test]
+    fn gzip_is_sent_to_clients_that_accept_it_and_do_not_prefer_plain_content() {
+        for (accepted, gzip) in [
+            (vec![], false),
+            (vec![""], false),
+            (vec!["gzip"], true),
+            (vec!["gzip, deflate, br, zstd"], true),
+            (vec!["deflate, GZIP;q=0.5"], true),
+            (vec!["br", "gzip"], true),
+            (vec!["x-gzip"], true),
+            (vec!["*"], true),
+            (vec!["*;q=0"], false),
+            (vec!["gzip;q=0"], false),
+            (vec!["gzip ; Q = 0.000"], false),
+            (vec!["gzip;q=0, *"], false),
+            (vec!["gzip;q=nonsense"], false),
+            (vec!["br, deflate"], false),
+            (vec!["identity"], false),
+            (vec!["identity, gzip;q=0.5"], false),
+            (vec!["identity;q=0.5, gzip;q=0.5"], true),
+            (vec!["identity;q=0, *"], true),
+        ] {
+            assert_eq!(prefers_gzip(&accepting(&accepted)), gzip, "{accepted:?}");
+        }
+    }
+}

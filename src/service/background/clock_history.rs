@@ -1,0 +1,158 @@
+//! How the wall clock moved, and whether maintenance may act on it.
+//!
+//! A clock that is wrong and far ahead makes every hold, event and idempotency key look old. What maintenance does
+//! about these cannot be taken back, so it does nothing while the clock is in doubt. Operations do not depend on it.
+//!
+//! The clock is in doubt after it moved forwards by more than an hour in addition to the time that passed on the
+//! monotonic clock. When the program starts, the time since the last maintenance run counts in the same way. A clock
+//! that was stopped for long, together with the machine or the program, looks the same as a wrong one. Only time tells
+//! them apart: a clock that is still there after an hour is believed.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::environment::Clock;
+use crate::model::values::timestamp::Timestamp;
+
+/// The largest jump that is believed at once, in milliseconds.
+const LARGEST_JUMP: i64 = 60 * 60 * 1000;
+
+/// How long a clock has to go on after a larger jump, in milliseconds of the monotonic clock.
+const CONFIRMATION: i64 = 60 * 60 * 1000;
+
+/// What the service knows of the clock since its first maintenance run; `None` before it.
+#[derive(Debug, Default)]
+pub(in crate::service) struct ClockHistory(Mutex<Option<State>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::service) struct State {
+    history: History,
+    /// The time in the database, in milliseconds.
+    pub(in crate::service) stored: Option<i64>,
+}
+
+/// How the wall clock moved. Offsets are the wall clock minus the monotonic clock, which only a jump changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct History {
+    believed_offset: i64,
+    doubt: Option<Doubt>,
+}
+
+/// A jump that is not confirmed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Doubt {
+    offset: i64,
+    since_monotonic: i64,
+}
+
+/// What a look at the clock found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::service) enum Verdict {
+    Believed,
+    /// It is believed again: it was put right, or is confirmed.
+    BelievedAgain,
+    /// It has just jumped, by this many milliseconds.
+    Jumped(i64),
+    Doubted,
+}
+
+impl History {
+    fn look(&mut self, wall: i64, monotonic: i64) -> Verdict {
+        let offset = wall.saturating_sub(monotonic);
+        let jump = offset.saturating_sub(self.believed_offset);
+        let doubt = self.doubt.filter(|doubt| offset.saturating_sub(doubt.offset).saturating_abs() <= LARGEST_JUMP);
+        let is_confirmed = doubt.is_some_and(|doubt| monotonic.saturating_sub(doubt.since_monotonic) >= CONFIRMATION);
+        if jump <= LARGEST_JUMP || is_confirmed {
+            self.believed_offset = offset;
+            return match self.doubt.take() {
+                None => Verdict::Believed,
+                Some(_) => Verdict::BelievedAgain,
+            };
+        }
+        if doubt.is_some() {
+            return Verdict::Doubted;
+        }
+        self.doubt = Some(Doubt { offset, since_monotonic: monotonic });
+        Verdict::Jumped(jump)
+    }
+}
+
+impl ClockHistory {
+    /// Looks at the clock, and returns the verdict together with the state after it.
+    pub(in crate::service) fn look(&self, clock: &dyn Clock, stored: Option<Timestamp>) -> (Verdict, State) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (wall, monotonic) = (clock.now().millis(), monotonic_millis(clock));
+        let state = state.get_or_insert_with(|| {
+            let stored = stored.map(Timestamp::millis);
+            let believed_offset = stored.unwrap_or(wall).saturating_sub(monotonic);
+            State { history: History { believed_offset, doubt: None }, stored }
+        });
+        (state.history.look(wall, monotonic), *state)
+    }
+
+    pub(in crate::service) fn is_new(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    pub(in crate::service) fn set_stored(&self, stored: Timestamp) {
+        if let Some(state) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            state.stored = Some(stored.millis());
+        }
+    }
+}
+
+fn monotonic_millis(clock: &dyn Clock) -> i64 {
+    i64::try_from(clock.monotonic().as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 60 * 60 * 1000;
+
+    /// A history that believes the wall time 0 at the monotonic time 0.
+    fn history() -> History {
+        History { believed_offset: 0, doubt: None }
+    }
+
+    #[test]
+    fn a_clock_that_goes_on_is_believed_at_any_time() {
+        let mut history = history();
+        for hours in [0, 1, 30, 1000] {
+            assert_eq!(history.look(hours * HOUR, hours * HOUR), Verdict::Believed);
+        }
+    }
+
+    #[test]
+    fn a_jump_of_an_hour_is_believed_and_one_millisecond_more_is_not() {
+        assert_eq!(history().look(HOUR, 0), Verdict::Believed);
+        assert_eq!(history().look(HOUR + 1, 0), Verdict::Jumped(HOUR + 1));
+    }
+
+    #[test]
+    fn a_jump_is_believed_after_an_hour() {
+        let mut history = history();
+        assert_eq!(history.look(72 * HOUR, 0), Verdict::Jumped(72 * HOUR));
+        assert_eq!(history.look(73 * HOUR - 1, HOUR - 1), Verdict::Doubted);
+        assert_eq!(history.look(73 * HOUR, HOUR), Verdict::BelievedAgain);
+        assert_eq!(history.look(74 * HOUR, 2 * HOUR), Verdict::Believed);
+    }
+
+    #[test]
+    fn a_second_jump_is_confirmed_for_an_hour_of_its_own() {
+        let mut history = history();
+        assert_eq!(history.look(10 * HOUR, 0), Verdict::Jumped(10 * HOUR));
+        // 10 hours to 21 hours within half an hour.
+        assert_eq!(history.look(21 * HOUR, HOUR / 2), Verdict::Jumped(20 * HOUR + HOUR / 2));
+        assert_eq!(history.look(21 * HOUR + HOUR / 2, HOUR), Verdict::Doubted);
+        assert_eq!(history.look(22 * HOUR, HOUR + HOUR / 2), Verdict::BelievedAgain);
+    }
+
+    #[test]
+    fn a_clock_that_is_put_right_is_believed_at_once_and_so_is_one_that_goes_back() {
+        let mut history = history();
+        assert_eq!(history.look(10 * HOUR, 0), Verdict::Jumped(10 * HOUR));
+        assert_eq!(history.look(HOUR / 2, HOUR / 2), Verdict::BelievedAgain);
+        assert_eq!(history.look(-10 * HOUR, HOUR), Verdict::Believed);
+    }
+}

@@ -1,0 +1,126 @@
+//! The threads of notification handlers: how they wait, and how they are stopped.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::error::{Result, StoreError};
+use crate::model::notifications::notification_types::NotificationTopic;
+use crate::model::values::id::WebhookId;
+use crate::store::{CommitListener, Store};
+
+/// How long stopping waits for a call of the handler that is in progress.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How often stopping looks whether the thread has ended.
+const POLL: Duration = Duration::from_millis(2);
+
+/// Wakes the thread of a handler.
+#[derive(Default)]
+pub(in crate::service) struct Wakeup {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    notified: bool,
+    stopping: bool,
+}
+
+impl Wakeup {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a notification is queued, but no longer than `timeout`.
+    pub(in crate::service) fn wait(&self, timeout: Duration) {
+        let idle = |state: &mut State| !state.notified && !state.stopping;
+        let waited = self.changed.wait_timeout_while(self.state(), timeout, idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.notified = false;
+    }
+
+    /// Waits for `pause`, or until the thread should stop.
+    pub(in crate::service) fn pause(&self, pause: Duration) {
+        drop(self.changed.wait_timeout_while(self.state(), pause, |state| !state.stopping));
+    }
+
+    pub(in crate::service) fn is_stopping(&self) -> bool {
+        self.state().stopping
+    }
+}
+
+impl CommitListener for Wakeup {
+    fn on_commit(&self, _: &[WebhookId]) {}
+
+    fn on_handler_notified(&self) {
+        self.state().notified = true;
+        self.changed.notify_all();
+    }
+}
+
+/// What the database knows about a handler.
+#[derive(Debug, Clone)]
+pub(in crate::service) struct Registration {
+    pub(in crate::service) name: String,
+    pub(in crate::service) topics: Vec<NotificationTopic>,
+}
+
+/// Calls a handler with the next notification that is due. Returns `false` if none is, or if the service is closed.
+pub(in crate::service) type CallNext = dyn Fn() -> Result<bool> + Send + Sync;
+
+/// A handler of a service.
+pub(in crate::service) struct RegisteredHandler {
+    pub(in crate::service) registration: Registration,
+    pub(in crate::service) call_next: Arc<CallNext>,
+    /// `None` if the program calls its handlers with
+    /// [`deliver_due_notifications`](crate::TicketingService::deliver_due_notifications).
+    pub(in crate::service) thread: Option<HandlerThread>,
+}
+
+/// The thread of a handler. Dropping this stops it, and waits two seconds for a call that is in progress.
+pub(in crate::service) struct HandlerThread {
+    wakeup: Arc<Wakeup>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl HandlerThread {
+    pub(in crate::service) fn start(store: &Store, run: impl FnOnce(&Wakeup) + Send + 'static) -> Result<Self> {
+        let wakeup = Arc::new(Wakeup::default());
+        let listener: Arc<dyn CommitListener> = Arc::<Wakeup>::clone(&wakeup);
+        store.add_commit_listener(&listener);
+        let thread = std::thread::Builder::new().name("ticketing-handler".to_owned());
+        let thread = thread.spawn({
+            let wakeup = Arc::clone(&wakeup);
+            move || run(&wakeup)
+        });
+        let thread = thread.map_err(StoreError::no_thread)?;
+        Ok(Self { wakeup, thread: Some(thread) })
+    }
+
+    /// Lets the thread end after a call in progress.
+    pub(in crate::service) fn signal_stop(&self) {
+        self.wakeup.state().stopping = true;
+        self.wakeup.changed.notify_all();
+    }
+}
+
+impl Drop for HandlerThread {
+    fn drop(&mut self) {
+        self.signal_stop();
+        let Some(thread) = self.thread.take() else { return };
+        // The last handle of the service may be the one of a call in progress, which is dropped on the thread itself.
+        if thread.thread().id() == std::thread::current().id() {
+            return;
+        }
+        let mut remaining = GRACE;
+        while !thread.is_finished() && !remaining.is_zero() {
+            std::thread::sleep(POLL);
+            remaining = remaining.saturating_sub(POLL);
+        }
+        if thread.is_finished() && thread.join().is_err() {
+            tracing::error!(target: "ticketing::notifications", "the thread of a notification handler panicked");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Maintenance: periodic work in the background.
+//!
+//! Sales and check-in do not depend on it. An order is treated as expired as soon as its hold expires, and an event as
+//! soon as it ends; maintenance only stores the new status.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use super::maintenance_guard::MaintenanceGuard;
+use super::maintenance_steps::{Run, STEPS, Step};
+use crate::error::{Error, Result};
+use crate::model::operation::maintenance::MaintenanceReport;
+use crate::service::TicketingService;
+use crate::service::payments::payment_steps::{CHECKOUT_STEPS, REFUND_STEPS};
+
+/// How long a thread waits between two runs.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A run that has ended.
+struct FinishedRun {
+    report: MaintenanceReport,
+    /// Whether a step has more to do now.
+    has_more: bool,
+}
+
+/// # Maintenance
+impl TicketingService {
+    /// Runs the maintenance once, for all organizations:
+    ///
+    /// - marks orders whose hold has expired, and events that have ended, as expired;
+    /// - cancels the pending orders of cancelled events that the program which cancelled the event did not get to;
+    /// - removes the queued notifications of webhook endpoints that were deleted or unsubscribed, if there were many;
+    /// - stores when API keys were last used;
+    /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
+    ///   [retention](crate::Builder::webhook_retention);
+    /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost: also those of
+    ///   checkouts that were open while no program was running the maintenance;
+    /// - attempts refunds that are due, and asks the gateway 1, 7 and 30 days after it accepted one whether it has failed.
+    ///
+    /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other
+    /// rows, is skipped and counted in the report. The rows of a step are processed in batches of up to 200 orders or
+    /// events, fewer if the orders have many items, or of 1,000 deleted rows. Each batch is a transaction of its own, so that
+    /// other writes wait only for one batch. On PostgreSQL, a batch has the orders of one event only, and an event that another
+    /// session keeps locked for half a second is left to the next run.
+    ///
+    /// A clock that is wrong and far ahead would make all of this look old, and what expired cannot be taken back. So
+    /// after the clock jumped forwards by more than an hour, or if the last run was more than an hour ago when the
+    /// service was opened, runs expire and delete nothing for an hour: until the clock is back, or has gone on for an
+    /// hour without another jump. Operations do not depend on it. A [`Clock`](crate::environment::Clock) that
+    /// [is trusted](crate::environment::Clock::is_trusted), such as a `ManualClock`, is believed at once. A program that
+    /// calls this method less than hourly, from a process that soon ends, needs such a clock.
+    ///
+    /// # Errors
+    /// The first error of the [store](crate::Error::Store) with which a step failed as a whole. The other steps were run
+    /// nevertheless, and what was done is kept.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// assert_eq!(service.run_maintenance()?.expired_orders, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
+        let steps = STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS);
+        self.run_steps(steps, &|| false).map(|finished| finished.report)
+    }
+
+    /// Runs these steps of the maintenance, or the part of them that is done when `stop` returns `true`.
+    fn run_steps<'s>(&self, steps: impl IntoIterator<Item = &'s Step>, stop: &dyn Fn() -> bool) -> Result<FinishedRun> {
+        let mut run = Run::new(stop);
+        let mut first_error = None;
+        for step in steps {
+            if run.stops() {
+                break;
+            }
+            // A panic in the clock or another part of the program must not keep the next steps from running.
+            let result = catch_unwind(AssertUnwindSafe(|| step.run(self, &mut run)))
+                .unwrap_or_else(|_| Err(Error::Internal("a step of the maintenance panicked".to_owned())));
+            if let Err(error) = result {
+                first_error.get_or_insert(error);
+            }
+        }
+        let Run { report, has_more, .. } = run;
+        if report.held_back {
+            self.store_in_operation().counters().maintenance_held_back();
+        }
+        if report != MaintenanceReport::default() {
+            tracing::debug!(
+                target: "ticketing::maintenance",
+                expired_orders = report.expired_orders,
+                expired_events = report.expired_events,
+                cancelled_orders = report.cancelled_orders,
+                answered_checkouts = report.answered_checkouts,
+                answered_refunds = report.answered_refunds,
+                checked_payments = report.checked_payments,
+                forgotten_keys = report.forgotten_keys,
+                forgotten_deliveries = report.forgotten_deliveries,
+                forgotten_notifications = report.forgotten_notifications,
+                skipped_rows = report.skipped_rows,
+                held_back = report.held_back,
+                "maintenance done"
+            );
+        }
+        first_error.map_or(Ok(FinishedRun { report, has_more }), Err)
+    }
+
+    /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment gateway
+    /// there are three: one for checkouts and one for refunds, so that a slow gateway delays nothing else. They stop when
+    /// the returned guard or the last clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
+    ///
+    /// # Errors
+    /// - [`Error::Store`](crate::Error::Store) if a thread cannot be started.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let guard = service.start_maintenance()?;
+    /// drop(guard); // ends a run in progress after its current batch
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_maintenance(&self) -> Result<MaintenanceGuard> {
+        let mut guard = MaintenanceGuard::default();
+        self.start_steps(&mut guard, &STEPS)?;
+        if self.inner.gateway.is_some() {
+            self.start_steps(&mut guard, &CHECKOUT_STEPS)?;
+            self.start_steps(&mut guard, &REFUND_STEPS)?;
+        }
+        Ok(guard)
+    }
+
+    /// Starts a thread that runs these steps every second.
+    fn start_steps(&self, guard: &mut MaintenanceGuard, steps: &'static [Step]) -> Result<()> {
+        let service = self.downgrade();
+        guard.start(move |stop| {
+            let mut pause = PAUSE;
+            while !stop.wait(pause) {
+                pause = PAUSE;
+                let Some(service) = service.upgrade() else { return };
+                if service.stopped().is_some() {
+                    return;
+                }
+                match service.run_steps(steps, &|| stop.is_set()) {
+                    Ok(finished) if finished.has_more => pause = Duration::ZERO,
+                    Ok(_) => {}
+                    Err(_) if service.is_closing() || service.stopped().is_some() => {}
+                    Err(error) => tracing::warn!(
+                        target: "ticketing::maintenance",
+                        %error,
+                        "a step of the maintenance failed; it runs again in a second"
+                    ),
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,9 @@
+//! What the calls of all operations share: access to the store, idempotency, quotas, expired holds.
+
+pub(super) mod backlog_limit;
+pub(super) mod expired_holds;
+pub(super) mod idempotency;
+pub(super) mod in_flight;
+pub(super) mod open_store;
+pub(super) mod suspension;
+pub(super) mod write_quota;

@@ -1,0 +1,216 @@
+//! Backups that a service makes by itself, every so often, into a folder.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::database_file::require_clean;
+use crate::error::{Error, Result, StoreErrorKind};
+use crate::model::operation::backup::BackupSchedule;
+use crate::model::values::timestamp::Timestamp;
+use crate::service::TicketingService;
+use crate::service::background::maintenance_guard::{MaintenanceGuard, StopSignal};
+use crate::service::opening::close::WeakTicketingService;
+
+/// How often the thread looks at the clock.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How soon a backup that failed is tried again, if its period is longer.
+const RETRY: Duration = Duration::from_mins(15);
+
+/// The age at which an unfinished copy counts as left behind by a program that was killed.
+const ABANDONED: Duration = Duration::from_hours(24);
+
+/// # Backups
+impl TicketingService {
+    /// Starts a thread that makes backups of the database file into a folder. It stops when the returned guard or the last
+    /// clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
+    ///
+    /// A backup is a [`backup`](Self::backup) with the UTC time in its name, such as
+    /// `ticketing-2026-11-26T05-00-00Z.db`, which is then [checked](Self::check_file). If the check finds a problem, the copy
+    /// is deleted. If it finds none, older backups are deleted: only the newest [`keep`](BackupSchedule::keep) files with
+    /// such names stay. Other files are left alone. Each database needs a folder of its own.
+    ///
+    /// A backup is due when the newest one in the folder is older than [`every`](BackupSchedule::every), also after a
+    /// restart. One that fails is logged as an error, counted in [`statistics`](Self::statistics), and tried again after 15
+    /// minutes, or after `every` if that is shorter.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] for `folder` if it is not a folder.
+    /// - [`Error::Store`] for a PostgreSQL database, or if the thread cannot be started.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ticketing::maintenance::BackupSchedule;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let hourly = BackupSchedule::new(folder.path()).every(Duration::from_hours(1)).keep(48);
+    /// let guard = service.start_backups(hourly)?;
+    /// drop(guard); // ends a backup in progress, and deletes its unfinished copy
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_backups(&self, schedule: BackupSchedule) -> Result<MaintenanceGuard> {
+        if !self.store()?.is_file() {
+            return Err(StoreErrorKind::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned()).into());
+        }
+        if !schedule.folder.is_dir() {
+            return Err(Error::field("folder", "must be a folder that exists"));
+        }
+        let service = self.downgrade();
+        let mut guard = MaintenanceGuard::default();
+        guard.start(move |stop| {
+            let mut due = None;
+            while let Some(next) = make_if_due(&service, &schedule, due, &stop) {
+                due = Some(next);
+                if stop.wait(PAUSE) {
+                    return;
+                }
+            }
+        })?;
+        Ok(guard)
+    }
+}
+
+/// Makes a backup if one is due. Returns when the next one is; `None` if the thread should stop.
+fn make_if_due(
+    service: &WeakTicketingService,
+    schedule: &BackupSchedule,
+    due: Option<Timestamp>,
+    stop: &StopSignal,
+) -> Option<Timestamp> {
+    let open = service.upgrade().filter(|service| service.stopped().is_none())?;
+    let now = open.now();
+    // If the clock was put back, the next one comes after `every` all the same.
+    let due = due.unwrap_or_else(|| first_due(schedule, now)).min(now.saturating_add(schedule.every));
+    if due > now {
+        return Some(due);
+    }
+    let made = make(open, schedule, now, stop);
+    if stop.is_set() {
+        return None;
+    }
+    service.upgrade()?.store_in_operation().counters().backup_made(made.is_ok());
+    let pause = match made {
+        Ok(()) => schedule.every,
+        Err(error) => {
+            tracing::error!(target: "ticketing::maintenance", %error, "a backup failed, and will be tried again");
+            schedule.every.min(RETRY)
+        }
+    };
+    Some(now.saturating_add(pause))
+}
+
+/// Makes a backup, checks it, and deletes those that are not kept any more. The service may be closed during the check.
+fn make(service: TicketingService, schedule: &BackupSchedule, now: Timestamp, stop: &StopSignal) -> Result<()> {
+    let go_on = || if stop.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    delete_abandoned(&schedule.folder, now);
+    let path = schedule.folder.join(file_name(now));
+    let bytes = service.backup(&path, |_| go_on())?.bytes;
+    drop(service);
+    let checked = TicketingService::check_file_with_progress(&path, |_| go_on());
+    if let Err(error) = checked.and_then(|report| require_clean(&path, report)) {
+        delete(&path);
+        return Err(error);
+    }
+    tracing::info!(target: "ticketing::maintenance", path = %path.display(), bytes, "backup made and checked");
+    let mut backups = backups(&schedule.folder).unwrap_or_default();
+    backups.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
+    for (_, path) in backups.iter().skip(schedule.keep.max(1)) {
+        delete(path);
+    }
+    Ok(())
+}
+
+/// When the first backup after a start is due: after the newest one in the folder.
+fn first_due(schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
+    // If the folder cannot be read, the backup will say why.
+    let backups = backups(&schedule.folder).unwrap_or_default();
+    backups.iter().map(|(made, _)| made.saturating_add(schedule.every)).max().unwrap_or(now)
+}
+
+/// The backups in a folder, and when they were made.
+fn backups(folder: &Path) -> io::Result<Vec<(Timestamp, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in folder.read_dir()? {
+        let entry = entry?;
+        if let Some(made) = entry.file_name().to_str().and_then(time_in) {
+            found.push((made, entry.path()));
+        }
+    }
+    Ok(found)
+}
+
+/// Deletes unfinished copies that a killed program has left behind: each may be as large as the database.
+fn delete_abandoned(folder: &Path, now: Timestamp) {
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let unfinished = name.to_str().and_then(|name| name.strip_suffix(".partial")?.rsplit_once('.'));
+        let begun = unfinished.and_then(|(backup, _)| time_in(backup));
+        if begun.is_some_and(|begun| begun.saturating_add(ABANDONED) <= now) {
+            delete(&entry.path());
+        }
+    }
+}
+
+fn delete(path: &Path) {
+    if let Err(error) = std::fs::remove_file(path) {
+        let path = path.display();
+        tracing::warn!(target: "ticketing::maintenance", %path, %error, "a backup could not be deleted");
+    }
+}
+
+/// The name of a backup, in which file systems accept every character.
+fn file_name(made: Timestamp) -> String {
+    let text = made.to_string();
+    let seconds = text.split('.').next().unwrap_or_default();
+    format!("ticketing-{}Z.db", seconds.replace(':', "-"))
+}
+
+/// The time in the name of a backup; `None` for all other names.
+fn time_in(name: &str) -> Option<Timestamp> {
+    let (date, time) = name.strip_prefix("ticketing-")?.strip_suffix(".db")?.split_once('T')?;
+    let made = format!("{date}T{}", time.replace('-', ":")).parse().ok()?;
+    (file_name(made) == name).then_some(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    #[test]
+    fn only_names_that_a_backup_has_are_those_of_backups() {
+        let made = at("2026-11-26T05:04:03.217Z");
+        assert_eq!(file_name(made), "ticketing-2026-11-26T05-04-03Z.db");
+        assert_eq!(time_in("ticketing-2026-11-26T05-04-03Z.db"), Some(at("2026-11-26T05:04:03Z")));
+        for other in [
+            "ticketing.db",
+            "ticketing-2026-11-26.db",
+            "ticketing-2026-11-26T05-04Z.db",
+            "ticketing-2026-11-26T05:04:03Z.db",
+            "ticketing-2026-11-26T05-04-03.217Z.db",
+            "ticketing-2026-11-31T05-04-03Z.db",
+            "ticketing-2026-11-26T05-04-03Z.db.AAAAAAAA.partial",
+            "ticketing-2026-11-26T05-04-03Z.db-wal",
+            "my-ticketing-2026-11-26T05-04-03Z.db",
+        ] {
+            assert_eq!(time_in(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn after_a_restart_a_backup_is_due_when_the_newest_one_is_old_enough() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let daily = BackupSchedule::new(folder.path()).every(Duration::from_hours(24));
+        let now = at("2026-11-26T05:00:00Z");
+        assert_eq!(first_due(&daily, now), now);
+        for name in ["ticketing-2026-11-24T06-00-00Z.db", "ticketing-2026-11-25T06-00-00Z.db", "ticketing.db"] {
+            std::fs::write(folder.path().join(name), "").expect("a file");
+        }
+        assert_eq!(first_due(&daily, now), at("2026-11-26T06:00:00Z"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Operations on discounts.
+
+use crate::enums::scope::Scope;
+use crate::error::Result;
+use crate::form::request::Request;
+use crate::model::sale::discount::{
+    CreateDiscount, Discount, DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount,
+};
+use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
+use crate::model::values::id::DiscountId;
+use crate::model::values::page::Page;
+use crate::rules::checked;
+use crate::sales::catalog::discount_changes;
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::service::TicketingService;
+use crate::store::sale::discounts;
+
+/// # Discounts
+impl TicketingService {
+    /// Lists discounts, newest first. Filters select by event, code and whether the discount is active.
+    ///
+    /// Requires the scope `discounts:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`, `cursor` or `code`.
+    ///
+    /// ```
+    /// use ticketing::discount::ListDiscounts;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
+    /// let filter = ListDiscounts::default().event(event.id).code("early");
+    /// let page = service.list_discounts(&caller, filter)?;
+    /// assert_eq!(page.data, [discount]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_discounts(&self, caller: &Caller, request: ListDiscounts) -> Result<Page<Discount, DiscountId>> {
+        caller.require(Scope::DiscountsRead)?;
+        let Request { body, errors } = Request::from(request);
+        let request = checked(body, errors)?;
+        let unfiltered = ListDiscounts { page: request.page.clone(), ..ListDiscounts::default() };
+        let has_filters = *request != unfiltered;
+        self.store()?.list(caller.organization, has_filters, |tx| discounts::list(tx, caller.organization, &request))
+    }
+
+    /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without
+    /// a code gets the best discount that applies automatically.
+    ///
+    /// Requires the scope `discounts:write`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
+    ///   and every reference to an event or ticket type that does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
+    ///   the code, and `limit-reached` if 20 other automatic discounts of the event are enabled.
+    ///
+    /// ```
+    /// use ticketing::discount::CreateDiscount;
+    /// use ticketing::order::CreateOrder;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// // 10 % off with the code EARLY, for the first 100 orders.
+    /// let early = CreateDiscount::percentage("EARLY", 10).event(event.id).usage_limit(100);
+    /// service.create_discount(&caller, early)?;
+    ///
+    /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2).discount_code("early");
+    /// let order = service.create_order(&caller, order)?.order;
+    /// assert_eq!(order.total.to_string(), "22.50");
+    /// assert_eq!(order.discount_code.as_deref(), Some("EARLY"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_discount<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CreateDiscount>>,
+    ) -> Result<C::Output<Discount>> {
+        let call = caller.keyed();
+        self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
+        let organization = call.caller.organization;
+        let (target, request) = (OperationTarget::new("create_discount"), request.into());
+        let result =
+            self.write_event_idempotent(&call, target, request.body.event_id, request, move |tx, request| {
+                discount_changes::create(tx, organization, request)
+            })?;
+        Ok(C::output(result))
+    }
+
+    /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
+    ///
+    /// A code that does not apply is not an error: the response has the reason. If the payment gateway takes only multiples
+    /// of an amount, the discount is rounded up so that the price is such a multiple, as that of an order that is paid
+    /// through it.
+    ///
+    /// Requires the scope `discounts:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see
+    ///   [`ValidateDiscount`]), and every reference to an event or ticket type that does not exist.
+    ///
+    /// ```
+    /// use ticketing::discount::{BasketItem, CreateDiscount, DiscountRefusal, ValidateDiscount};
+    /// use ticketing::Amount;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let five_off = CreateDiscount::fixed_amount("FIVE", Amount::whole(5)).event(event.id);
+    /// service.create_discount(&caller, five_off)?;
+    ///
+    /// let item = BasketItem::new(ticket_type.id, 2, ticket_type.price);
+    /// let request = ValidateDiscount::new(event.id, "five", [item]);
+    /// let valid = service.validate_discount(&caller, request.clone())?.discount.ok_or("it applies")?;
+    /// assert_eq!(valid.discounted_amount, Amount::whole(5));
+    ///
+    /// let invalid = service.validate_discount(&caller, request.code("SIX"))?;
+    /// assert_eq!(invalid.error, Some(DiscountRefusal::NotFound));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn validate_discount<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<ValidateDiscount>>,
+    ) -> Result<C::Output<DiscountValidationResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::DiscountsRead)?;
+        let organization = call.caller.organization;
+        let (target, request) = (OperationTarget::new("validate_discount"), request.into());
+        let event = request.body.event_id;
+        let step = self.price_step();
+        let result = self.read_idempotent(&call, target, event, request, move |tx, request, budget| {
+            discount_changes::validate(tx, organization, request, &step, budget)
+        })?;
+        Ok(C::output(result))
+    }
+
+    /// Returns a discount.
+    ///
+    /// Requires the scope `discounts:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
+    /// assert_eq!(service.get_discount(&caller, discount.id)?.used_count, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_discount(&self, caller: &Caller, id: DiscountId) -> Result<Discount> {
+        caller.require(Scope::DiscountsRead)?;
+        self.store()?.read_one(|tx| discounts::get(tx, caller.organization, id))
+    }
+
+    /// Updates the fields of a discount that the request sets. Existing orders keep their discounted amount.
+    ///
+    /// Requires the scope `discounts:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_revision).
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`CreateDiscount`]),
+    ///   and every reference to a ticket type that does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `code-taken` if another discount of the event has
+    ///   the code, and `limit-reached` if 20 other automatic discounts of the event are enabled.
+    ///
+    /// ```
+    /// use ticketing::discount::UpdateDiscount;
+    /// use ticketing::Change;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
+    /// let changes = UpdateDiscount::default().is_active(false);
+    /// let discount = service.update_discount(&caller, discount.id, changes)?;
+    /// assert!(!discount.is_active);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_discount(
+        &self,
+        caller: impl Into<ConditionalCaller>,
+        id: DiscountId,
+        request: impl Into<Request<UpdateDiscount>>,
+    ) -> Result<Discount> {
+        let call = caller.into();
+        self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
+        let request = request.into();
+        self.write_with_expired_holds(call.caller.identity(), id, move |tx, budget| {
+            discount_changes::update(tx, &call, id, &request, budget)
+        })
+    }
+
+    /// Deletes a discount.
+    ///
+    /// Requires the scope `discounts:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the discount does not exist.
+    /// - [`Error::RevisionMismatch`](crate::Error::RevisionMismatch) if the caller
+    ///   [expects another revision](Caller::if_revision).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `in-use` if an order ever used the discount.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let discount = service.create_discount(&caller, early_bird)?;
+    /// service.delete_discount(&caller, discount.id)?;
+    /// assert!(service.get_discount(&caller, discount.id).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn delete_discount(&self, caller: impl Into<ConditionalCaller>, id: DiscountId) -> Result<()> {
+        let call = caller.into();
+        call.caller.require(Scope::DiscountsWrite)?;
+        self.write_event_for(call.caller.identity(), id, move |tx| discount_changes::delete(tx, &call, id))
+    }
+}

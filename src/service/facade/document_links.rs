@@ -1,0 +1,347 @@
+//! The links of tickets and orders, which work without an API key.
+
+use crate::documents::TicketDocument;
+use crate::enums::scope::Scope;
+use crate::error::{Error, Result};
+use crate::form::request::Nothing;
+use crate::model::tenants::caller::IdempotentCall;
+use crate::model::tickets::document_link::DocumentLinks;
+#[cfg(feature = "http")]
+use crate::model::tickets::linked::{LinkVersion, OrderPart};
+use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
+use crate::model::tickets::ticket::IssuedTicket;
+#[cfg(feature = "http")]
+use crate::model::values::id::OrganizationId;
+use crate::model::values::id::TicketId;
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::tickets::linked_documents;
+use crate::service::TicketingService;
+use crate::store::Store;
+use crate::store::sale::ticket_types;
+use crate::store::tickets::document_links;
+#[cfg(feature = "http")]
+use crate::store::tickets::link_versions;
+
+/// Where the pages are, if no public URL is set.
+const LOCAL_URL: &str = "http://127.0.0.1:8080";
+
+/// Makes the links of a store, and the secret that they need if it has none. Links of pages start with the public URL.
+pub(in crate::service) fn open(store: &Store, public_url: Option<&str>) -> Result<DocumentLinks> {
+    if public_url.is_none() {
+        tracing::warn!(
+            target: "ticketing::documents",
+            "links of tickets begin with {LOCAL_URL}, which only this machine can open: set the public URL"
+        );
+    }
+    let stored = store.read_one(document_links::secret)?;
+    let secret = match stored {
+        Some(secret) => secret,
+        None => {
+            store.write(None, document_links::make_secret)?;
+            // Another process may have been first.
+            let made = store.read_one(document_links::secret)?;
+            made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
+        }
+    };
+    Ok(DocumentLinks::new(secret, public_url.unwrap_or(LOCAL_URL)))
+}
+
+/// # Links of tickets and orders
+///
+/// With [ticket documents](crate::Builder::ticket_documents), a ticket has the link of its document in
+/// `download_ticket_url`, and an order the link of the buyer's page in the `documents_url` of its
+/// [details](Self::get_order_details). A link is the [public URL](crate::Builder::public_url), the kind of the resource and
+/// a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes to see this one
+/// ticket or order, so these methods take no [`Caller`](crate::Caller).
+impl TicketingService {
+    /// Returns the ticket of a link, with its type and its event. The token is the part of the link after `tickets/`.
+    ///
+    /// The ticket may have any status: see [`LinkedTicket::is_cancelled`]. It belongs to any organization, also to one that
+    /// is suspended.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the token is not that of a ticket, if the link was [renewed](Self::renew_ticket_link)
+    ///   since, or if documents are not switched on.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    ///
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
+    /// let token = link.split('/').nth_back(1).expect("the link ends with the token and ticket.pdf");
+    /// assert_eq!(service.ticket_by_link(token)?.event.title, "Summer Night");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
+        self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get))
+    }
+
+    /// Like [`ticket_by_link`](Self::ticket_by_link), for pages and calendar entries: without the logo.
+    #[cfg(feature = "http")]
+    pub(crate) fn ticket_of_page(&self, token: &str) -> Result<LinkedTicket> {
+        self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
+    }
+
+    /// A part of the order of a link, for pages: `size` of its tickets, without the logos. `part` is a number from 1.
+    #[cfg(feature = "http")]
+    pub(crate) fn order_of_page(&self, token: &str, part: usize, size: usize) -> Result<OrderPart> {
+        self.store()?.read(|tx| linked_documents::order_part(tx, token, part, size))
+    }
+
+    /// The version of what the link of a ticket shows.
+    #[cfg(feature = "http")]
+    pub(crate) fn version_of_ticket_link(&self, token: &str) -> Result<Option<LinkVersion>> {
+        self.store()?.read(|tx| {
+            let (organization, id) = linked_documents::find_ticket(tx, token)?;
+            link_versions::of_ticket(tx, organization, id)
+        })
+    }
+
+    /// The version of what the link of an order shows. `None` if the order was never completed.
+    #[cfg(feature = "http")]
+    pub(crate) fn version_of_order_link(&self, token: &str) -> Result<Option<LinkVersion>> {
+        self.store()?.read(|tx| {
+            let (organization, id) = linked_documents::find_order(tx, token)?;
+            link_versions::of_order(tx, organization, id)
+        })
+    }
+
+    /// The organization of the ticket of a link.
+    #[cfg(feature = "http")]
+    pub(crate) fn organization_of_ticket_link(&self, token: &str) -> Result<OrganizationId> {
+        self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token)).map(|(organization, _)| organization)
+    }
+
+    /// The organization of the order of a link.
+    #[cfg(feature = "http")]
+    pub(crate) fn organization_of_order_link(&self, token: &str) -> Result<OrganizationId> {
+        self.store()?.read_one(|tx| linked_documents::find_order(tx, token)).map(|(organization, _)| organization)
+    }
+
+    /// Returns the order of a link, with all its tickets, their types and the event. The token is the last part of the
+    /// order's `documents_url`.
+    ///
+    /// It belongs to any organization, also to one that is suspended.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the token is not that of an order, or if documents are not switched on.
+    /// - [`Error::Conflict`] with the reason `order-not-completed` if the order was never completed.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
+    ///
+    /// let details = service.get_order_details(&caller, created.order.id)?;
+    /// let link = details.documents_url.as_deref().expect("the order is completed");
+    /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
+    /// assert_eq!(service.order_by_link(token)?.tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn order_by_link(&self, token: &str) -> Result<LinkedOrder> {
+        self.store()?.read(|tx| linked_documents::order(tx, token, ticket_types::get))
+    }
+
+    /// Gives a ticket a new link, and returns the ticket with it. The one before is dead: for a link that somebody else
+    /// got to know. The code of the ticket stays the same, and so does the link of its order.
+    ///
+    /// Requires the scope `tickets:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the ticket does not exist.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    ///
+    /// let renewed = service.renew_ticket_link(&caller, issued.id)?;
+    /// assert_ne!(renewed.download_ticket_url, ticket.download_ticket_url);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn renew_ticket_link<C: IdempotentCall>(&self, caller: &C, id: TicketId) -> Result<C::Output<IssuedTicket>> {
+        let call = caller.keyed();
+        self.require_to_write(&call.caller, Scope::TicketsWrite)?;
+        let organization = call.caller.organization;
+        let target = OperationTarget::on("renew_ticket_link", id);
+        let result =
+            self.write_idempotent(&call, target, Nothing, move |tx, _| linked_documents::renew(tx, organization, id))?;
+        Ok(C::output(result))
+    }
+
+    /// Returns the document of the ticket of a link, as [`ticket_document`](Self::ticket_document) does.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] as for [`ticket_by_link`](Self::ticket_by_link).
+    /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(organization.id)?;
+    /// # let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
+    /// let token = link.split('/').nth_back(1).expect("the link ends with the token and ticket.pdf");
+    /// assert_eq!(service.ticket_document_by_link(token)?, service.ticket_document(&caller, ticket.id)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
+        let (organization, id) = self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token))?;
+        self.document_of_ticket(organization, id)
+    }
+
+    /// Returns one document with all valid tickets of the order of a link, as [`order_document`](Self::order_document) does.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] and [`Error::Conflict`] as for [`order_by_link`](Self::order_by_link).
+    /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(organization.id)?;
+    /// # let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// # service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
+    /// let details = service.get_order_details(&caller, created.order.id)?;
+    /// let link = details.documents_url.as_deref().expect("the order is completed");
+    /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
+    /// assert!(service.order_document_by_link(token)?.bytes.starts_with(b"%PDF-"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
+        let (organization, id) = self.store()?.read_one(|tx| linked_documents::find_order(tx, token))?;
+        self.document_of_order(organization, id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+    use std::sync::{Arc, Mutex};
+
+    use tracing::field::{Field, Visit};
+    use tracing::{Event, Metadata, Subscriber, span};
+
+    use super::*;
+    use crate::documents::TicketDocuments;
+    use crate::model::sale::customer::NewCustomer;
+    use crate::model::sale::event::{CreateEvent, EventStatus};
+    use crate::model::sale::ticket_type::CreateTicketType;
+    use crate::model::tenants::organization::CreateOrganization;
+    use crate::model::tickets::ticket::IssueTickets;
+    use crate::model::values::amount::Amount;
+    use crate::store::Transaction;
+
+    /// The statements and the changed rows of each transaction, which the store logs.
+    #[derive(Clone, Default)]
+    struct Costs(Arc<Mutex<Vec<(u64, u64)>>>);
+
+    impl Subscriber for Costs {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "ticketing::store"
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut cost = Cost::default();
+            event.record(&mut cost);
+            if let Cost { statements: Some(statements), rows: Some(rows) } = cost {
+                self.0.lock().unwrap().push((statements, rows));
+            }
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[derive(Default)]
+    struct Cost {
+        statements: Option<u64>,
+        rows: Option<u64>,
+    }
+
+    impl Visit for Cost {
+        fn record_u64(&mut self, field: &Field, value: u64) {
+            match field.name() {
+                "statements" => self.statements = Some(value),
+                "rows" => self.rows = Some(value),
+                _ => {}
+            }
+        }
+
+        fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+    }
+
+    #[test]
+    fn a_wrong_code_an_unknown_id_and_a_dead_link_cost_one_statement_each() {
+        let service = TicketingService::temporary().ticket_documents(TicketDocuments::default()).open().unwrap();
+        let organization = service.create_organization(CreateOrganization::default()).unwrap();
+        let caller = service.act_for(organization.id).unwrap();
+        let event = CreateEvent::new("Summer Night", "summer-night", "2100-06-12T17:30:00Z".parse().unwrap());
+        let event = service.create_event(&caller, event.status(EventStatus::Published)).unwrap();
+        let ticket_type = CreateTicketType::new("Seat", Amount::cents(0), 10);
+        let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).unwrap();
+        let request = IssueTickets::new(ticket_type.id, NewCustomer::new("Ada", "ada@example.com"), 1);
+        let ticket = service.issue_tickets(&caller, request).unwrap().issued_tickets.remove(0).id;
+        let token = |url: Option<String>| url.unwrap().split('/').nth_back(1).unwrap().to_owned();
+        let dead = token(service.get_ticket(&caller, ticket).unwrap().download_ticket_url);
+        let right = token(service.renew_ticket_link(&caller, ticket).unwrap().download_ticket_url);
+        let wrong = format!("{}{}{}", &right[..20], if &right[20..21] == "0" { "1" } else { "0" }, &right[21..]);
+        let unknown = format!("0000000000001{}", &right[13..]);
+
+        // Inside a write, because the store logs what these cost.
+        let cost_of = |read: fn(&Transaction<'_>, &str) -> bool, token: &str| {
+            let (costs, token) = (Costs::default(), token.to_owned());
+            let find = || service.store()?.write(None, move |tx| Ok(read(tx, &token)));
+            let is_found = tracing::subscriber::with_default(costs.clone(), find).unwrap();
+            let costs = costs.0.lock().unwrap().clone();
+            (is_found, costs)
+        };
+        let cost =
+            |token: &str| cost_of(|tx, token| linked_documents::ticket(tx, token, ticket_types::get).is_ok(), token);
+        for token in [&wrong, &unknown, &dead] {
+            assert_eq!(cost(token), (false, vec![(1, 0)]), "{token}");
+        }
+        // The control: what a link leads to is read after it was found.
+        let (is_found, costs) = cost(&right);
+        assert!(is_found && costs[0].0 > 1, "{costs:?}");
+        // What cannot be a token is not looked up. The token of an order says all that its code depends on.
+        assert_eq!(cost(&right.to_lowercase()).1, [(0, 0)]);
+        let cost_as_order =
+            |token: &str| cost_of(|tx, token| linked_documents::order(tx, token, ticket_types::get).is_ok(), token);
+        for token in [&wrong, &unknown, &right] {
+            assert_eq!(cost_as_order(token), (false, vec![(0, 0)]), "{token}");
+        }
+    }
+}

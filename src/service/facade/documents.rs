@@ -1,0 +1,231 @@
+//! Ticket documents.
+
+#[cfg(feature = "webhooks")]
+use std::sync::Arc;
+
+use crate::documents::{Fetch, Rendered, Renderer, TicketDocument, TicketDocuments, TicketToPrint};
+use crate::enums::scope::Scope;
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::tenants::caller::Caller;
+use crate::model::tickets::linked::DocumentVersion;
+use crate::model::values::id::{OrderId, OrganizationId, TicketId};
+use crate::sales::tickets::linked_documents;
+use crate::service::TicketingService;
+use crate::service::opening::builder::Builder;
+use crate::store::Transaction;
+use crate::store::tickets::link_versions;
+
+/// # Ticket documents
+impl Builder {
+    /// Switches ticket documents on: [`ticket_document`](TicketingService::ticket_document) and
+    /// [`order_document`](TicketingService::order_document), and the
+    /// [links](crate::documents#links) of tickets and orders.
+    ///
+    /// Links begin with the [public URL](Self::public_url). Without one they begin with `http://127.0.0.1:8080`, which nobody
+    /// else can open, and opening the service logs a warning.
+    ///
+    /// ```
+    /// use ticketing::documents::{Paper, TicketDocuments};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ticketing.db");
+    /// let documents = TicketDocuments::default().paper(Paper::Letter);
+    /// let builder = ticketing::TicketingService::builder(path).public_url("https://tickets.example.com");
+    /// let service = builder.ticket_documents(documents).open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_documents(mut self, documents: TicketDocuments) -> Self {
+        self.documents = Some(documents);
+        self
+    }
+
+    /// Fetches the logos of tickets over `transport`. Default: a transport with default settings, which allows loopback
+    /// addresses if those of [webhooks](Self::allow_local_webhooks) may be such. If it cannot be created, because there is
+    /// no [implementation of cryptography](crate::webhook#sending), logos at URLs are left out, which is logged as a
+    /// warning.
+    ///
+    /// ```
+    /// use std::net::IpAddr;
+    ///
+    /// use ticketing::documents::TicketDocuments;
+    /// use ticketing::webhook::{HttpsTransport, Resolver};
+    ///
+    /// /// Looks no names up, so that no logo is fetched.
+    /// #[derive(Debug)]
+    /// struct NoNames;
+    ///
+    /// impl Resolver for NoNames {
+    ///     fn resolve(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+    ///         Err(std::io::ErrorKind::NotFound.into())
+    ///     }
+    /// }
+    ///
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ticketing.db");
+    /// let transport = HttpsTransport::builder().resolver(NoNames).build()?;
+    /// let builder = ticketing::TicketingService::builder(path).ticket_documents(TicketDocuments::default());
+    /// let service = builder.logo_transport(transport).open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "webhooks")]
+    pub fn logo_transport(mut self, transport: crate::webhook::HttpsTransport) -> Self {
+        self.logo_transport = Some(Arc::new(transport));
+        self
+    }
+
+    pub(in crate::service) fn renderer(&self) -> Result<Option<Renderer>> {
+        let renderer = |settings| Renderer::new(settings, self.used_clock(), self.fetch_logos());
+        self.documents.as_ref().map(renderer).transpose()
+    }
+
+    #[cfg(feature = "webhooks")]
+    fn fetch_logos(&self) -> Option<Fetch> {
+        use crate::webhook::HttpsTransport;
+
+        let transport = match &self.logo_transport {
+            Some(transport) => Ok(Arc::clone(transport)),
+            None => HttpsTransport::builder().allow_local(self.allow_local_webhooks).build().map(Arc::new),
+        };
+        let transport = transport.inspect_err(|error| {
+            tracing::warn!(target: "ticketing::documents", %error, "logos at URLs are left out");
+        });
+        let transport = transport.ok()?;
+        Some(Box::new(move |url, most_bytes, timeout| {
+            let headers = [("Accept", "image/png, image/jpeg"), ("User-Agent", "Service-Documents/1.0")];
+            let file = transport.download(url, &headers, most_bytes, timeout);
+            file.map_err(|failure| failure.message)
+        }))
+    }
+
+    #[cfg(not(feature = "webhooks"))]
+    #[expect(clippy::unused_self, reason = "with the feature `webhooks` it has a transport")]
+    fn fetch_logos(&self) -> Option<Fetch> {
+        None
+    }
+}
+
+/// # Ticket documents
+impl TicketingService {
+    /// Returns the document of a ticket: a PDF with its QR code. The module [`documents`](crate::documents) describes it.
+    ///
+    /// Requires the scope `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the ticket does not exist, or if documents are not
+    ///   [switched on](Builder::ticket_documents).
+    /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within 250 ms.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    /// use ticketing::ticket::IssueTickets;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(event.organizer_id)?;
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let document = service.ticket_document(&caller, issued.id)?;
+    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id));
+    /// assert!(document.bytes.starts_with(b"%PDF-"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
+        caller.require(Scope::TicketsRead)?;
+        self.document_of_ticket(caller.organization, id)
+    }
+
+    /// Returns one document with all valid tickets of an order, each on pages of its own.
+    ///
+    /// Requires the scopes `orders:read` and `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist, or if documents are not
+    ///   [switched on](Builder::ticket_documents).
+    /// - [`Error::Conflict`] with the reason `order-not-completed` if the order is not paid.
+    /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled, or if the order has expired.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within 250 ms.
+    ///
+    /// ```
+    /// use ticketing::documents::TicketDocuments;
+    /// use ticketing::error::Reason;
+    /// use ticketing::order::CreateOrder;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// # let builder = TicketingService::builder(path).sandbox_gateway();
+    /// let service = builder.ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(event.organizer_id)?;
+    /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
+    /// let unpaid = service.order_document(&caller, order.id).unwrap_err();
+    /// assert_eq!(unpaid.reason(), Some(Reason::OrderNotCompleted));
+    /// service.mark_order_paid(&caller, order.id, ticketing::payment::ManualMethod::Cash)?;
+    /// let document = service.order_document(&caller, order.id)?;
+    /// assert!(document.missing_glyphs.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
+        caller.require(Scope::OrdersRead)?;
+        caller.require(Scope::TicketsRead)?;
+        self.document_of_order(caller.organization, id)
+    }
+
+    pub(in crate::service) fn document_of_ticket(
+        &self,
+        organization: OrganizationId,
+        id: TicketId,
+    ) -> Result<TicketDocument> {
+        self.document(
+            organization,
+            format!("{id}.pdf"),
+            |tx| link_versions::of_ticket_document(tx, organization, id),
+            |tx| linked_documents::printed_ticket(tx, organization, id),
+            |linked| vec![TicketToPrint::of(linked)],
+        )
+    }
+
+    pub(in crate::service) fn document_of_order(
+        &self,
+        organization: OrganizationId,
+        id: OrderId,
+    ) -> Result<TicketDocument> {
+        self.document(
+            organization,
+            format!("{id}.pdf"),
+            |tx| link_versions::of_order_document(tx, organization, id),
+            |tx| linked_documents::printed_order(tx, organization, id),
+            |linked| TicketToPrint::of_order(linked),
+        )
+    }
+
+    /// Returns the document that is kept with the current version, or else reads its tickets with `read` and renders it.
+    fn document<T>(
+        &self,
+        organization: OrganizationId,
+        file_name: String,
+        version: impl Fn(&Transaction<'_>) -> Result<Option<DocumentVersion>>,
+        read: impl Fn(&Transaction<'_>) -> Result<T>,
+        tickets: impl Fn(&T) -> Vec<TicketToPrint<'_>>,
+    ) -> Result<TicketDocument> {
+        let renderer: Option<&Renderer> = self.inner.documents.as_ref();
+        let mut logos = renderer.map(|renderer| renderer.logos(organization));
+        if let (Some(renderer), Some(logos)) = (renderer, &mut logos)
+            && let Some(version) = self.store()?.read(&version)?
+            && let Some(kept) = renderer.kept(&file_name, &version, logos)
+        {
+            return Ok(kept);
+        }
+        let (version, linked) = self.store()?.read(|tx| Ok((version(tx)?, read(tx)?)))?;
+        let (Some(renderer), Some(mut logos), Some(version)) = (renderer, logos, version) else {
+            return Err(Error::NotFound(ResourceKind::TicketDocument));
+        };
+        let Rendered { document, has_new_gaps } =
+            renderer.render(file_name, &version, &mut logos, &tickets(&linked))?;
+        if has_new_gaps {
+            self.store_in_operation().counters().document_has_missing_glyphs();
+            let (file, characters) = (&document.file_name, document.missing_glyphs.len());
+            tracing::info!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
+        }
+        Ok(document)
+    }
+}

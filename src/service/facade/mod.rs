@@ -1,0 +1,34 @@
+//! The operations: a file for each resource.
+
+// rustdoc shows the methods in the order of these modules.
+
+pub(super) mod organizations;
+
+pub(super) mod api_keys;
+
+pub(super) mod events;
+
+pub(super) mod ticket_types;
+
+pub(super) mod discounts;
+
+pub(super) mod orders;
+
+pub(super) mod payments;
+
+pub(super) mod refunds;
+
+pub(super) mod disputes;
+
+pub(super) mod ledger;
+
+pub(super) mod hosted_checkout;
+
+pub(super) mod tickets;
+
+#[cfg(feature = "documents")]
+pub(super) mod document_links;
+#[cfg(feature = "documents")]
+pub(super) mod documents;
+
+pub(super) mod webhooks;

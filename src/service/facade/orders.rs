@@ -1,0 +1,336 @@
+//! Operations on orders.
+
+use crate::enums::scope::Scope;
+use crate::error::{Error, Result};
+use crate::form::request::{Nothing, Request};
+use crate::model::payments::checkout::{CheckoutStatus, OrderCheckout};
+use crate::model::payments::received_payment::{ManualMethod, MarkPaid};
+use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
+use crate::model::sale::order::{
+    CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
+};
+use crate::model::tenants::caller::Identity;
+use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::values::id::OrderId;
+use crate::model::values::page::Page;
+use crate::rules::money::gateway_choice::is_missing;
+use crate::rules::{self, Checked, checked};
+use crate::sales::checkouts::checkout_links::{self, OrderProgress, PaymentTerms};
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::money::manual_payments::ManualPayment;
+use crate::sales::orders::{order_creation, order_lifecycle};
+use crate::service::TicketingService;
+use crate::service::calls::idempotency::Start;
+use crate::store::lists::order_lists;
+use crate::store::money::checkouts;
+use crate::store::sale::{order_details, orders};
+
+/// # Orders
+impl TicketingService {
+    /// Lists orders, newest first, without their tickets. Filters select by event, ticket type, customer, discount,
+    /// reference, status, payment method, and the times of creation, completion and last change.
+    ///
+    /// Each filter alone is a look-up: it costs the same however many orders there are, and whether it matches many or none.
+    /// Three kinds of requests may search instead, and fail with [`Error::Unavailable`] after the time limit of a search:
+    /// - Several filters: the most selective of them is looked up, in the order `reference`, `customerEmail`, `discountId`,
+    ///   times of completion, `ticketId`, `eventId` and `status`, other times. What it finds is searched for the others.
+    ///   `eventId` and `status` are looked up together.
+    /// - `paymentMethod`: the orders that were completed are searched. For the sales of a day, give the times of completion
+    ///   too.
+    /// - Times of completion or change that match more than 5,000 orders, if most of the newer orders do not match.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] for an invalid `limit`, `cursor` or `customerEmail`.
+    ///
+    /// ```
+    /// use ticketing::order::{CreateOrder, ListOrders};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let of_ada = ListOrders::default().customer_email("ADA@example.com");
+    /// assert_eq!(service.list_orders(&caller, of_ada)?.data.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_orders(&self, caller: &Caller, request: ListOrders) -> Result<Page<OrderSummary, OrderId>> {
+        caller.require(Scope::OrdersRead)?;
+        let Request { body, errors } = Request::from(request);
+        let request = checked(body, errors)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| order_lists::list(tx, caller.organization, &request))
+    }
+
+    /// Creates an order.
+    ///
+    /// If the order names a discount code, that discount applies. Otherwise the automatic discount that saves the most
+    /// applies.
+    ///
+    /// An order with a total of 0 is completed at once, and its tickets are issued. Any other order is pending: it
+    /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not
+    /// paid by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays, unless
+    /// the [payment](CreateOrder::payment) is MANUAL. If it is PAID, as at a box office, the order is completed in the same
+    /// transaction, as by [`mark_order_paid`](Self::mark_order_paid).
+    ///
+    /// Requires the scope `orders:write`, and for a payment that is PAID also `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an
+    ///   event or ticket type that does not exist.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `event-not-on-sale`,
+    ///   `ticket-type-not-on-sale`, `sale-not-started`, `sale-ended`, `max-per-order-exceeded`, `limit-reached` (if
+    ///   [a limit](crate::Builder::max_reserved_per_customer) is set), `sold-out`.
+    /// - [`Error::Validation`] for a field that this event does not accept (`customer.companyName`, `shippingAddress`),
+    ///   and then for a `discountCode` that does not apply. The message is a
+    ///   [`DiscountRefusal`](crate::discount::DiscountRefusal). Both are reported only if no conflict applies.
+    /// - [`Error::Validation`] for `items` if the gateway
+    ///   [cannot take the payment](crate::payment::Limits::check_terms).
+    /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
+    ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
+    /// - [`Error::Unavailable`] if an earlier request with the same idempotency key has asked another gateway for the link,
+    ///   and has no answer.
+    ///
+    /// ```
+    /// use ticketing::order::{CreateOrder, NewCustomer, OrderStatus};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let ada = NewCustomer::new("Ada", "ada@example.com");
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(created.order.status, OrderStatus::Pending);
+    /// assert_eq!(created.order.total.to_string(), "25.00");
+    /// assert!(created.checkout_url.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A sale at a box office, for cash:
+    ///
+    /// ```
+    /// use ticketing::order::PaymentChoice;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let sale = CreateOrder::new(event.id, ada, ticket_type.id, 2).payment(PaymentChoice::Paid);
+    /// let sold = service.create_order(&caller.with_idempotency_key("till-1-4711"), sale)?.value;
+    /// assert_eq!(sold.issued_tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_order<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CreateOrder>>,
+    ) -> Result<C::Output<CreateOrderResponse>> {
+        let call = caller.keyed();
+        self.require_to_notify(&call.caller, Scope::OrdersWrite)?;
+        let request = request.into();
+        if request.body.payment == Some(PaymentChoice::Paid) {
+            call.caller.require(Scope::PaymentsWrite)?;
+        }
+        let running = match self.begin_idempotent(&call, OperationTarget::new("create_order"), &request)? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
+            Start::Run(running) => running,
+        };
+        let request = self.check_order(&call.caller, request)?;
+        let by_hand = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
+        let organization = call.caller.organization;
+        let gateway = if by_hand { None } else { self.gateway_terms(organization)? };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: call.caller.key };
+        let operation = running.operation();
+        // With a key, the order may exist already: then it is only resumed.
+        let first = match order_creation::has_many_items(&request) && !operation.has_key() {
+            true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
+            false => Ok(()),
+        };
+        let progress = first.and_then(|()| {
+            self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, budget| {
+                checkout_links::create_or_resume(tx, &operation, organization, &request, &terms, budget)
+            })
+        });
+        match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
+            OrderProgress::Finished(response) => Ok(C::output(*response)),
+            OrderProgress::NeedsLink(order) => self.open_checkout(*order, &running.operation()).map(C::output),
+        }
+    }
+
+    /// Checks an order request. If a field is invalid, checks the references to events and ticket types too, so that
+    /// the client gets all errors at once.
+    fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
+        let Request { body, mut errors } = request;
+        rules::order::check_tickets(&body, &mut errors);
+        rules::order::check_payment(&body, &mut errors);
+        if errors.is_empty() {
+            return checked(body, errors);
+        }
+        self.store()?.read(|tx| order_creation::check_references(tx, caller.organization, &body, &mut errors))?;
+        Err(Error::Validation(errors))
+    }
+
+    /// Returns an order with its items and tickets.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(service.get_order(&caller, created.order.id)?, created.order);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_order(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require(Scope::OrdersRead)?;
+        self.store()?.read(|tx| orders::get(tx, caller.organization, id))
+    }
+
+    /// Returns the details of an order that the order itself does not contain: of its request, such as the shipping
+    /// address, when it was completed and cancelled, how it was paid, and what of it was given back.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let mut order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
+    /// order.language = Some("de".to_owned());
+    /// let created = service.create_order(&caller, order)?;
+    /// let details = service.get_order_details(&caller, created.order.id)?;
+    /// assert_eq!(details.language.as_deref(), Some("de"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_order_details(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails> {
+        caller.require(Scope::OrdersRead)?;
+        self.store()?.read_one(|tx| order_details::get(tx, caller.organization, id))
+    }
+
+    /// Returns the checkout of an order: whether it still has to be closed, when it ends, and the gateway's id of it.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist, or if the gateway was not asked for a checkout of it.
+    ///
+    /// ```
+    /// use ticketing::payment::CheckoutStatus;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// assert_eq!(service.get_checkout(&caller, created.order.id)?.status, CheckoutStatus::Open);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_checkout(&self, caller: &Caller, id: OrderId) -> Result<OrderCheckout> {
+        caller.require(Scope::OrdersRead)?;
+        let mut checkout = self.store()?.read_one(|tx| checkouts::get(tx, caller.organization, id))?;
+        let recorded = checkout.gateway.as_deref();
+        if checkout.status != CheckoutStatus::Closed && self.gateway_of(recorded).is_none() {
+            checkout.last_error = Some(is_missing(recorded));
+        }
+        Ok(checkout)
+    }
+
+    /// Cancels an order and its tickets, and releases its seats and its discount use.
+    ///
+    /// A payment through a gateway that can refund is refunded. The refund is recorded with the cancellation, and
+    /// attempted at once and by the [maintenance](Self::run_maintenance) until the gateway answers. If the payment has
+    /// to be refunded in another way, `requires_manual_refund` is true.
+    ///
+    /// Requires the scope `orders:write`, and for a completed order that cost something also `payments:write`, because
+    /// its payment goes back.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Forbidden`] for `payments:write` if the order was paid and the caller lacks this scope.
+    /// - [`Error::Conflict`] with the reason `order-not-cancellable` if the order is already cancelled.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let cancelled = service.cancel_order(&caller, created.order.id)?;
+    /// assert!(!cancelled.requires_manual_refund);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel_order<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<CancelOrderResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::OrdersWrite)?;
+        let target = OperationTarget::on("cancel_order", id);
+        let running = match self.begin_idempotent(&call, target, &Request::from(Nothing))? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
+            Start::Run(running) => running,
+        };
+        let organization = call.caller.organization;
+        let terms = self.refund_terms();
+        let key = call.caller.key;
+        let may_refund = call.caller.require(Scope::PaymentsWrite);
+        let operation = running.operation();
+        let cancellation = self.write_event_for(call.caller.identity(), id, move |tx| {
+            order_lifecycle::cancel(tx, &operation, organization, id, &terms, key, &may_refund)
+        })?;
+        self.follow_up(&cancellation.followed);
+        Ok(C::output(cancellation.response))
+    }
+
+    /// Completes an order that was paid in another way than through the gateway, and issues its tickets.
+    ///
+    /// An expired order is completed if its seats and its discount use are still available. That holds after the end of its
+    /// event too: the organizer has the money. A late payment through the gateway would go back instead.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is completed or cancelled. For an expired
+    ///   order also `event-cancelled`, `sold-out` or `discount-used-up`.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// use ticketing::payment::ManualMethod;
+    /// let paid = service.mark_order_paid(&caller, created.order.id, ManualMethod::Transfer)?;
+    /// assert_eq!(paid.items[0].issued_tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "mark_order_as_paid")]
+    pub fn mark_order_paid<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+        request: impl Into<Request<MarkPaid>>,
+    ) -> Result<C::Output<Order>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let Identity { organization, key } = call.caller.identity();
+        let target = OperationTarget::on("mark_order_paid", id);
+        let result =
+            self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, budget| {
+                request.errors.clone().into_result()?;
+                let MarkPaid { how, note } = &request.body;
+                let method = how.unwrap_or(ManualMethod::Other);
+                let by = ManualPayment { method, note: note.as_deref(), recorded_by: key };
+                order_lifecycle::mark_paid(tx, organization, id, &by, budget)
+            })?;
+        Ok(C::output(result))
+    }
+
+    /// Records that the customer of a pending order was reminded to pay.
+    ///
+    /// Requires the scope `orders:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the order does not exist.
+    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is not pending.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let order = service.mark_checkout_reminder_sent(&caller, created.order.id)?;
+    /// assert!(order.checkout_reminder_sent);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mark_checkout_reminder_sent<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::OrdersWrite)?;
+        let organization = call.caller.organization;
+        let target = OperationTarget::on("mark_checkout_reminder_sent", id);
+        let result = self.write_event_idempotent(&call, target, id, Nothing, move |tx, _| {
+            order_lifecycle::mark_reminder_sent(tx, organization, id)
+        })?;
+        Ok(C::output(result))
+    }
+}

@@ -1,0 +1,197 @@
+//! The outcomes of payments, as the payment gateway reports them.
+
+use crate::enums::scope::Scope;
+use crate::error::Result;
+use crate::form::request::Request;
+use crate::model::payments::checkout::GatewayPayment;
+use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::payments::notice::NoticeOutcome;
+use crate::model::payments::received_payment::{ListPayments, ReceivedPayment};
+use crate::model::sale::order::Order;
+use crate::model::tenants::caller::Caller;
+use crate::model::values::id::{OrderId, PaymentId};
+use crate::model::values::page::Page;
+use crate::payment::GatewayCalls;
+use crate::rules::checked;
+use crate::sales::money::gateway_facts::Listing;
+use crate::sales::money::received_payments;
+use crate::sales::money::received_payments::Report;
+use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::order_lifecycle;
+use crate::service::TicketingService;
+use crate::service::payments::gateway_facts::{log_facts, parts};
+use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::payments;
+use crate::store::sale::orders;
+use crate::store::{LockedEvent, Transaction};
+
+/// # Payments
+///
+/// A payment gateway, or the program for it, reports the outcome of each payment.
+impl TicketingService {
+    /// Records that a payment through the gateway was completed. The order is completed, and its tickets are issued.
+    ///
+    /// Reporting the same payment again changes nothing. This report has no id of the payment: the first payment of the
+    /// same amount that the gateway reports with its id is taken for the same one, and every further one is refunded.
+    /// For money that was not paid through the gateway, use [`mark_order_paid`](Self::mark_order_paid). A payment that
+    /// comes too late for its order is recorded and refunded through the gateway: the order was cancelled, was paid in
+    /// another way, or has expired and its seats or its discount use are no longer available, or its event has ended.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `order-not-pending` if the total of the order is
+    ///   0.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let order = service.payment_completed(&caller, created.order.id)?;
+    /// assert_eq!(order.status, OrderStatus::Completed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn payment_completed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require_even_if_suspended(Scope::PaymentsWrite)?;
+        let organization = caller.organization;
+        let read = move |tx: &Transaction<'_>| orders::get(tx, organization, id);
+        let (report, terms) = (self.report(None, None, false, None), self.refund_terms());
+        let (recorded, order) = self.with_expired_holds(organization, id, |after| {
+            let (report, terms) = (report.clone(), terms.clone());
+            let receive = move |tx: &LockedEvent<'_>| {
+                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
+            };
+            self.store()?.write_event_and_read(organization, id.into(), receive, read)
+        })?;
+        log_facts(CheckoutOrder { organization, id }, &recorded.facts);
+        match recorded.facts.followed.due {
+            Some(refund) => {
+                self.attempt_refund_now(refund);
+                self.store_in_operation().read(read)
+            }
+            None => Ok(order),
+        }
+    }
+
+    /// A report for the transaction. `listing` is the first part of what the gateway lists.
+    fn report(
+        &self,
+        checkout: Option<&str>,
+        payment: Option<&GatewayPayment>,
+        is_returned: bool,
+        listing: Option<Listing>,
+    ) -> Report {
+        let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
+        Report { checkout: checkout.map(str::to_owned), payment: payment.cloned(), is_returned, listing, mode }
+    }
+
+    /// Records a payment that the gateway reports. `checkout` is the gateway's id of the checkout, if it is known.
+    /// `is_returned` is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if it
+    /// cannot tell. If the payment goes back, the maintenance attempts the refund within a second: a notice, and a customer
+    /// who comes back, do not wait for it.
+    pub(in crate::service) fn receive_payment(
+        &self,
+        order: CheckoutOrder,
+        checkout: Option<&str>,
+        payment: &GatewayPayment,
+        is_returned: bool,
+        listing: Option<&Listing>,
+    ) -> Result<NoticeOutcome> {
+        let CheckoutOrder { organization, id } = order;
+        let terms = self.refund_terms();
+        let mut listings = listing.map(parts).unwrap_or_default().into_iter();
+        let first = listing.is_some().then(|| listings.next().unwrap_or_default());
+        let report = self.report(checkout, Some(payment), is_returned, first);
+        let recorded = self.with_expired_holds(organization, id, |after| {
+            let (report, terms) = (report.clone(), terms.clone());
+            self.store()?.write_event(organization, id.into(), move |tx| {
+                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
+            })
+        })?;
+        if recorded.mismatch {
+            self.store_in_operation().counters().amount_mismatched();
+            tracing::error!(
+                target: "ticketing::payment",
+                order = %id,
+                payment = payment.payment_reference,
+                amount = %payment.amount,
+                currency = payment.currency,
+                "a payment has another amount or currency than its order; it completed nothing"
+            );
+        }
+        log_facts(order, &recorded.facts);
+        for listing in listings {
+            self.record_facts(order, Some(&payment.payment_reference), &listing)?;
+        }
+        Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
+    }
+
+    /// Whether a payment gateway has ever taken real money for an order of this database, of any organization: then a program
+    /// that starts with the [sandbox](crate::payment::SandboxGateway) has probably lost its settings. For the operator: it
+    /// takes no caller.
+    ///
+    /// # Errors
+    /// - [`Error::Store`](crate::Error::Store) and [`Error::Unavailable`](crate::Error::Unavailable) if the database
+    ///   cannot be read.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.payment_completed(&caller, created.order.id)?;
+    /// assert!(!service.has_taken_real_money()?, "the sandbox takes none");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn has_taken_real_money(&self) -> Result<bool> {
+        self.store()?.scan(None, payments::has_live)
+    }
+
+    /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select by
+    /// event, order, purpose, mode and time.
+    ///
+    /// `purpose` and `mode` search the payments that the other filters select, and fail with
+    /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
+    ///
+    /// ```
+    /// use ticketing::payment::{ListPayments, PaymentPurpose};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.payment_completed(&caller, created.order.id)?;
+    /// let payments = service.list_payments(&caller, ListPayments::new().event(event.id))?.data;
+    /// assert_eq!((payments[0].amount, payments[0].purpose), (Amount::cents(2500), PaymentPurpose::Order));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_payments(&self, caller: &Caller, request: ListPayments) -> Result<Page<ReceivedPayment, PaymentId>> {
+        caller.require(Scope::OrdersRead)?;
+        let Request { body, errors } = Request::from(request);
+        let request = checked(body, errors)?;
+        let has_filters = *request != ListPayments { page: request.page.clone(), ..ListPayments::default() };
+        self.store()?.list(caller.organization, has_filters, |tx| payments::list(tx, caller.organization, &request))
+    }
+
+    /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the
+    /// customer may try again. An order that is not pending stays as it is.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let order = service.payment_failed(&caller, created.order.id)?;
+    /// assert_eq!(order.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Failed));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn payment_failed(&self, caller: &Caller, id: OrderId) -> Result<Order> {
+        caller.require_even_if_suspended(Scope::PaymentsWrite)?;
+        let organization = caller.organization;
+        self.store()?
+            .write_event(organization, id.into(), move |tx| order_lifecycle::payment_failed(tx, organization, id, None))
+    }
+}

@@ -1,0 +1,225 @@
+//! Refunds: what is decided to go back, and what was given back by hand.
+
+use crate::enums::scope::Scope;
+use crate::error::{Error, ResourceKind, Result};
+use crate::form::request::{Nothing, Request};
+use crate::model::payments::refund::{
+    ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
+};
+use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::values::id::{OrderId, RefundId};
+use crate::model::values::page::Page;
+use crate::rules::checked;
+use crate::rules::money::gateway_choice::is_asked;
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::money::refund_lifecycle::{self as sales, Followed};
+use crate::sales::money::{manual_refunds, partial_refunds};
+use crate::service::TicketingService;
+use crate::service::calls::idempotency::Start;
+use crate::service::payments::gateway_facts::{Ask, Waiting, list_facts, log_refused, look_up_of};
+use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::payments::StoredPayment;
+use crate::store::money::refunds;
+
+/// # Refunds
+impl TicketingService {
+    /// Lists refunds, newest first: decisions that money goes back, whether it has gone back or not. Filters select by status,
+    /// event and order.
+    ///
+    /// Requires the scope `orders:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit` or `cursor`.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.payment_completed(&caller, created.order.id)?;
+    /// service.cancel_order(&caller, created.order.id)?;
+    /// let refunds = service.list_refunds(&caller, ListRefunds::default())?.data;
+    /// assert_eq!(refunds[0].status, RefundStatus::Done);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_refunds(&self, caller: &Caller, request: ListRefunds) -> Result<Page<Refund, RefundId>> {
+        caller.require(Scope::OrdersRead)?;
+        let Request { body, errors } = Request::from(request);
+        let request = checked(body, errors)?;
+        let has_filters = *request != ListRefunds { page: request.page.clone(), ..ListRefunds::default() };
+        self.store()?.list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
+    }
+
+    /// Gives back a part of what was paid for an order: for some of its tickets, or an amount.
+    ///
+    /// - Tickets are cancelled, and their seats can be sold again. The final amount of an item is divided by the number of
+    ///   its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets, 3.34,
+    ///   3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::Limits::smallest_refund) of an amount,
+    ///   the shares are such multiples. When the last ticket goes, the order is CANCELLED.
+    /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left. It needs an
+    ///   [idempotency key](Caller::with_idempotency_key): without one, a program that repeats the call because it got no
+    ///   answer would pay twice. A ticket is refunded only once, so tickets need no key.
+    ///
+    /// A payment through a gateway that can refund is refunded through it, as
+    /// [`cancel_order`](Self::cancel_order) does. Otherwise `requires_manual_refund` is true. Cancelling the order
+    /// later gives back only the rest.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::IdempotencyKeyRequired`](crate::Error::IdempotencyKeyRequired) for an amount without a key.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits (see [`RefundOrder`]),
+    ///   every ticket that is not of this order, and an amount that the gateway cannot refund.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `ticket-cancelled` if one of the tickets is
+    ///   cancelled, or `refund-exceeds-payment` if so much is not left of what was paid.
+    ///
+    /// ```
+    /// use ticketing::payment::RefundOrder;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let order = service.payment_completed(&caller, created.order.id)?;
+    /// let one = order.tickets().next().expect("an order that is completed has tickets").id;
+    /// let refunded = service.refund_order(&caller, order.id, RefundOrder::of_tickets([one]).reason("Ill"))?;
+    /// assert_eq!(refunded.amount, Amount::cents(1250));
+    ///
+    /// let keyed = caller.with_idempotency_key("apology-4711");
+    /// service.refund_order(&keyed, order.id, RefundOrder::of_amount(Amount::cents(250)))?;
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.refunded_total, Amount::cents(1500));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refund_order<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+        request: impl Into<Request<RefundOrder>>,
+    ) -> Result<C::Output<RefundOrderResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let request = request.into();
+        if request.body.amount.is_some() && call.key.is_none() {
+            return Err(Error::IdempotencyKeyRequired);
+        }
+        let target = OperationTarget::on("refund_order", id);
+        let running = match self.begin_idempotent(&call, target, &request)? {
+            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
+            Start::Run(running) => running,
+        };
+        let identity = call.caller.identity();
+        let terms = self.refund_terms();
+        let step = self.price_step();
+        let operation = running.operation();
+        let refunded = self.write_event_for(identity, id, move |tx| {
+            partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
+        })?;
+        self.follow_up(&refunded.followed);
+        Ok(C::output(refunded.response))
+    }
+
+    /// Takes back what has not gone back of a refund. The money stays with the organizer.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the refund does not exist.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `refund-in-progress` while the gateway is asked for it,
+    ///   or `refund-settled` if nothing of it is left to go back.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
+    /// service.cancel_order(&caller, created.order.id)?;
+    /// let owed = service.list_refunds(&caller, ListRefunds::default())?.data.remove(0);
+    /// let withdrawn = service.withdraw_refund(&caller, owed.id)?;
+    /// assert_eq!(withdrawn.status, RefundStatus::Withdrawn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn withdraw_refund<C: IdempotentCall>(&self, caller: &C, id: RefundId) -> Result<C::Output<Refund>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let organization = call.caller.organization;
+        let target = OperationTarget::on("withdraw_refund", id);
+        let found = self.store()?.read_one(|tx| refunds::order_of(tx, organization, id))?;
+        let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
+        let result = self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
+            sales::withdraw(tx, order, id)?;
+            refunds::get(tx, organization, id)
+        })?;
+        Ok(C::output(result))
+    }
+
+    /// Records that money which was to be given back by hand for an order was given back: for a payment by hand, and for
+    /// refunds that the gateway cannot make or has refused. Until then it counts in the `owed_total` of the event's summary.
+    ///
+    /// Without an amount and a refund, it is all that is owed for the order. An amount pays what is owed the longest first.
+    /// The result says what was recorded for which refund. With
+    /// [`RefundMethod::Gateway`](crate::payment::RefundMethod::Gateway), nothing is recorded on the caller's word: the gateway
+    /// is asked for its refunds of the order's payments at once. It reports them by itself too, so this is never needed.
+    ///
+    /// Requires the scope `payments:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
+    /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits: see [`MarkRefunded`].
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `no-manual-refund-due` if nothing of the order is owed, or
+    ///   less than the amount.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the gateway is to be asked and does not answer.
+    ///
+    /// ```
+    /// use ticketing::payment::{MarkRefunded, RefundMethod};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// service.mark_order_paid(&caller, created.order.id, ticketing::payment::ManualMethod::Cash)?;
+    /// assert!(service.cancel_order(&caller, created.order.id)?.requires_manual_refund);
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.owed_total, Amount::cents(2500));
+    /// let marked = service.mark_order_refunded(&caller, created.order.id, MarkRefunded::all(RefundMethod::Cash))?;
+    /// assert_eq!(marked.settled[0].amount, Amount::cents(2500));
+    /// assert_eq!(service.get_event_summary(&caller, event.id)?.owed_total, Amount::cents(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mark_order_refunded<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: OrderId,
+        request: impl Into<Request<MarkRefunded>>,
+    ) -> Result<C::Output<MarkRefundedResponse>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::PaymentsWrite)?;
+        let identity = call.caller.identity();
+        let request = request.into();
+        let target = OperationTarget::on("mark_order_refunded", id);
+        if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
+            let (payments, before) =
+                self.store()?.read(|tx| manual_refunds::before_asking(tx, identity.organization, id))?;
+            self.list_all(CheckoutOrder { organization: identity.organization, id }, &payments)?;
+            let result = self.write_idempotent(&call, target, request, move |tx, _| {
+                manual_refunds::settled_since(tx, identity.organization, id, &before)
+            })?;
+            return Ok(C::output(result));
+        }
+        let result = self.write_event_idempotent(&call, target, id, request, move |tx, request| {
+            manual_refunds::mark_refunded(tx, identity, id, request)
+        })?;
+        Ok(C::output(result))
+    }
+
+    /// Asks the gateway at once what it lists of the payments for an order, and records it.
+    fn list_all(&self, order: CheckoutOrder, payments: &[StoredPayment]) -> Result<()> {
+        let Some(gateway) = &self.inner.gateway else { return Ok(()) };
+        for payment in payments.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
+            let Some(look_up) = look_up_of(payment) else { continue };
+            let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
+            let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
+            self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Logs what was refused of refunds that were just decided, and asks the gateway for the one that is due.
+    pub(in crate::service) fn follow_up(&self, followed: &Followed) {
+        log_refused(followed);
+        if let Some(refund) = followed.due {
+            self.attempt_refund_now(refund);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Operations on issued tickets, and check-in at the entrance.
+
+use crate::enums::scope::Scope;
+use crate::error::{Error, Result};
+use crate::form::request::{Nothing, Request};
+use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::tickets::ticket::{
+    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
+};
+use crate::model::values::id::TicketId;
+use crate::model::values::page::Page;
+use crate::rules::{checked, ticket as rules};
+use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::tickets::check_in::{self, Scan};
+use crate::sales::tickets::ticket_issuing;
+use crate::service::TicketingService;
+use crate::service::calls::idempotency::Start;
+use crate::store::Transaction;
+use crate::store::lists::ticket_lists;
+use crate::store::tickets::issued_tickets;
+
+/// # Tickets and check-in
+impl TicketingService {
+    /// Lists tickets, newest first. Filters select by event, ticket type, order, customer, status and the time of the
+    /// first check-in.
+    ///
+    /// Each filter alone is a look-up: it costs the same however many tickets there are, and whether it matches many or
+    /// none. So do `eventId`, `ticketId` and `status` together. Two kinds of requests may search instead, and fail with
+    /// [`Error::Unavailable`] after the time limit of a search:
+    /// - Other combinations: the most selective filter is looked up, in the order `orderId`, `customerEmail`, times of the
+    ///   first check-in, and the rest. What it finds is searched for the others.
+    /// - Times of the first check-in that match more than 5,000 tickets, if most of the newer tickets do not match.
+    ///
+    /// Requires the scope `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] for an invalid `limit`, `cursor` or `customerEmail`.
+    ///
+    /// ```
+    /// use ticketing::ticket::{IssueTickets, ListTickets};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = IssueTickets::new(ticket_type.id, ada, 3);
+    /// service.issue_tickets(&caller, request)?;
+    /// let of_event = ListTickets::default().event(event.id);
+    /// assert_eq!(service.list_tickets(&caller, of_event)?.data.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_tickets(&self, caller: &Caller, request: ListTickets) -> Result<Page<IssuedTicket, TicketId>> {
+        caller.require(Scope::TicketsRead)?;
+        let Request { body, errors } = Request::from(request);
+        let request = checked(body, errors)?;
+        // The tickets of one order are few.
+        let (order_id, page) = (request.order_id, request.page.clone());
+        let has_filters = *request != ListTickets { order_id, page, ..ListTickets::default() };
+        let list = |tx: &Transaction<'_>| ticket_lists::list(tx, caller.organization, &request);
+        match has_filters || order_id.is_some() || request.page.cursor.is_some() {
+            true => self.store()?.list(caller.organization, has_filters, list),
+            // The first page of all tickets is one statement.
+            false => self.store()?.read_one(list),
+        }
+    }
+
+    /// Issues tickets for available seats without an order, for example to guests. The ticket type may have any status.
+    ///
+    /// Requires the scope `tickets:write`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] lists every field outside its limits (see [`IssueTickets`]), and `ticketId` if the
+    ///   ticket type does not exist.
+    /// - [`Error::Conflict`] with the reason `event-cancelled`, `event-not-on-sale` (the event has ended) or
+    ///   `sold-out`.
+    ///
+    /// ```
+    /// use ticketing::order::NewCustomer;
+    /// use ticketing::ticket::IssueTickets;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let press = NewCustomer::new("Press", "press@example.com");
+    /// let request = IssueTickets::new(ticket_type.id, press, 2);
+    /// let issued = service.issue_tickets(&caller, request)?;
+    /// assert_eq!(issued.issued_tickets.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn issue_tickets<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<IssueTickets>>,
+    ) -> Result<C::Output<IssueTicketsResponse>> {
+        let call = caller.keyed();
+        self.require_to_notify(&call.caller, Scope::TicketsWrite)?;
+        let organization = call.caller.organization;
+        let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
+        let event = request.body.ticket_type_id;
+        let result =
+            self.write_idempotent_with_expired_holds(&call, target, event, request, move |tx, request, budget| {
+                ticket_issuing::issue(tx, organization, request, budget)
+            })?;
+        Ok(C::output(result))
+    }
+
+    /// Returns a ticket.
+    ///
+    /// Requires the scope `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the ticket does not exist.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// assert_eq!(ticket.code, issued.code);
+    /// assert!(ticket.is_internal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_ticket(&self, caller: &Caller, id: TicketId) -> Result<IssuedTicket> {
+        caller.require(Scope::TicketsRead)?;
+        self.store()?.read_one(|tx| issued_tickets::get(tx, caller.organization, id))
+    }
+
+    /// Returns the ticket that has this code, without checking it in. Case, spaces and hyphens in the code do not
+    /// matter. This does not count as a scan.
+    ///
+    /// Requires the scope `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if no ticket has the code.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket_by_code(&caller, &issued.code.to_lowercase())?;
+    /// assert_eq!(ticket.id, issued.id);
+    /// assert_eq!(ticket.scan_count, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_ticket_by_code(&self, caller: &Caller, code: &str) -> Result<IssuedTicket> {
+        caller.require(Scope::TicketsRead)?;
+        let code = rules::normalize_code(code);
+        self.store()?.read_one(|tx| issued_tickets::get_by_code(tx, caller.organization, &code))
+    }
+
+    /// Checks a ticket in: its holder is admitted. Case, spaces and hyphens in the code do not matter.
+    ///
+    /// Every scan of a ticket is counted, including a refused one. Of several simultaneous scans, exactly one succeeds. A
+    /// ticket that is valid on several days can be checked in once a day.
+    ///
+    /// Requires the scope `tickets:check-in`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] for an invalid `code`.
+    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
+    ///   `event-cancelled`, `not-yet-valid`, `no-longer-valid`, `not-valid-today`, `already-checked-in`.
+    ///
+    /// ```
+    /// use ticketing::error::Reason;
+    /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
+    /// let ticket = service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
+    /// assert_eq!(ticket.status, TicketStatus::CheckedIn);
+    /// let second_scan = service.check_in_ticket(&caller, CheckInTicket::new(&code)).unwrap_err();
+    /// assert_eq!(second_scan.reason(), Some(Reason::AlreadyCheckedIn));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_in_ticket<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CheckInTicket>>,
+    ) -> Result<C::Output<IssuedTicket>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsCheckIn)?;
+        let request = request.into();
+        let running = match self.begin_idempotent(&call, OperationTarget::new("check_in_ticket"), &request)? {
+            Start::Replay(ticket) => return Ok(C::output(Replayable::replayed(ticket))),
+            Start::Run(running) => running,
+        };
+        let request = rules::check_scan(request.body, request.errors)?;
+        let organization = call.caller.organization;
+        let api_key = call.caller.key;
+        let operation = running.operation();
+        let scan = self.write_for(call.caller.identity(), move |tx| {
+            check_in::check_in(tx, &operation, organization, &request, api_key)
+        });
+        let scan = scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))?;
+        match scan {
+            Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| *ticket))),
+            Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
+        }
+    }
+
+    /// Checks a ticket out: its holder leaves, and the ticket can be checked in again. This does not count as a scan.
+    ///
+    /// Requires the scope `tickets:check-in`.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] for an invalid `code`.
+    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
+    ///   `not-checked-in`.
+    ///
+    /// ```
+    /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let code = service.issue_tickets(&caller, request)?.issued_tickets.remove(0).code;
+    /// service.check_in_ticket(&caller, CheckInTicket::new(&code))?;
+    /// let ticket = service.check_out_ticket(&caller, CheckInTicket::new(&code))?;
+    /// assert_eq!(ticket.status, TicketStatus::NotCheckedIn);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_out_ticket<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        request: impl Into<Request<CheckInTicket>>,
+    ) -> Result<C::Output<IssuedTicket>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsCheckIn)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_idempotent(&call, OperationTarget::new("check_out_ticket"), request, move |tx, request| {
+                check_in::check_out(tx, organization, request)
+            })?;
+        Ok(C::output(result))
+    }
+
+    /// Cancels a ticket and releases its seat. Its order stays as it is.
+    ///
+    /// Requires the scope `tickets:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the ticket does not exist.
+    /// - [`Error::Conflict`] with the reason `ticket-cancelled` if the ticket is already cancelled.
+    ///
+    /// ```
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// assert_eq!(service.cancel_ticket(&caller, issued.id)?.status, TicketStatus::Cancelled);
+    /// assert_eq!(service.get_ticket_type(&caller, ticket_type.id)?.sold, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel_ticket<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        id: TicketId,
+    ) -> Result<C::Output<CancelledIssuedTicket>> {
+        let call = caller.keyed();
+        call.caller.require(Scope::TicketsWrite)?;
+        let organization = call.caller.organization;
+        let result =
+            self.write_event_idempotent(&call, OperationTarget::on("cancel_ticket", id), id, Nothing, move |tx, _| {
+                ticket_issuing::cancel(tx, organization, id)
+            })?;
+        Ok(C::output(result))
+    }
+}

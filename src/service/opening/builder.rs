@@ -1,0 +1,289 @@
+//! The builder of a service, and what it opens.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::downtime::Downtime;
+use super::webhook_settings::WebhookSettings;
+use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
+use crate::error::{FieldErrors, Result};
+use crate::form::text::is_uri;
+use crate::model::tenants::suspended::SuspendedOrganizations;
+use crate::model::values::timestamp::Timestamp;
+use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
+use crate::rules::money::gateway_choice::is_name;
+use crate::sales::orders::holds::HoldTerms;
+use crate::service::background::clock_history::ClockHistory;
+use crate::service::background::deferred_rows::DeferredRows;
+use crate::service::background::notification_handlers::{self, NotificationHandler};
+use crate::service::background::skipped_rows::SkippedRows;
+use crate::service::background::threads::Background;
+use crate::service::calls::backlog_limit::BacklogLimit;
+use crate::service::calls::in_flight::InFlightKeys;
+use crate::service::calls::write_quota::WriteQuota;
+use crate::service::payments::look_up_limit::LookUpLimit;
+use crate::service::ticketing_service::{Inner, TicketingService};
+use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
+use crate::webhook::{SenderOptions, Transport};
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// Sets up a [`TicketingService`]. Every setting has a default.
+///
+/// ```
+/// use std::time::Duration;
+/// use ticketing::TicketingService;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("ticketing.db");
+/// let service = TicketingService::builder(path)
+///     .sandbox_gateway()
+///     .order_hold(Duration::from_secs(10 * 60))
+///     .public_url("https://tickets.example.com")
+///     .maintenance()
+///     .open()?;
+/// # drop(service);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is opened before open() is called"]
+pub struct Builder {
+    pub(in crate::service) database: Database,
+    pub(in crate::service) vfs: Option<String>,
+    pub(in crate::service) readers: ReaderOptions,
+    pub(in crate::service) migration: MigrationOptions,
+    /// `None` for the clock of the system, or of the database server.
+    pub(in crate::service) clock: Option<Arc<dyn Clock>>,
+    pub(in crate::service) entropy: Arc<dyn Entropy>,
+    pub(in crate::service) gateway: Gateway,
+    pub(in crate::service) gateway_limits: CallLimits,
+    pub(in crate::service) hold: HoldTerms,
+    pub(in crate::service) write_quota: Option<u64>,
+    pub(in crate::service) max_waiting_notifications: Option<u64>,
+    pub(in crate::service) webhook_retention: Duration,
+    pub(in crate::service) public_url: Option<String>,
+    pub(in crate::service) webhook_transport: Option<Arc<dyn Transport>>,
+    pub(in crate::service) webhook_sender: Option<SenderOptions>,
+    pub(in crate::service) maintenance: bool,
+    pub(in crate::service) handlers: Vec<NotificationHandler>,
+    /// Whether each handler has a thread.
+    pub(in crate::service) handler_threads: bool,
+    pub(in crate::service) allow_local_webhooks: bool,
+    /// What is wrong with settings: this kind of database does not have them, or they cannot be read.
+    pub(in crate::service) problems: FieldErrors,
+    #[cfg(feature = "documents")]
+    pub(in crate::service) documents: Option<crate::documents::TicketDocuments>,
+    #[cfg(all(feature = "documents", feature = "webhooks"))]
+    pub(in crate::service) logo_transport: Option<Arc<crate::webhook::HttpsTransport>>,
+}
+
+/// Which database is opened.
+#[derive(Debug)]
+pub(in crate::service) enum Database {
+    File(PathBuf),
+    Temporary,
+    #[cfg(feature = "postgres")]
+    Postgres(Box<crate::store::PostgresOptions>),
+}
+
+pub(in crate::service) enum Gateway {
+    None,
+    Sandbox,
+    Custom(Arc<dyn PaymentGateway>),
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Sandbox => "Sandbox",
+            Self::Custom(_) => "Custom",
+        })
+    }
+}
+
+/// # Opening
+///
+/// A service is opened on the path of its database file.
+impl TicketingService {
+    /// Opens the database at `path` with default settings. Creates it if there is none.
+    ///
+    /// # Errors
+    /// - [`Error::Store`](crate::Error::Store) if the file or its folder cannot be used.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder(path).open()
+    }
+
+    /// Returns a builder, which sets up a service for the database at `path`.
+    pub fn builder(path: impl AsRef<Path>) -> Builder {
+        Builder::new(Database::File(path.as_ref().to_owned()))
+    }
+
+    /// Returns a builder, which sets up a service for a new, empty database. It is for tests and demonstrations.
+    ///
+    /// The file is in a folder of its own among the system's temporary files, which is created by
+    /// [`open`](Builder::open) and deleted when the last clone of the service and its background threads have ended.
+    /// Nothing is synced to disk, which makes writes fast. Otherwise the database behaves like any other.
+    ///
+    /// ```
+    /// use ticketing::organization::ListOrganizations;
+    /// use ticketing::TicketingService;
+    /// let service = TicketingService::temporary().sandbox_gateway().open()?;
+    /// assert!(service.list_organizations(ListOrganizations::default())?.data.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn temporary() -> Builder {
+        Builder::new(Database::Temporary)
+    }
+}
+
+/// # Opening
+impl Builder {
+    pub(in crate::service) fn new(database: Database) -> Self {
+        Self {
+            database,
+            vfs: None,
+            readers: ReaderOptions::default(),
+            migration: MigrationOptions::default(),
+            clock: None,
+            entropy: Arc::new(SystemEntropy),
+            gateway: Gateway::None,
+            gateway_limits: CallLimits::default(),
+            hold: HoldTerms { duration: Duration::from_mins(30), max_seats_per_customer: None },
+            write_quota: Some(256 * 1024 * 1024),
+            max_waiting_notifications: Some(1_000_000),
+            webhook_retention: 30 * DAY,
+            public_url: None,
+            webhook_transport: None,
+            webhook_sender: None,
+            maintenance: false,
+            handlers: Vec::new(),
+            handler_threads: true,
+            allow_local_webhooks: false,
+            problems: FieldErrors::default(),
+            #[cfg(feature = "documents")]
+            documents: None,
+            #[cfg(all(feature = "documents", feature = "webhooks"))]
+            logo_transport: None,
+        }
+    }
+
+    /// Opens the database. Creates it if there is none, and migrates an older schema to the current one.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) lists every setting outside its limits.
+    /// - [`Error::Store`](crate::Error::Store) if the file, its folder or the SQLite library cannot be used.
+    pub fn open(self) -> Result<TicketingService> {
+        self.check()?;
+        #[cfg(feature = "documents")]
+        let documents = self.renderer()?;
+        let environment = Environment::new(self.used_clock(), Arc::clone(&self.entropy));
+        #[cfg(feature = "postgres")]
+        let (environment, server_clock) = match (&self.database, &self.clock) {
+            (Database::Postgres(_), None) => {
+                let clock = crate::store::ServerClock::default();
+                (Environment { clock: Arc::new(clock.clone()), ..environment }, Some(clock))
+            }
+            _ => (environment, None),
+        };
+        let migration = self.migration;
+        let options = match self.database {
+            Database::File(path) => EngineOptions::Sqlite { location: Location::new(path, self.vfs), migration },
+            Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
+            #[cfg(feature = "postgres")]
+            Database::Postgres(options) => {
+                let options = match server_clock {
+                    Some(clock) => options.with_server_clock(clock),
+                    None => *options,
+                };
+                EngineOptions::Postgres(Box::new(options.with_migrate(migration.migrate).prepare()?))
+            }
+        };
+        let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
+        #[cfg(feature = "documents")]
+        if documents.is_some() {
+            let links = crate::service::facade::document_links::open(&store, self.public_url.as_deref())?;
+            environment.links.get_or_init(|| links);
+        }
+        let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
+        let background = Background::default();
+        if let Some(options) = self.webhook_sender {
+            background.keep_webhook_sender(webhooks.start_sender(&store, &environment, options)?);
+        }
+        let mut sandbox = None;
+        let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
+            Gateway::None => None,
+            Gateway::Sandbox => Some(sandbox.insert(Arc::new(SandboxGateway::new(self.entropy))).clone()),
+            Gateway::Custom(gateway) => Some(gateway),
+        };
+        let downtime = Downtime::new(environment.now());
+        let inner = Inner {
+            background,
+            closing: AtomicBool::new(false),
+            webhooks,
+            store,
+            environment,
+            gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
+            sandbox,
+            hold: self.hold,
+            write_quota: self.write_quota.map(WriteQuota::new),
+            backlog_limit: self.max_waiting_notifications.map(BacklogLimit::new),
+            webhook_retention: self.webhook_retention,
+            public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
+            keys_used: DeferredRows::new(Timestamp::max),
+            page_views: DeferredRows::new(i64::saturating_add),
+            in_flight_keys: InFlightKeys::default(),
+            page_look_ups: LookUpLimit::for_pages(),
+            renewal_look_ups: LookUpLimit::for_renewals(),
+            suspended: SuspendedOrganizations::default(),
+            skipped_rows: SkippedRows::default(),
+            clock_history: ClockHistory::default(),
+            downtime,
+            #[cfg(feature = "documents")]
+            documents,
+        };
+        let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
+        service.read_suspended_organizations()?;
+        service.report_work_without_gateway()?;
+        service.start_handlers(self.handlers, self.handler_threads)?;
+        if self.maintenance {
+            service.inner.background.keep_maintenance(service.start_maintenance()?);
+        }
+        Ok(service)
+    }
+
+    /// The clock that the program has set, or the one of the system.
+    pub(in crate::service) fn used_clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone().unwrap_or_else(|| Arc::new(SystemClock))
+    }
+
+    pub(in crate::service) fn check(&self) -> Result<()> {
+        let mut errors = self.problems.clone();
+        errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
+        let shortest = Duration::from_millis(10);
+        errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");
+        errors.check(self.hold.duration >= Duration::from_secs(1), "order_hold", "must be at least a second");
+        let max_seats = self.hold.max_seats_per_customer;
+        errors.check(self.write_quota != Some(0), "write_quota", "must be at least 1");
+        let max_waiting = self.max_waiting_notifications;
+        errors.check(max_waiting != Some(0), "max_waiting_notifications", "must be at least 1");
+        errors.check(max_seats != Some(0), "max_reserved_per_customer", "must be at least 1");
+        errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
+        let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);
+        errors.check(public_url_is_valid, "public_url", "must be a URI with a scheme (RFC 3986)");
+        if let Gateway::Custom(gateway) = &self.gateway {
+            let name = gateway.name();
+            let problem =
+                format!("must have a name of 1 to 50 lower-case letters, digits and hyphens, which {name:?} is not");
+            errors.check(is_name(name), "payment_gateway", problem);
+        }
+        notification_handlers::check(&self.handlers, &mut errors);
+        errors.into_result()?;
+        match &self.webhook_sender {
+            Some(options) => options.check(),
+            None => Ok(()),
+        }
+    }
+}

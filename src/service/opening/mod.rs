@@ -1,0 +1,9 @@
+//! Opening and closing a service, and its settings.
+
+pub(super) mod builder;
+pub(super) mod builder_settings;
+pub(super) mod close;
+pub(super) mod downtime;
+#[cfg(feature = "postgres")]
+pub(super) mod postgres_settings;
+pub(super) mod webhook_settings;

@@ -1,0 +1,184 @@
+//! Asks the payment gateway for the checkout link of a new order. The transactions before and after the call are in
+//! `sales::checkouts::checkout_links`.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::model::payments::gateway_account::GatewayAccount;
+use crate::model::sale::order::CreateOrderResponse;
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::values::id::{OrderId, OrganizationId};
+use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError, GatewayFailure};
+use crate::sales::checkouts::checkout_links::{self, GatewayTerms, LeasedStart};
+use crate::sales::checkouts::hosted_checkout::return_reference;
+use crate::sales::idempotent_operation::IdempotentOperation;
+use crate::service::TicketingService;
+use crate::store::money::checkout_parameters::OrderToPay;
+use crate::store::money::checkout_renewals;
+use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
+
+/// The random bytes in the address of the page to which a customer comes back. Nobody can guess it.
+const RETURN_TOKEN_LENGTH: usize = 24;
+
+/// Why an order got no checkout link.
+enum LinkFailure {
+    /// The gateway failed, and the order must be cancelled.
+    Gateway(GatewayError),
+    /// The link could not be stored.
+    Store(Error),
+}
+
+impl From<GatewayError> for LinkFailure {
+    fn from(failure: GatewayError) -> Self {
+        Self::Gateway(failure)
+    }
+}
+
+/// The request for the checkout of an order. It is the same each time.
+pub(in crate::service) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
+    let OrderToPay {
+        order,
+        currency,
+        hold_until,
+        locale,
+        redirect_urls,
+        event_title,
+        public_url,
+        renewals,
+        renewed_at,
+        return_token,
+        gateway,
+        ..
+    } = order;
+    let items = order.items.into_iter();
+    let items = items.map(|item| CheckoutItem::new(item.ticket_type_name, item.quantity, item.final_amount));
+    let mut request = CheckoutRequest::new(order.id, order.total, currency)
+        .organization(order.organizer_id)
+        .event(order.event_id)
+        .customer(order.customer)
+        .metadata(order.metadata)
+        .created_at(order.created_at)
+        .hold_until(hold_until)
+        .event_title(event_title)
+        .items(items);
+    if renewals > 0 {
+        request.idempotency_key = format!("{}-{}", request.idempotency_key, renewals + 1);
+        request.renewed_at = renewed_at;
+    }
+    request.redirect_urls = redirect_urls;
+    request.order_reference = order.reference;
+    request.locale = locale;
+    request.account = GatewayAccount::of(gateway.as_ref());
+    if let Some(url) = public_url {
+        request.public_url = url;
+    }
+    let path = return_token.map(|token| return_reference(request.order_id, &token));
+    request.return_url = path.map(|path| format!("{}/checkout/return/{path}", request.public_url));
+    request
+}
+
+impl TicketingService {
+    /// The terms of the payment gateway for an organization. `None` if there is no gateway.
+    pub(in crate::service) fn gateway_terms(&self, organization: OrganizationId) -> Result<Option<Arc<GatewayTerms>>> {
+        let Some(gateway) = self.inner.gateway.clone() else { return Ok(None) };
+        let panicked = || Error::Internal("the payment gateway panicked".to_owned());
+        Ok(Some(Arc::new(GatewayTerms {
+            identity: gateway.identity(organization).ok_or_else(panicked)?,
+            shortest_checkout: gateway.shortest_checkout(),
+            public_url: self.inner.public_url.clone(),
+            return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
+            step: Box::new(self.price_step()),
+            check: Box::new(move |terms| match gateway.check_terms(terms) {
+                Some(Ok(())) => Ok(()),
+                Some(Err(problem)) => Err(Error::field("items", problem)),
+                None => Err(panicked()),
+            }),
+        })))
+    }
+
+    /// Returns the function from a currency to the least amount in its minor units that the gateway can take; 1 without a
+    /// gateway.
+    pub(in crate::service) fn price_step(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
+        let gateway = self.inner.gateway.clone();
+        move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_refund(currency))
+    }
+
+    /// Asks the gateway for the checkout link of a pending order, and records it. If the gateway fails, the order is
+    /// cancelled.
+    ///
+    /// Nothing is read before the call: an order that reserves seats must not fail because all readers are busy.
+    pub(in crate::service) fn open_checkout(
+        &self,
+        start: LeasedStart,
+        operation: &IdempotentOperation,
+    ) -> Result<Replayable<CreateOrderResponse>> {
+        let LeasedStart { order, lease_ends_at } = start;
+        let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(order.order.into())) };
+        let organization = order.order.organizer_id;
+        let id = order.order.id;
+        let is_first_start = order.is_first_start;
+        let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
+        match self.request_link(&gateway, order, operation) {
+            Ok(response) => Ok(response),
+            Err(LinkFailure::Gateway(failure)) => {
+                let was_created = match &failure {
+                    GatewayError::Refused(_) | GatewayError::NothingLeft(_) | GatewayError::LessLeft(_) => false,
+                    // An earlier request may have been executed.
+                    GatewayError::NotExecuted(_) => !is_first_start,
+                    GatewayError::Unavailable(_) => true,
+                };
+                self.cancel_without_link(organization, id, failure, was_created, operation)
+            }
+            Err(LinkFailure::Store(error)) => Err(error),
+        }
+    }
+
+    fn request_link(
+        &self,
+        gateway: &GatewayCalls,
+        order: OrderToPay,
+        operation: &IdempotentOperation,
+    ) -> Result<Replayable<CreateOrderResponse>, LinkFailure> {
+        let organization = order.order.organizer_id;
+        let (id, event) = (order.order.id, order.order.event_id);
+        let request = checkout_request(order);
+        let checkout = gateway.call(organization, move |gateway| gateway.start(&request))?;
+
+        let operation = operation.clone();
+        let recorded = self.store_in_operation().write_event(organization, event.into(), move |tx| {
+            let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
+            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, &checkout)
+        });
+        match recorded {
+            Ok(Some(response)) => Ok(response),
+            Ok(None) => Err(GatewayError::Unavailable("it returned no link to another process".to_owned()).into()),
+            Err(Error::PaymentGatewayFailed(failure)) => Err(failure.cause.into()),
+            Err(error) => Err(LinkFailure::Store(error)),
+        }
+    }
+
+    /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile. `was_created`
+    /// tells whether the gateway may have created a checkout.
+    fn cancel_without_link(
+        &self,
+        organization: OrganizationId,
+        id: OrderId,
+        failure: GatewayError,
+        was_created: bool,
+        operation: &IdempotentOperation,
+    ) -> Result<Replayable<CreateOrderResponse>> {
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %id,
+            %failure,
+            "the payment gateway returned no checkout link"
+        );
+        let operation = operation.clone();
+        let response = self.store_in_operation().write_event(organization, id.into(), move |tx| {
+            checkout_links::cancel_without_link(tx, &operation, organization, id, was_created)
+        })?;
+        response.ok_or_else(|| {
+            Error::PaymentGatewayFailed(GatewayFailure { cancelled_order: Some(id.to_string()), cause: failure })
+        })
+    }
+}

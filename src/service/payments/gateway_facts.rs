@@ -1,0 +1,164 @@
+//! Asks the gateway what it knows of a payment, and records what it says.
+
+use crate::error::Result;
+use crate::model::payments::checkout::GatewayPayment;
+use crate::model::values::id::OrganizationId;
+use crate::payment::{GatewayCalls, GatewayError, PaymentGateway, PaymentLookUp};
+use crate::sales::money::gateway_facts::{self, Listing, Recorded};
+use crate::sales::money::refund_lifecycle::Followed;
+use crate::service::TicketingService;
+use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::payments::StoredPayment;
+
+/// How many facts are recorded in a transaction.
+pub(in crate::service) const FACTS_AT_ONCE: usize = 50;
+
+/// Who waits for the answer of the gateway.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::service) enum Waiting {
+    Caller,
+    Notice,
+    Maintenance,
+}
+
+impl Waiting {
+    pub(in crate::service) fn call<T: Send + 'static>(
+        self,
+        gateway: &GatewayCalls,
+        organization: OrganizationId,
+        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
+    ) -> Result<T, GatewayError> {
+        match self {
+            Self::Caller => gateway.call(organization, work),
+            Self::Notice => gateway.call_for_notice(organization, work),
+            Self::Maintenance => gateway.call_in_background(organization, work),
+        }
+    }
+}
+
+/// What the gateway is asked to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::service) enum Ask {
+    Refunds,
+    Disputes,
+    RefundsAndDisputes,
+}
+
+/// A question about a payment that is stored. `None` if the gateway's id of it is not known.
+pub(in crate::service) fn look_up_of(payment: &StoredPayment) -> Option<PaymentLookUp> {
+    let mut look_up = PaymentLookUp::new(payment.reference.clone()?).organization(payment.organization);
+    look_up.account = payment.account.clone();
+    Some(look_up)
+}
+
+/// Asks the gateway what it lists of a payment. `None` if it cannot tell.
+pub(in crate::service) fn list_facts(
+    gateway: &GatewayCalls,
+    organization: OrganizationId,
+    payment: PaymentLookUp,
+    ask: Ask,
+    waiting: Waiting,
+) -> Result<Option<Listing>, GatewayError> {
+    waiting.call(gateway, organization, move |gateway| {
+        let Some(reports) = gateway.refund_reports() else { return Ok(None) };
+        let refunds = if ask == Ask::Disputes { Vec::new() } else { reports.refunds_of(&payment)? };
+        let disputes = if ask == Ask::Refunds { Vec::new() } else { reports.disputes_of(&payment)? };
+        Ok(Some(Listing { refunds, disputes, is_current: true }))
+    })
+}
+
+impl TicketingService {
+    /// Records what the gateway lists of a payment, and logs what is new. `payment` is the gateway's id of it, if it is
+    /// known.
+    pub(in crate::service) fn record_facts(
+        &self,
+        order: CheckoutOrder,
+        payment: Option<&str>,
+        listing: &Listing,
+    ) -> Result<Recorded> {
+        let CheckoutOrder { organization, id } = order;
+        let mut all = Recorded::default();
+        for part in parts(listing) {
+            let payment = payment.map(str::to_owned);
+            let recorded = self.store_in_operation().write_event(organization, id.into(), move |tx| {
+                gateway_facts::record(tx, organization, id, payment.as_deref(), &part)
+            })?;
+            log_facts(order, &recorded);
+            all.is_unknown |= recorded.is_unknown;
+            all.is_in_doubt |= recorded.is_in_doubt;
+        }
+        Ok(all)
+    }
+}
+
+/// The facts of a listing, a few at a time.
+pub(in crate::service) fn parts(listing: &Listing) -> Vec<Listing> {
+    let part = |refunds: &[_], disputes: &[_]| Listing {
+        refunds: refunds.to_vec(),
+        disputes: disputes.to_vec(),
+        is_current: listing.is_current,
+    };
+    let refunds = listing.refunds.chunks(FACTS_AT_ONCE).map(|refunds| part(refunds, &[]));
+    let disputes = listing.disputes.chunks(FACTS_AT_ONCE).map(|disputes| part(&[], disputes));
+    refunds.chain(disputes).collect()
+}
+
+/// Logs what was recorded.
+pub(in crate::service) fn log_facts(order: CheckoutOrder, recorded: &Recorded) {
+    for refund in &recorded.outside {
+        tracing::info!(
+            target: "ticketing::payment",
+            order = %order.id,
+            refund = refund.reference,
+            amount = %refund.amount,
+            currency = refund.currency,
+            "a payment was refunded in the account at the payment gateway"
+        );
+    }
+    for dispute in &recorded.disputes {
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %order.id,
+            dispute = dispute.reference,
+            amount = %dispute.amount,
+            currency = dispute.currency,
+            reason = dispute.reason,
+            status = %dispute.status,
+            "a customer's bank disputes a payment; the tickets stay valid"
+        );
+    }
+    log_refused(&recorded.followed);
+}
+
+/// Logs refunds that will not be made.
+pub(in crate::service) fn log_refused(followed: &Followed) {
+    for refused in &followed.refused {
+        if refused.is_owed {
+            tracing::warn!(
+                target: "ticketing::payment",
+                order = %refused.order,
+                refund = %refused.id,
+                problem = refused.problem,
+                "a refund was refused; the money must be given back by hand"
+            );
+        } else {
+            tracing::info!(
+                target: "ticketing::payment",
+                order = %refused.order,
+                refund = %refused.id,
+                problem = refused.problem,
+                "a refund was not made, because its money has gone back in another way"
+            );
+        }
+    }
+}
+
+/// Warns of a payment that has gone back before its order was completed.
+pub(in crate::service) fn warn_of_returned_payment(order: CheckoutOrder, payment: &GatewayPayment) {
+    tracing::warn!(
+        target: "ticketing::payment",
+        order = %order.id,
+        payment = payment.payment_reference,
+        "a payment has gone back before its order was completed; it completes nothing"
+    );
+}

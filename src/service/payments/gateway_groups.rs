@@ -1,0 +1,182 @@
+//! Runs of the maintenance that ask the payment gateway about many rows: several at the same time, in which organizations
+//! take turns, so that a slow gateway or a tenant with thousands of rows delays nobody else for long.
+
+use std::collections::HashSet;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::fair::RoundRobin;
+use crate::model::values::id::OrganizationId;
+use crate::payment::GatewayCalls;
+use crate::service::TicketingService;
+use crate::service::background::maintenance_steps::Run;
+use crate::service::background::skipped_rows::SkippedTable;
+
+/// After which time a run asks the gateway no more. In the background, the next one follows at once.
+const TIME_PER_RUN: Duration = Duration::from_secs(1);
+
+/// A row about which the gateway is to be asked.
+pub(in crate::service) trait GatewayRow: Sync {
+    const TABLE: SkippedTable;
+
+    /// The primary key.
+    fn key(&self) -> i64;
+
+    fn organization(&self) -> OrganizationId;
+}
+
+/// The result of asking the gateway about a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::service) enum Progress {
+    /// The gateway answered, or there was nothing to ask.
+    Answered,
+    /// The gateway was unavailable.
+    Unavailable,
+    /// The gateway was not asked: the row is not due any more, or another process has claimed it.
+    NotDue,
+}
+
+/// What a group of rows came to: the organization of each one, and what became of it. `None` if the row was skipped.
+pub(in crate::service) type GroupProgress = Vec<(OrganizationId, Option<Progress>)>;
+
+/// Which rows are asked about at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::service) enum GroupOrder {
+    /// The next ones.
+    AsTheyCome,
+    /// At first one of each organization, and the others of an organization only after the gateway has answered for it.
+    /// After a failure, they wait for the next run: it will probably fail for them too, and each failure delays the
+    /// next attempt.
+    OneOfEachFirst,
+}
+
+/// Rows that are to be asked about in a run.
+struct DueRows<R> {
+    rows: Vec<R>,
+    order: GroupOrder,
+    answered: HashSet<OrganizationId>,
+    failed: HashSet<OrganizationId>,
+}
+
+impl<R: GatewayRow> DueRows<R> {
+    /// Takes up to `most` rows. Rows of organizations for which the gateway has failed are dropped.
+    fn next_group(&mut self, most: usize) -> Vec<R> {
+        if self.order == GroupOrder::AsTheyCome {
+            let rest = self.rows.split_off(most.min(self.rows.len()));
+            return std::mem::replace(&mut self.rows, rest);
+        }
+        let mut group = Vec::new();
+        let mut asked_first = HashSet::new();
+        for row in std::mem::take(&mut self.rows) {
+            let organization = row.organization();
+            if self.failed.contains(&organization) {
+                continue;
+            }
+            let is_next =
+                group.len() < most && (self.answered.contains(&organization) || asked_first.insert(organization));
+            if is_next { &mut group } else { &mut self.rows }.push(row);
+        }
+        group
+    }
+
+    fn record(&mut self, progress: &GroupProgress) {
+        for (organization, progress) in progress {
+            match progress {
+                Some(Progress::Unavailable) => self.failed.insert(*organization),
+                Some(Progress::Answered | Progress::NotDue) | None => self.answered.insert(*organization),
+            };
+        }
+    }
+}
+
+/// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group.
+/// The run ends if the gateway answers for none of a group.
+///
+/// A group has half as many rows as calls are free for the background work of an organization, so that two steps that
+/// run at the same time leave some to each other. Returns how often the gateway answered.
+pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
+    service: &TicketingService,
+    run: &mut Run<'_>,
+    gateway: &GatewayCalls,
+    (rows, order): (Vec<R>, GroupOrder),
+    ask: impl Fn(&mut Run<'_>, Vec<R>) -> Result<GroupProgress>,
+) -> Result<usize> {
+    let monotonic = || service.inner.environment.clock.monotonic();
+    let started = monotonic();
+    let mut waiting = DueRows { rows, order, answered: HashSet::new(), failed: HashSet::new() };
+    let mut answered = 0;
+    while !waiting.rows.is_empty() {
+        let most = gateway.free_in_background().div_ceil(2);
+        if most == 0 || run.stops() {
+            break;
+        }
+        if monotonic().saturating_sub(started) > TIME_PER_RUN {
+            run.has_more = true;
+            break;
+        }
+        let group = waiting.next_group(most);
+        let progress = ask(run, group)?;
+        let count = |wanted| progress.iter().filter(|(_, progress)| *progress == Some(wanted)).count();
+        answered += count(Progress::Answered);
+        if count(Progress::Answered) == 0 && count(Progress::Unavailable) > 0 {
+            break;
+        }
+        waiting.record(&progress);
+    }
+    Ok(answered)
+}
+
+/// Does work for each of these rows, at the same time: on this thread if it is one row. A row for which it fails is
+/// skipped.
+pub(in crate::service) fn at_once<R: GatewayRow>(
+    service: &TicketingService,
+    run: &mut Run<'_>,
+    rows: &[R],
+    work: impl Fn(&R) -> Result<Progress> + Sync,
+) -> Result<GroupProgress> {
+    let work = |row: &R| catch_unwind(AssertUnwindSafe(|| work(row)));
+    let work = &work;
+    let results: Vec<_> = match rows {
+        [row] => vec![(row, Ok(work(row)))],
+        _ => std::thread::scope(|scope| {
+            let spawn = |row| (row, std::thread::Builder::new().spawn_scoped(scope, move || work(row)));
+            let threads: Vec<_> = rows.iter().map(spawn).collect();
+            let result = |(row, thread): (_, io::Result<ScopedJoinHandle<'_, _>>)| match thread {
+                Ok(thread) => (row, thread.join()),
+                // No thread could be started.
+                Err(_) => (row, Ok(work(row))),
+            };
+            threads.into_iter().map(result).collect()
+        }),
+    };
+    let mut progress = Vec::with_capacity(results.len());
+    for (row, result) in results {
+        let result = result.flatten().unwrap_or_else(|_| Err(Error::Internal("an attempt panicked".to_owned())));
+        match result {
+            Ok(of_row) => progress.push((row.organization(), Some(of_row))),
+            Err(error) if error.concerns_all_rows() => return Err(error),
+            Err(error) => {
+                run.skip(service, R::TABLE, row.key(), &error);
+                progress.push((row.organization(), None));
+            }
+        }
+    }
+    Ok(progress)
+}
+
+/// The rows that are not skipped now, in the order in which their organizations take turns.
+pub(in crate::service) fn in_turns<R: GatewayRow>(
+    service: &TicketingService,
+    rows: impl IntoIterator<Item = R>,
+) -> Vec<R> {
+    let mut turns = RoundRobin::default();
+    for row in rows {
+        if !service.is_skipped(R::TABLE, row.key()) {
+            turns.push(row.organization(), row);
+        }
+    }
+    std::iter::from_fn(|| turns.pop()).collect()
+}

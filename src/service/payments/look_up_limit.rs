@@ -1,0 +1,154 @@
+//! How often requests may ask the payment gateway what became of checkouts.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::fair::is_fair;
+use crate::model::payments::checkout::CheckoutState;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::timestamp::Timestamp;
+
+/// How long a checkout is not looked up again.
+pub(in crate::service) const PAUSE: Duration = Duration::from_secs(4);
+
+/// How many checkouts are looked up for pages in the time of a [pause](PAUSE): twenty in a second. One organization
+/// alone gets half of them. Stripe, for example, answers 25 requests of a kind in a second.
+const FOR_PAGES: usize = 80;
+
+/// How many checkouts are looked up in the time of a [pause](PAUSE) in order to renew them. An organization alone gets twenty
+/// in a second, which is also what an API key may request.
+const FOR_RENEWALS: usize = 160;
+
+/// The checkouts that were just looked up. Organizations share the limit as they share [permits](crate::fair).
+#[derive(Debug)]
+pub(in crate::service) struct LookUpLimit {
+    most: usize,
+    recent: Mutex<HashMap<String, RecentLookUp>>,
+}
+
+#[derive(Debug)]
+struct RecentLookUp {
+    organization: OrganizationId,
+    at: Timestamp,
+    answer: Option<CheckoutState>,
+}
+
+/// Whether a checkout may be looked up now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::service) enum LookUpPermission {
+    /// It may. Until the time of a pause is over, it may not be looked up again.
+    Granted,
+    /// It is just being looked up.
+    InProgress,
+    /// It was just looked up, and this is the [answer](LookUpLimit::record_answer).
+    Answered(CheckoutState),
+    /// The organization has looked up as many as are left to others.
+    TooMany,
+}
+
+impl LookUpLimit {
+    /// For the pages to which customers come back. Anybody who knows the URL of a page can open it as often as they like,
+    /// while other customers need the gateway to pay.
+    pub(in crate::service) fn for_pages() -> Self {
+        Self { most: FOR_PAGES, recent: Mutex::default() }
+    }
+
+    pub(in crate::service) fn for_renewals() -> Self {
+        Self { most: FOR_RENEWALS, recent: Mutex::default() }
+    }
+
+    /// Asks for permission to look up a checkout of an organization.
+    pub(in crate::service) fn request(
+        &self,
+        organization: OrganizationId,
+        checkout: &str,
+        now: Timestamp,
+    ) -> LookUpPermission {
+        let mut recent = self.recent();
+        // After the clock was put back, those in the future count for nothing.
+        recent.retain(|_, look_up| now.duration_since(look_up.at).is_some_and(|age| age < PAUSE));
+        if let Some(look_up) = recent.get(checkout) {
+            return look_up.answer.clone().map_or(LookUpPermission::InProgress, LookUpPermission::Answered);
+        }
+        let own = recent.values().filter(|look_up| look_up.organization == organization).count();
+        if !is_fair(own, recent.len(), self.most) {
+            return LookUpPermission::TooMany;
+        }
+        recent.insert(checkout.to_owned(), RecentLookUp { organization, at: now, answer: None });
+        LookUpPermission::Granted
+    }
+
+    /// Records what the gateway has answered, for those who ask until the time of a pause is over.
+    pub(in crate::service) fn record_answer(&self, checkout: &str, answer: CheckoutState) {
+        if let Some(look_up) = self.recent().get_mut(checkout) {
+            look_up.answer = Some(answer);
+        }
+    }
+
+    /// Lets a checkout be looked up again at once.
+    pub(in crate::service) fn forget(&self, checkout: &str) {
+        self.recent().remove(checkout);
+    }
+
+    fn recent(&self) -> MutexGuard<'_, HashMap<String, RecentLookUp>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LookUpPermission::{Answered, Granted, InProgress, TooMany};
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis).expect("in the range")
+    }
+
+    fn organization(number: i64) -> OrganizationId {
+        OrganizationId::from_raw(number)
+    }
+
+    /// How many of a hundred checkouts of an organization may be looked up.
+    fn granted(limit: &LookUpLimit, number: i64, now: Timestamp) -> usize {
+        let request = |checkout: &i64| limit.request(organization(number), &format!("{number}-{checkout}"), now);
+        (0..100).filter(|checkout| request(checkout) == Granted).count()
+    }
+
+    #[test]
+    fn a_checkout_is_looked_up_once_in_four_seconds() {
+        let limit = LookUpLimit::for_pages();
+        let request = |now| limit.request(organization(1), "one", at(now));
+        let allowed = [0, 1, 3999, 4000, 4001, 7999, 8000].map(|now| request(now) == Granted);
+        assert_eq!(allowed, [true, false, false, true, false, false, true]);
+        assert_eq!(limit.request(organization(1), "another", at(8000)), Granted);
+        assert_eq!(request(8001), InProgress);
+        limit.record_answer("one", CheckoutState::Open);
+        assert_eq!(request(8001), Answered(CheckoutState::Open));
+        limit.forget("one");
+        assert_eq!(request(8001), Granted);
+    }
+
+    #[test]
+    fn an_organization_alone_looks_up_forty_checkouts_in_four_seconds_for_pages_and_eighty_for_renewals() {
+        for (limit, expected) in [(LookUpLimit::for_pages(), 40), (LookUpLimit::for_renewals(), 80)] {
+            assert_eq!(granted(&limit, 1, at(1000)), expected);
+            assert_eq!(limit.request(organization(1), "another", at(4999)), TooMany);
+            assert_eq!(limit.request(organization(1), "another", at(5000)), Granted);
+        }
+    }
+
+    #[test]
+    fn an_organization_that_looks_up_as_many_as_it_can_leaves_some_to_others() {
+        let limit = LookUpLimit::for_pages();
+        assert_eq!([1, 2, 3].map(|number| granted(&limit, number, at(1000))), [40, 20, 10]);
+        assert_eq!(limit.request(organization(4), "one", at(1000)), Granted);
+    }
+
+    #[test]
+    fn a_clock_that_was_put_back_blocks_nobody() {
+        let limit = LookUpLimit::for_pages();
+        assert_eq!(limit.request(organization(1), "one", at(1_000_000)), Granted);
+        assert_eq!(limit.request(organization(1), "one", at(5000)), Granted);
+    }
+}

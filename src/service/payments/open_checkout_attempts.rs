@@ -1,0 +1,202 @@
+//! Closes the checkouts of orders that have ended, and looks up those whose payment was not reported.
+
+use super::checkout_links::checkout_request;
+use super::gateway_groups::Progress;
+use crate::error::{Error, Result};
+use crate::model::payments::checkout::{CheckoutState, CheckoutStatus};
+use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::rules::money::checkout_schedule::MAX_ATTEMPTS;
+use crate::sales::checkouts::checkout_attempts;
+use crate::sales::money::gateway_facts::Listing;
+use crate::service::TicketingService;
+use crate::store::LockedEvent;
+use crate::store::money::checkout_attempts::CheckoutAttempt;
+use crate::store::money::checkout_parameters;
+use crate::store::money::checkouts::CheckoutOrder;
+
+/// What the gateway says about a checkout.
+enum Answer {
+    State {
+        state: CheckoutState,
+        /// Whether the gateway can close checkouts.
+        can_close: bool,
+    },
+    /// It does not know the checkout, or refuses to say anything about it. That is no proof that nothing can be paid.
+    NoProof(String),
+    /// There is no checkout to ask about.
+    NoCheckout,
+}
+
+impl TicketingService {
+    /// Asks the gateway about a checkout that this process has claimed, and records the answer.
+    pub(in crate::service) fn attempt_checkout(
+        &self,
+        gateway: &GatewayCalls,
+        attempt: &CheckoutAttempt,
+    ) -> Result<Progress> {
+        let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
+        let reference = attempt.reference.as_deref();
+        let is_open = attempt.status == CheckoutStatus::Open;
+        match self.ask_about(gateway, attempt) {
+            Ok(Answer::State { state: state @ (CheckoutState::Paid(_) | CheckoutState::Returned(_)), .. }) => {
+                match (self.settle(order, reference, &state), &state) {
+                    (Err(Error::Unavailable(_)), CheckoutState::Returned(payment))
+                        if attempt.number >= MAX_ATTEMPTS =>
+                    {
+                        // The gateway lists no refunds: the refund of the payment tells what has gone back.
+                        let nothing = Listing::default();
+                        self.receive_payment(order, reference, payment, true, Some(&nothing))?;
+                    }
+                    (Err(Error::Unavailable(problem)), _) => {
+                        self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
+                        return Ok(Progress::Unavailable);
+                    }
+                    (settled, _) => {
+                        settled?;
+                    }
+                }
+            }
+            Ok(Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close }) => {
+                self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;
+            }
+            Ok(Answer::State { state: CheckoutState::Closed, .. }) if is_open => {
+                self.settle(order, reference, &CheckoutState::Closed)?;
+            }
+            // The order may still be waiting for its payment although the gateway does not know more.
+            Ok(_) if is_open => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
+            }
+            Ok(Answer::State { state: CheckoutState::Closed | CheckoutState::Unknown, .. } | Answer::NoCheckout) => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::nothing_to_close(tx, attempt.order))?;
+            }
+            Ok(Answer::NoProof(problem)) => self.ask_later(attempt, &problem)?,
+            Err(AskError::Gateway(failure)) => {
+                self.postpone(attempt, &failure)?;
+                return Ok(Progress::Unavailable);
+            }
+            Err(AskError::Store(error)) => return Err(error),
+        }
+        Ok(Progress::Answered)
+    }
+
+    fn ask_later(&self, attempt: &CheckoutAttempt, problem: &str) -> Result<()> {
+        let text = problem.to_owned();
+        let again = self.write_about(attempt, move |tx, attempt| checkout_attempts::unproven(tx, attempt, &text))?;
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %attempt.order,
+            attempt = attempt.number,
+            asked_again = again,
+            problem,
+            "the payment gateway does not say whether a checkout is closed"
+        );
+        Ok(())
+    }
+
+    fn postpone(&self, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<()> {
+        let reason = failure.clone();
+        let again =
+            self.write_about(attempt, move |tx, attempt| checkout_attempts::unavailable(tx, attempt, &reason))?;
+        tracing::warn!(
+            target: "ticketing::payment",
+            order = %attempt.order,
+            attempt = attempt.number,
+            asked_again = again,
+            %failure,
+            "the payment gateway did not answer about a checkout"
+        );
+        Ok(())
+    }
+
+    fn write_about<T: Send + 'static>(
+        &self,
+        attempt: &CheckoutAttempt,
+        work: impl Fn(&LockedEvent<'_>, &CheckoutAttempt) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let attempt = attempt.clone();
+        self.store_in_operation().write_event(attempt.organization, attempt.order.into(), move |tx| work(tx, &attempt))
+    }
+
+    /// Asks the gateway what became of a checkout, and to close it if its order has ended.
+    fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer, AskError> {
+        match (attempt.status, &attempt.reference) {
+            (CheckoutStatus::Closing, Some(reference)) => close(gateway, attempt, reference),
+            (CheckoutStatus::Closing, None) => match self.start_again(gateway, attempt)? {
+                Some(reference) => close(gateway, attempt, &reference),
+                None => Ok(Answer::NoCheckout),
+            },
+            (_, Some(reference)) => look_up(gateway, attempt, reference, true),
+            (_, None) => Ok(Answer::NoCheckout),
+        }
+    }
+
+    /// Repeats the request for a checkout that the gateway did not answer in time, so that it tells the reference. Returns
+    /// `None` if the gateway has created none.
+    fn start_again(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<String>, AskError> {
+        let CheckoutAttempt { organization, order, .. } = *attempt;
+        let public_url = self.inner.public_url.clone();
+        let request = self.store()?.read(|tx| checkout_parameters::load(tx, organization, order, public_url));
+        let request = checkout_request(request?);
+        let checkout = match gateway.call_in_background(organization, move |gateway| gateway.start(&request)) {
+            Ok(checkout) => checkout,
+            Err(GatewayError::Refused(_)) => return Ok(None),
+            Err(failure) => return Err(failure.into()),
+        };
+        let reference = checkout.reference.clone();
+        self.store_in_operation()
+            .write_event(organization, order.into(), move |tx| checkout_attempts::started(tx, order, &reference))?;
+        Ok(Some(checkout.reference))
+    }
+}
+
+/// Why the gateway gave no answer.
+enum AskError {
+    Gateway(GatewayError),
+    Store(Error),
+}
+
+impl From<GatewayError> for AskError {
+    fn from(failure: GatewayError) -> Self {
+        Self::Gateway(failure)
+    }
+}
+
+impl From<Error> for AskError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<Answer, AskError> {
+    let request = CloseCheckout::new(attempt.order, reference)
+        .organization(attempt.organization)
+        .event(attempt.event)
+        .account(attempt.account.clone());
+    match gateway.call_in_background(attempt.organization, move |gateway| gateway.close_checkout(&request)) {
+        Ok(CheckoutState::Unknown) => look_up(gateway, attempt, reference, false),
+        Ok(state) => Ok(Answer::State { state, can_close: true }),
+        Err(GatewayError::Refused(problem)) => match look_up(gateway, attempt, reference, false)? {
+            Answer::State { state: CheckoutState::Unknown, .. } => Ok(Answer::NoProof(problem)),
+            answer => Ok(answer),
+        },
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// What became of a checkout.
+fn look_up(
+    gateway: &GatewayCalls,
+    attempt: &CheckoutAttempt,
+    reference: &str,
+    can_close: bool,
+) -> Result<Answer, AskError> {
+    let request = LookUp::new(attempt.order, reference)
+        .organization(attempt.organization)
+        .event(attempt.event)
+        .account(attempt.account.clone());
+    match gateway.call_in_background(attempt.organization, move |gateway| gateway.look_up(&request)) {
+        Ok(state) => Ok(Answer::State { state, can_close }),
+        Err(GatewayError::Refused(problem)) => Ok(Answer::NoProof(problem)),
+        Err(failure) => Err(failure.into()),
+    }
+}

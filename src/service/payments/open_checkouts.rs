@@ -1,0 +1,88 @@
+//! Look-ups after the program was down. The gateway does not repeat the notices of that time at once, so the checkouts that
+//! were open meanwhile are looked up when a program runs the maintenance again.
+
+use crate::error::Result;
+use crate::payment::GatewayCalls;
+use crate::sales::checkouts::checkout_attempts::look_up_all_now;
+use crate::service::TicketingService;
+use crate::service::background::maintenance_steps::{Batches, Run, in_batches};
+use crate::service::background::skipped_rows::SkippedTable;
+use crate::service::opening::downtime::{State, is_record_due};
+use crate::store::money::checkout_attempts::{self, OpenCheckout};
+use crate::store::money::refunds;
+use crate::store::{Transaction, maintenance_clock};
+
+impl TicketingService {
+    /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that this
+    /// one is.
+    pub(in crate::service) fn look_up_after_downtime(&self, run: &mut Run<'_>) -> Result<()> {
+        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_look_up()) else { return Ok(()) };
+        let downtime = &self.inner.downtime;
+        let now = self.inner.environment.now();
+        let (recorded, any_open) =
+            self.store()?.read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
+        let state = downtime.look(recorded, now);
+        if matches!(state, State::Waiting(_)) || !any_open {
+            return Ok(());
+        }
+        if is_record_due(recorded, now) && self.believes_clock()? {
+            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
+        }
+        if state == State::WasDown {
+            self.look_up_open_checkouts(run, gateway.name())?;
+            if !run.stops() {
+                downtime.finish();
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs an error if checkouts or refunds wait for a gateway that the program does not have.
+    pub(in crate::service) fn report_work_without_gateway(&self) -> Result<()> {
+        let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
+        let waiting = self.store()?.read_one(|tx| checkout_attempts::count_of_other_gateways(tx, gateway))?;
+        if !waiting.is_empty() {
+            let names = waiting.iter().map(|count| count.gateway.as_deref().unwrap_or("unknown"));
+            tracing::error!(
+                target: "ticketing::payment",
+                checkouts = waiting.iter().map(|count| count.number).sum::<u64>(),
+                gateways = names.collect::<Vec<_>>().join(", "),
+                "the program does not have the payment gateways of these checkouts; customers may still pay under them, \
+                and they are neither closed nor looked up"
+            );
+        }
+        let refunds = self.store()?.read_one(|tx| refunds::count_of_other_gateways(tx, gateway))?;
+        if refunds > 0 {
+            tracing::error!(
+                target: "ticketing::payment",
+                refunds,
+                "the program does not have the payment gateways of these refunds; they are due until it has them again"
+            );
+        }
+        Ok(())
+    }
+
+    /// Lets the open checkouts of the gateway from before this service was opened be looked up now, at the pace of all
+    /// look-ups.
+    fn look_up_open_checkouts(&self, run: &mut Run<'_>, gateway: &str) -> Result<()> {
+        let opened_at = self.inner.downtime.opened_at;
+        let batches = Batches {
+            table: SkippedTable::Checkouts,
+            read: |tx: &Transaction<'_>, after, limit| {
+                checkout_attempts::open_before(tx, gateway, opened_at, after, limit)
+            },
+            change: look_up_all_now,
+            key: |checkout: &OpenCheckout| checkout.order.raw(),
+            event: |checkout| checkout.event,
+        };
+        let checkouts = in_batches(self, run, &batches)?;
+        if checkouts > 0 {
+            tracing::info!(
+                target: "ticketing::payment",
+                checkouts,
+                "the program was down; the checkouts that were open meanwhile are looked up"
+            );
+        }
+        Ok(())
+    }
+}

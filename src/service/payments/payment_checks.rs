@@ -1,0 +1,57 @@
+//! Asks the gateway what it lists of a payment some time after a refund or a dispute.
+
+use super::gateway_facts::{Ask, Waiting, list_facts, log_facts, look_up_of};
+use super::gateway_groups::Progress;
+use crate::error::Result;
+use crate::payment::GatewayCalls;
+use crate::sales::money::payment_checks;
+use crate::service::TicketingService;
+use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::payments::DuePayment;
+
+impl TicketingService {
+    /// Asks the gateway what it lists of a payment, if that is due, and records it.
+    pub(in crate::service) fn check_payment(&self, gateway: &GatewayCalls, due: DuePayment) -> Result<Progress> {
+        let claimed = self.store()?.write_unless_locked(due.order.into(), move |tx| payment_checks::claim(tx, due))?;
+        let Some(check) = claimed.flatten() else { return Ok(Progress::NotDue) };
+        let order = CheckoutOrder { organization: due.organization, id: due.order };
+        let listed = match look_up_of(&check.payment) {
+            Some(payment) => {
+                list_facts(gateway, due.organization, payment, Ask::RefundsAndDisputes, Waiting::Maintenance)
+            }
+            None => Ok(None),
+        };
+        match listed {
+            Ok(listing) => {
+                let store = self.store_in_operation();
+                let checked = store.write_event(order.organization, order.id.into(), move |tx| {
+                    payment_checks::answered(tx, &check, listing.as_ref())
+                })?;
+                log_facts(order, &checked.facts);
+                for refund in checked.missing {
+                    tracing::error!(
+                        target: "ticketing::payment",
+                        %refund,
+                        order = %order.id,
+                        "a refund that was made is not in the list of the payment gateway; it is due again"
+                    );
+                }
+                Ok(Progress::Answered)
+            }
+            // A refusal is probably about the key, which the operator can replace.
+            Err(failure) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    payment = %due.id,
+                    order = %order.id,
+                    problem = %failure,
+                    "the payment gateway did not say what it lists of a payment; it is asked again"
+                );
+                self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+                    payment_checks::not_answered(tx, &check)
+                })?;
+                Ok(Progress::Unavailable)
+            }
+        }
+    }
+}

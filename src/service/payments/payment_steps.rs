@@ -1,0 +1,157 @@
+//! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of them
+//! delays no other.
+
+use super::gateway_facts::Waiting;
+use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, in_turns};
+use crate::error::{Error, Result};
+use crate::model::payments::checkout::CheckoutStatus;
+use crate::model::values::id::OrganizationId;
+use crate::payment::GatewayCalls;
+use crate::sales::checkouts::checkout_attempts::claim_all;
+use crate::service::TicketingService;
+use crate::service::background::maintenance_steps::{Run, Step};
+use crate::service::background::skipped_rows::SkippedTable;
+use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
+use crate::store::money::payments::{self, DuePayment};
+use crate::store::money::refunds::{self, DueRefund};
+
+/// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns among
+/// these.
+const ROWS_PER_RUN: i64 = 2_000;
+
+/// How many payments the gateway is asked about in one run: what it lists of them is less urgent than everything else.
+const CHECKS_PER_RUN: usize = 20;
+
+pub(in crate::service) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
+pub(in crate::service) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), Step::new(check_payments)];
+
+impl GatewayRow for DueCheckout {
+    const TABLE: SkippedTable = SkippedTable::Checkouts;
+
+    fn key(&self) -> i64 {
+        self.order.raw()
+    }
+
+    fn organization(&self) -> OrganizationId {
+        self.organization
+    }
+}
+
+impl GatewayRow for CheckoutAttempt {
+    const TABLE: SkippedTable = SkippedTable::Checkouts;
+
+    fn key(&self) -> i64 {
+        self.order.raw()
+    }
+
+    fn organization(&self) -> OrganizationId {
+        self.organization
+    }
+}
+
+impl GatewayRow for DueRefund {
+    const TABLE: SkippedTable = SkippedTable::Refunds;
+
+    fn key(&self) -> i64 {
+        self.id.raw()
+    }
+
+    fn organization(&self) -> OrganizationId {
+        self.organization
+    }
+}
+
+impl GatewayRow for DuePayment {
+    const TABLE: SkippedTable = SkippedTable::Payments;
+
+    fn key(&self) -> i64 {
+        self.id.raw()
+    }
+
+    fn organization(&self) -> OrganizationId {
+        self.organization
+    }
+}
+
+/// Closes the checkouts of orders that have ended, and looks up those that are due.
+fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
+    let due = (service.due_checkouts(gateway.name())?, GroupOrder::AsTheyCome);
+    let answered =
+        ask_in_groups(service, run, gateway, due, |run, group| attempt_due_checkouts(service, gateway, run, group))?;
+    run.report.answered_checkouts += answered;
+    Ok(())
+}
+
+/// Asks the gateway about these checkouts.
+fn attempt_due_checkouts(
+    service: &TicketingService,
+    gateway: &GatewayCalls,
+    run: &mut Run<'_>,
+    due: Vec<DueCheckout>,
+) -> Result<GroupProgress> {
+    let mut attempts = Vec::new();
+    for due in service.by_transaction(due, |checkout| checkout.event) {
+        let Some(first) = due.first() else { continue };
+        let claimed = service.store()?.write_unless_locked(first.event.into(), move |tx| claim_all(tx, &due))?;
+        let Some((rows, claimed)) = claimed else { continue };
+        for skipped in rows.skipped {
+            run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
+        }
+        attempts.extend(claimed);
+    }
+    at_once(service, run, &attempts, |attempt| {
+        let gateway =
+            service.renewing_claim(gateway, attempt.order, attempt.claimed_until, checkout_attempts::renew_claim);
+        service.attempt_checkout(&gateway, attempt)
+    })
+}
+
+/// Attempts the refunds that are due.
+fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
+    let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);
+    let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
+        at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
+    })?;
+    run.report.answered_refunds += answered;
+    Ok(())
+}
+
+/// Asks what the gateway lists of payments some time after a refund or a dispute.
+fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
+    let mut due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
+    due.truncate(CHECKS_PER_RUN);
+    let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
+        at_once(service, run, &group, |payment| service.check_payment(gateway, *payment))
+    })?;
+    run.report.checked_payments += answered;
+    Ok(())
+}
+
+/// One of the first, one of the second, and so on, until both are at their end.
+fn alternate<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut all = Vec::with_capacity(first.len() + second.len());
+    while first.len() + second.len() > 0 {
+        all.extend(first.next());
+        all.extend(second.next());
+    }
+    all
+}
+
+impl TicketingService {
+    /// The checkouts that are due at the gateway with this name. Those to be closed and those to be looked up alternate. A checkout that the gateway
+    /// has answered for, under whose link somebody may pay, comes before one that it has not.
+    fn due_checkouts(&self, gateway: &str) -> Result<Vec<DueCheckout>> {
+        let of_status = |status| {
+            let due = self.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
+            let (unanswered, answered): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_unanswered);
+            let mut turns = in_turns(self, answered);
+            turns.extend(in_turns(self, unanswered));
+            Ok::<_, Error>(turns)
+        };
+        Ok(alternate(of_status(CheckoutStatus::Closing)?, of_status(CheckoutStatus::Open)?))
+    }
+}

@@ -1,0 +1,137 @@
+//! Asks the gateway for refunds.
+
+use super::gateway_facts::{Ask, Waiting, list_facts, log_facts, look_up_of};
+use super::gateway_groups::Progress;
+use crate::error::Result;
+use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
+use crate::model::values::amount::Amount;
+use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
+use crate::sales::money::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
+use crate::sales::money::refund_lifecycle::RefundTerms;
+use crate::service::TicketingService;
+use crate::store::LockedEvent;
+use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::refunds::DueRefund;
+
+/// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
+const HOPELESS: i64 = 350;
+
+impl TicketingService {
+    /// What the gateway of the program does about refunds.
+    pub(in crate::service) fn refund_terms(&self) -> RefundTerms {
+        let gateway = self.inner.gateway.as_ref();
+        RefundTerms {
+            gateway: gateway.map(|gateway| gateway.name().to_owned()),
+            can_refund: gateway.is_some_and(GatewayCalls::can_refund),
+        }
+    }
+
+    /// Attempts a refund that was just decided. After a failure, the maintenance attempts it again.
+    pub(in crate::service) fn attempt_refund_now(&self, refund: DueRefund) {
+        if let Err(error) = self.attempt_refund(refund, Waiting::Caller) {
+            tracing::warn!(
+                target: "ticketing::payment",
+                refund = %refund.id,
+                order = %refund.order,
+                %error,
+                "the refund could not be attempted; it stays due"
+            );
+        }
+    }
+
+    /// Asks the gateway for a refund, if it is due.
+    pub(in crate::service) fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
+        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
+            return Ok(Progress::NotDue);
+        };
+        let terms = self.refund_terms();
+        let (event, claim) = (refund.order.into(), move |tx: &LockedEvent<'_>| claim(tx, refund, &terms));
+        let claimed = match waiting {
+            Waiting::Maintenance => self.store()?.write_unless_locked(event, claim)?.flatten(),
+            Waiting::Caller | Waiting::Notice => self.store()?.write_event(refund.organization, event, claim)?,
+        };
+        let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
+        let request = refund_request(&attempt);
+        let organization = attempt.payment.organization;
+        let answer = waiting.call(gateway, organization, move |gateway| gateway.refund(&request));
+        let answer = answer_to(gateway, &attempt, answer, waiting);
+        let progress = match &answer {
+            Answer::Made(_) | Answer::Refused { .. } => Progress::Answered,
+            Answer::Unavailable(problem) => {
+                tracing::warn!(
+                    target: "ticketing::payment",
+                    refund = %refund.id,
+                    order = %refund.order,
+                    attempt = attempt.refund.attempts,
+                    problem,
+                    "the payment gateway did not make a refund; it stays due"
+                );
+                Progress::Unavailable
+            }
+        };
+        let order = CheckoutOrder { organization, id: refund.order };
+        let recorded = self.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
+            refund_attempts::answered(tx, &attempt, &answer)
+        })?;
+        log_facts(order, &recorded);
+        Ok(progress)
+    }
+}
+
+/// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the payment:
+/// somebody may have refunded it in the account at the gateway.
+fn answer_to(
+    gateway: &GatewayCalls,
+    attempt: &RefundAttempt,
+    answer: Result<GatewayRefund, GatewayError>,
+    waiting: Waiting,
+) -> Answer {
+    let (refusal, problem) = match answer {
+        Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
+            (Refusal::ForGood, format!("the refund failed: {reason}"))
+        }
+        Ok(made) => return Answer::Made(made),
+        Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
+        Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
+        Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
+        Err(failure) if attempt.is_last() => {
+            (Refusal::ForGood, format!("it was not made in {} attempts: {failure}", attempt.refund.attempts))
+        }
+        Err(failure) => return Answer::Unavailable(failure.to_string()),
+    };
+    let Some(payment) = look_up_of(&attempt.payment) else {
+        return Answer::Refused { refusal, problem, listing: None };
+    };
+    match list_facts(gateway, attempt.payment.organization, payment, Ask::RefundsAndDisputes, waiting) {
+        Ok(listing) => Answer::Refused { refusal, problem, listing },
+        Err(_) if attempt.refund.attempts >= HOPELESS => {
+            Answer::Refused { refusal: Refusal::ForGood, problem, listing: None }
+        }
+        Err(failure) => Answer::Unavailable(failure.to_string()),
+    }
+}
+
+fn refund_request(attempt: &RefundAttempt) -> RefundRequest {
+    let RefundAttempt { refund, payment, checkouts, made, claimed_at } = attempt;
+    let amount = Amount::in_currency(refund.to_ask, payment.decimals);
+    let mut request = RefundRequest::new(refund.order, amount, payment.currency.clone())
+        .organization(payment.organization)
+        .event(payment.event);
+    request.account = payment.account.clone();
+    request.refund_id = refund.id;
+    request.source = refund.source;
+    request.attempt = u32::try_from(refund.attempts).unwrap_or(u32::MAX);
+    request.decided_at = refund.decided_at;
+    request.asked_at = *claimed_at;
+    match &payment.reference {
+        Some(_) => request.reference.clone_from(&payment.checkout_reference),
+        None => {
+            request.reference = checkouts.first().cloned();
+            request.earlier_references = checkouts.iter().skip(1).cloned().collect();
+        }
+    }
+    request.payment_reference.clone_from(&payment.reference);
+    request.earlier_refunds.clone_from(made);
+    request.idempotency_key = attempt.idempotency_key();
+    request
+}

@@ -1,0 +1,202 @@
+//! Reconciliation: the statements of the payment gateway are compared with what is recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use super::progress::{AccountRun, Run};
+use crate::error::{Error, Result};
+use crate::model::payments::gateway_account::GatewayAccount;
+use crate::model::payments::reconciliation::{Reconcile, ReconcileProgress, Reconciliation, UnreadAccount};
+use crate::model::tenants::organization::ListOrganizations;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::page::PageRequest;
+use crate::payment::GatewayCalls;
+use crate::sales::money::statement_lines::ReconciledAccount;
+use crate::service::TicketingService;
+use crate::store::money::reconciliation::{AccountsOf, add_accounts};
+use crate::store::tenants::organizations;
+
+/// A period is compared in parts, because hashes of the ids of a part are kept in memory: the first one is so long.
+const FIRST_PART: Duration = Duration::from_hours(31 * 24);
+
+/// After a part with fewer ids the next one is twice as long, and after one with more than four times as many it is half as
+/// long.
+const FEW_IDS: usize = 50_000;
+
+const SHORTEST_PART: Duration = Duration::from_hours(24);
+
+/// How far the clocks of both sides may differ.
+const CLOCK_DIFFERENCE: Duration = Duration::from_hours(24);
+
+/// # Reconciliation
+impl TicketingService {
+    /// Compares the payments, refunds and disputes that the payment gateway lists of a period with those that are recorded:
+    /// after the database was restored from a backup, or to find what was lost, and for the books. It needs a gateway with
+    /// [`Statements`](crate::payment::Statements). For the operator: it takes no caller, like [`check`](Self::check).
+    ///
+    /// The account of the gateway itself is compared, and each connected account that was recorded with a payment or a checkout,
+    /// or that the gateway names for an organization now. In a connected account, only payments of the organizations that
+    /// have it count, because its owner can attach any ids to payments.
+    ///
+    /// Without [`apply`](Reconcile::apply), nothing is written, and the gateway is asked only for what it has. With it:
+    ///
+    /// - What is missing or different here is recorded as if the gateway had sent a notice about it. A payment may complete its
+    ///   order, or comes too late and goes back.
+    /// - A payment whose order does not exist is refunded, unless a bank decides about a dispute of it, if the gateway names an
+    ///   organization of this database for it: the order was lost when a backup was restored. A second run does not refund it
+    ///   again.
+    /// - What is missing at the gateway stays as it is.
+    ///
+    /// Never use `apply` on a copy of a database that is in use: the gateway lists payments of orders that only the original
+    /// has.
+    ///
+    /// Lines are matched by the gateway's ids. Times matter only for what the gateway does not list: it is then asked about
+    /// that payment, because it may have happened before the period and was recorded within it. What happens during the
+    /// comparison may be listed on one side only, so end the period an hour before the present, or compare again. A period of
+    /// any length is read in parts, in pages and without a long transaction, and the lists of the result are limited.
+    ///
+    /// `progress` is called after each page. If it returns [`ControlFlow::Break`], the reconciliation ends. What was recorded
+    /// until then stays.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] if the period is empty.
+    /// - [`Error::NotFound`] if the organization does not exist.
+    /// - [`Error::Store`] if `progress` returns `Break`.
+    ///
+    /// If the gateway does not answer, the result [says so](Reconciliation::unread_accounts).
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use ticketing::payment::Reconcile;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let request = Reconcile::new("2026-06-01T00:00:00Z".parse()?, "2026-07-01T00:00:00Z".parse()?);
+    /// let result = service.reconcile(&request, |_| ControlFlow::Continue(()))?;
+    /// assert!(!result.is_explained(), "the sandbox lists no payments");
+    /// assert_eq!(result.unread_accounts.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reconcile(
+        &self,
+        request: &Reconcile,
+        mut progress: impl FnMut(ReconcileProgress) -> ControlFlow<()>,
+    ) -> Result<Reconciliation> {
+        if request.from >= request.to {
+            return Err(Error::field("to", "must be after the beginning of the period"));
+        }
+        if let Some(organization) = request.organization_id {
+            self.store()?.read_one(|tx| organizations::get(tx, organization))?;
+        }
+        let Some(gateway) = &self.inner.gateway else {
+            let problem = "the program has no payment gateway".to_owned();
+            let unread_accounts = vec![UnreadAccount { account: None, problem }];
+            return Ok(Reconciliation { unread_accounts, ..Reconciliation::default() });
+        };
+        let accounts = self.accounts_to_reconcile(gateway, request.organization_id)?;
+        let mut run = Run::new(self, gateway, request, &mut progress);
+        run.progress.total_accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
+        for account in accounts {
+            run.compare_account(&account)?;
+            run.progress.accounts += 1;
+            run.report()?;
+        }
+        Ok(run.finish())
+    }
+
+    /// The accounts that may have payments of these organizations, the gateway's own one first.
+    fn accounts_to_reconcile(
+        &self,
+        gateway: &GatewayCalls,
+        only: Option<OrganizationId>,
+    ) -> Result<Vec<ReconciledAccount>> {
+        let mode = gateway.mode();
+        let mut connected = BTreeSet::new();
+        for of in AccountsOf::ALL {
+            let mut after = Some(0);
+            while let Some(last) = after {
+                let name = gateway.name();
+                after =
+                    self.store()?.scan(None, |tx| add_accounts(tx, of, only, (name, mode), last, &mut connected))?;
+            }
+        }
+        let mut add_current = |organization| {
+            let account = gateway.identity(organization).and_then(|identity| identity.account);
+            connected.extend(account.map(|account| (account, organization)));
+        };
+        match only {
+            Some(organization) => add_current(organization),
+            None => self.each_organization(&mut add_current)?,
+        }
+        let account =
+            |account, trusted| ReconciledAccount { gateway: gateway.name().to_owned(), mode, account, trusted, only };
+        let mut by_account: BTreeMap<String, BTreeSet<OrganizationId>> = BTreeMap::new();
+        for (id, organization) in connected {
+            by_account.entry(id).or_default().insert(organization);
+        }
+        let own = account(GatewayAccount::Own, None);
+        let connected = by_account.into_iter();
+        let connected = connected.map(|(id, trusted)| account(GatewayAccount::Connected(id), Some(trusted)));
+        Ok(std::iter::once(own).chain(connected).collect())
+    }
+
+    fn each_organization(&self, each: &mut dyn FnMut(OrganizationId)) -> Result<()> {
+        let mut page = PageRequest { limit: 100, ..PageRequest::default() };
+        loop {
+            let found =
+                self.list_organizations(ListOrganizations { page: page.clone(), ..ListOrganizations::default() })?;
+            for organization in &found.data {
+                each(organization.id);
+            }
+            page.cursor = found.next_cursor;
+            if page.cursor.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Compares an account, in parts of the period. Nothing has happened in the future.
+    fn compare_account(&mut self, account: &ReconciledAccount) -> Result<()> {
+        let latest = self.service.inner.environment.now().saturating_add(CLOCK_DIFFERENCE);
+        let end = self.request.to.min(latest);
+        let (mut from, mut length) = (self.request.from, FIRST_PART);
+        while from < end {
+            let to = from.saturating_add(length).min(end);
+            let mut part = AccountRun::new(self, account, (from, to));
+            if part.compare()?.is_break() {
+                return Ok(());
+            }
+            length = next_length(length, part.listed_ids());
+            from = to;
+        }
+        Ok(())
+    }
+}
+
+/// How long the next part of a period is, after one of this length with so many ids.
+fn next_length(length: Duration, ids: usize) -> Duration {
+    if ids < FEW_IDS {
+        length.saturating_mul(2)
+    } else if ids > 4 * FEW_IDS {
+        (length / 2).max(SHORTEST_PART)
+    } else {
+        length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_with_few_lines_become_longer_and_those_with_many_shorter() {
+        let days = |days: u64| Duration::from_hours(24 * days);
+        for (length, ids, expected) in
+            [(31, 0, 62), (31, 49_999, 62), (31, 50_000, 31), (31, 200_000, 31), (32, 200_001, 16), (1, 1_000_000, 1)]
+        {
+            assert_eq!(next_length(days(length), ids), days(expected), "{length} days with {ids} ids");
+        }
+        assert_eq!(next_length(Duration::MAX, 0), Duration::MAX);
+    }
+}

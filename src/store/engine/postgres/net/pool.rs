@@ -1,0 +1,267 @@
+//! Connections that threads borrow, and that are opened again when they are lost.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio_postgres::Config;
+
+use super::hosts::MAX_CONNECT_TIME;
+use super::purpose::Purpose;
+use crate::environment::{Clock, SystemClock};
+use crate::error::{Error, Result};
+use crate::store::engine::postgres::postgres_options::PostgresOptions;
+use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
+use crate::store::engine::readers::ReaderPool;
+
+/// How long a thread waits for a connection.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How long the server may take to answer on a connection that was idle.
+const MAX_CHECK_TIME: Duration = Duration::from_secs(2);
+
+/// After how long a server that does not answer counts as lost, unless the URL says otherwise: neither what is sent to it
+/// is acknowledged, nor, if nothing is, a probe.
+const MAX_SILENCE: Duration = Duration::from_secs(10);
+const PROBE_AFTER: Duration = Duration::from_secs(5);
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+const PROBES: u32 = 3;
+
+/// When the operating system sends the first probe by default, which is what an URL without `keepalives_idle` means.
+const SYSTEM_PROBE_AFTER: Duration = Duration::from_hours(2);
+
+/// Makes the server notice within seconds that this program has vanished, also while a statement waits for a lock. Older
+/// versions have no setting for the latter.
+const NOTICE_LOST_CLIENT: &str =
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
+    SELECT set_config(name, '2s', FALSE) FROM pg_settings WHERE name = 'client_connection_check_interval'";
+
+/// Opens connections.
+#[derive(Debug, Clone)]
+pub(in crate::store::engine::postgres) struct Connector {
+    options: PostgresOptions,
+    purpose: Purpose,
+}
+
+/// A pool of connections, with a limited number of places for them. A thread that borrows an empty place opens the connection itself: it gets an error of
+/// connecting at once, and connects as soon as the server is back.
+pub(in crate::store::engine::postgres) struct Pool {
+    connector: Connector,
+    places: Arc<Places>,
+    /// Whether the last attempt to open a connection succeeded.
+    reachable: AtomicBool,
+}
+
+struct Places {
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+struct State {
+    free: usize,
+    /// The connections of free places. The last one was used last.
+    idle: Vec<Idle>,
+    /// How many connections were lost.
+    lost: usize,
+}
+
+struct Idle {
+    connection: PostgresConnection,
+    /// How many connections were lost before it was used last.
+    lost: usize,
+}
+
+/// A place that is taken until it is dropped.
+struct Place(Arc<Places>);
+
+/// A borrowed connection. If it is dropped instead of being given back, it is closed.
+pub(in crate::store::engine::postgres) struct Borrowed {
+    connection: PostgresConnection,
+    /// After the connection: it is closed before another one is opened in its place.
+    place: Place,
+}
+
+impl Deref for Borrowed {
+    type Target = PostgresConnection;
+
+    fn deref(&self) -> &PostgresConnection {
+        &self.connection
+    }
+}
+
+impl Connector {
+    pub(in crate::store::engine::postgres) fn new(options: &PostgresOptions, purpose: Purpose) -> Self {
+        let mut options = options.clone();
+        complete(&mut options.config);
+        Self { options, purpose }
+    }
+
+    /// Opens a connection.
+    pub(in crate::store::engine::postgres) fn open(&self) -> Result<PostgresConnection> {
+        self.open_within(Duration::MAX)
+    }
+
+    /// Opens a connection. It takes this long at most, and not longer than the server may take.
+    fn open_within(&self, max_time: Duration) -> Result<PostgresConnection> {
+        let left = time_left(max_time);
+        let connection = PostgresConnection::new(self.options.connect_pipelining(max_time)?, self.purpose);
+        connection.queue_batch(NOTICE_LOST_CLIENT);
+        connection.queue_batch(match self.purpose {
+            Purpose::Write => {
+                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
+                SET client_min_messages = warning; SET lock_timeout = '10s'; SET statement_timeout = '11s'; SET idle_in_transaction_session_timeout = '5s'"
+            }
+            Purpose::Read => {
+                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+                SET default_transaction_read_only = on; SET lock_timeout = '5s'"
+            }
+        });
+        connection.set_max_time(Some(left().min(MAX_CONNECT_TIME)));
+        self.options.server_clock.ask(&connection)?;
+        connection.set_max_time(None);
+        Ok(connection)
+    }
+
+    /// Asks the server for its time if that is due.
+    fn keep_time(&self, connection: &PostgresConnection) -> Result<()> {
+        let clock = &self.options.server_clock;
+        if clock.is_old() { clock.ask(connection) } else { Ok(()) }
+    }
+
+    /// A pool of up to `size` connections, which are opened when they are needed.
+    pub(in crate::store::engine::postgres) fn pool(self, size: usize) -> Pool {
+        let state = State { free: size.max(1), idle: Vec::new(), lost: 0 };
+        let places = Arc::new(Places { state: Mutex::new(state), freed: Condvar::new() });
+        Pool { connector: self, places, reachable: AtomicBool::new(true) }
+    }
+}
+
+/// What is left of a time that begins now.
+pub(in crate::store::engine::postgres) fn time_left(max_time: Duration) -> impl Fn() -> Duration {
+    let start = SystemClock.monotonic();
+    move || max_time.saturating_sub(SystemClock.monotonic().saturating_sub(start))
+}
+
+/// Makes sure that a server which has vanished is noticed within seconds.
+fn complete(config: &mut Config) {
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(MAX_SILENCE);
+    }
+    if config.get_keepalives_idle() == SYSTEM_PROBE_AFTER {
+        config.keepalives_idle(PROBE_AFTER);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(PROBE_INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(PROBES);
+    }
+}
+
+impl Places {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.state().free += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+impl Pool {
+    /// Keeps an open connection for the first who borrows one.
+    pub(in crate::store::engine::postgres) fn keep(&self, connection: PostgresConnection) {
+        let mut state = self.places.state();
+        let lost = state.lost;
+        state.idle.push(Idle { connection, lost });
+    }
+
+    /// Opens a connection that does not belong to the pool, in a place that was borrowed from it.
+    fn open(&self, max_time: Duration) -> Result<PostgresConnection> {
+        let opened = self.connector.open_within(max_time);
+        match &opened {
+            Ok(_) if !self.reachable.swap(true, Ordering::Relaxed) => {
+                tracing::info!(target: "ticketing::store", "the database can be reached again");
+            }
+            Err(error) if self.reachable.swap(false, Ordering::Relaxed) => {
+                tracing::warn!(target: "ticketing::store", %error, "the database cannot be reached");
+            }
+            _ => {}
+        }
+        opened.map_err(|_| Error::Unavailable("the database cannot be reached"))
+    }
+
+    /// Closes a connection that was lost. If its server does not answer, the idle ones are closed too: to find out whether
+    /// each of them is lost would take long.
+    fn lose(&self, connection: PostgresConnection) {
+        let is_silent = connection.is_silent();
+        drop(connection);
+        let mut state = self.places.state();
+        state.lost += 1;
+        let closed = if is_silent { std::mem::take(&mut state.idle) } else { Vec::new() };
+        drop(state);
+        drop(closed);
+    }
+
+    /// Replaces a connection that was lost by a new one. Takes up to `max_time`, and not longer than the server may take.
+    pub(in crate::store::engine::postgres) fn reopen(
+        &self,
+        borrowed: Borrowed,
+        max_time: Duration,
+    ) -> Result<Borrowed> {
+        let Borrowed { connection, place } = borrowed;
+        self.lose(connection);
+        Ok(Borrowed { connection: self.open(max_time)?, place })
+    }
+
+    /// Takes a connection out of the pool. Waits up to `max_time` for a place and for the server together.
+    pub(in crate::store::engine::postgres) fn take_within(&self, max_time: Duration) -> Result<Borrowed> {
+        let left = time_left(max_time);
+        let state = self.places.state();
+        let waited = self.places.freed.wait_timeout_while(state, max_time.min(MAX_WAIT), |state| state.free == 0);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.free == 0 {
+            return Err(Error::Unavailable("the database has no free connection"));
+        }
+        state.free -= 1;
+        let (known, lost) = (state.idle.pop(), state.lost);
+        drop(state);
+        let place = Place(Arc::clone(&self.places));
+        if let Some(Idle { connection, lost: lost_before }) = known {
+            connection.forget_failure();
+            // If another connection was lost in the meantime, so may this one be.
+            let is_doubtful = !connection.is_fresh() || lost != lost_before;
+            connection.set_max_time(Some(left().min(MAX_CHECK_TIME)));
+            let checked = if is_doubtful { connection.check() } else { Ok(()) };
+            let checked = checked.and_then(|()| self.connector.keep_time(&connection));
+            connection.set_max_time(None);
+            if checked.is_ok() {
+                return Ok(Borrowed { connection, place });
+            }
+            self.lose(connection);
+        }
+        Ok(Borrowed { connection: self.open(left())?, place })
+    }
+}
+
+impl ReaderPool for Pool {
+    type Connection = Borrowed;
+
+    fn take(&self) -> Result<Borrowed> {
+        self.take_within(Duration::MAX)
+    }
+
+    fn give_back(&self, borrowed: Borrowed) {
+        let Borrowed { connection, place } = borrowed;
+        if connection.is_lost() {
+            self.lose(connection);
+        } else if !connection.write.is_open() {
+            self.keep(connection);
+        }
+        drop(place);
+    }
+}

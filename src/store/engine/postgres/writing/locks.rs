@@ -1,0 +1,88 @@
+//! The locks of rows, by which transactions that change the same thing run one after another.
+//!
+//! An event and an organization are locked `FOR NO KEY UPDATE`, for which the checks of foreign keys do not wait: an order of
+//! another transaction may refer to the organization in the meantime.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+use crate::model::values::id::OrganizationId;
+use crate::store::engine::lock::{EventKey, Lock, RowLock};
+use crate::store::engine::sql::values::Bind;
+
+/// The statement that takes a lock, and its parameter.
+pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static str, Option<Bind<'static>>) {
+    match lock {
+        Lock::Event(event) => {
+            let (sql, id) = event_statement(event);
+            (sql, Some(id))
+        }
+        Lock::Organization(id) => ("SELECT id FROM organizations WHERE id = ?1 FOR NO KEY UPDATE", Some(id.into())),
+        Lock::Organizations => ("LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE", None),
+        Lock::Endpoints(organization) => (
+            "SELECT id FROM webhook_endpoints WHERE organization_id = ?1 ORDER BY id FOR KEY SHARE",
+            Some(organization.into()),
+        ),
+        Lock::IdempotencyKey(organization, key) => {
+            ("SELECT pg_advisory_xact_lock(?1)", Some(hash(organization, key).into()))
+        }
+    }
+}
+
+/// Locks the deletion of old rows, if no other transaction has locked it: "TCKC".
+pub(in crate::store::engine::postgres) const TRY_CLEANUP: &str =
+    "SELECT pg_try_advisory_xact_lock(1413696323) AS is_locked";
+
+/// Locks the key of a customer, unless another transaction has locked it. Returns no row if there is such a customer.
+pub(in crate::store::engine::postgres) const TRY_NEW_CUSTOMER: &str =
+    "SELECT pg_try_advisory_xact_lock(?1) AS is_locked WHERE NOT EXISTS
+    (SELECT 1 FROM customers WHERE organization_id = ?2 AND email_key = ?3)";
+
+/// The parameters of [`TRY_NEW_CUSTOMER`].
+pub(in crate::store::engine::postgres) fn new_customer(organization: OrganizationId, email_key: &str) -> [Bind<'_>; 3] {
+    // No idempotency key has a line break.
+    let number = hash(organization, &format!("customer\n{email_key}"));
+    [number.into(), organization.into(), Bind::Text(email_key.into())]
+}
+
+/// The number that stands for an idempotency key. Two keys with the same number wait for each other, and nothing more.
+fn hash(organization: OrganizationId, key: &str) -> i64 {
+    let hash: [u8; 32] =
+        Sha256::new().chain_update(organization.raw().to_be_bytes()).chain_update(key).finalize().into();
+    i64::from_be_bytes([hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6], hash[7]])
+}
+
+/// The clause at the end of a query that locks its rows.
+pub(in crate::store::engine::postgres) fn clause(lock: RowLock) -> Cow<'static, str> {
+    match lock {
+        RowLock::Keep(table) => format!("FOR KEY SHARE OF {table}").into(),
+        RowLock::Update => "FOR UPDATE".into(),
+        RowLock::Change(table) => format!("FOR NO KEY UPDATE OF {table}").into(),
+        RowLock::UpdateUnlocked => "FOR UPDATE SKIP LOCKED".into(),
+        RowLock::ChangeUnlocked => "FOR NO KEY UPDATE SKIP LOCKED".into(),
+    }
+}
+
+fn event_statement(event: EventKey) -> (&'static str, Bind<'static>) {
+    match event {
+        EventKey::Event(id) => ("SELECT id FROM events WHERE id = ?1 FOR NO KEY UPDATE", id.into()),
+        EventKey::Order(id) => (
+            "SELECT e.id FROM orders o JOIN events e ON e.id = o.event_id WHERE o.id = ?1 FOR NO KEY UPDATE OF e",
+            id.into(),
+        ),
+        EventKey::TicketType(id) => (
+            "SELECT e.id FROM ticket_types t JOIN events e ON e.id = t.event_id WHERE t.id = ?1
+                FOR NO KEY UPDATE OF e",
+            id.into(),
+        ),
+        EventKey::Ticket(id) => (
+            "SELECT e.id FROM tickets t JOIN events e ON e.id = t.event_id WHERE t.id = ?1 FOR NO KEY UPDATE OF e",
+            id.into(),
+        ),
+        EventKey::Discount(id) => (
+            "SELECT e.id FROM discounts d JOIN events e ON e.id = d.event_id WHERE d.id = ?1 FOR NO KEY UPDATE OF e",
+            id.into(),
+        ),
+    }
+}

@@ -1,0 +1,5 @@
+//! Rows, values, and violated constraints.
+
+pub(super) mod row;
+pub(super) mod values;
+pub(super) mod violation;

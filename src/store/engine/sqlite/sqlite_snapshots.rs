@@ -1,0 +1,63 @@
+//! Connections to a file that read one snapshot after another.
+
+use super::database::Database;
+use super::files::location::Location;
+use crate::environment::Environment;
+use crate::error::Result;
+use crate::store::engine::ids::IdSource;
+use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
+use crate::store::engine::transaction::Transaction;
+
+/// Opens connections that only read. They are not opened read-only, because SQLite would then not verify the CHECK
+/// constraints.
+#[derive(Clone)]
+pub(in crate::store) struct SqliteSnapshots {
+    location: Location,
+    access: Access,
+    environment: Environment,
+}
+
+/// How a connection is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Access {
+    /// The connection makes checkpoints between its snapshots.
+    Existing,
+    /// The connection changes nothing in the file and its WAL.
+    Unchanged,
+}
+
+/// A connection that only reads.
+struct SqliteSnapshotReader {
+    database: Database,
+    environment: Environment,
+    ids: IdSource,
+}
+
+impl SqliteSnapshots {
+    pub(in crate::store) fn new(location: Location, access: Access, environment: Environment) -> Self {
+        Self { location, access, environment }
+    }
+}
+
+impl Snapshots for SqliteSnapshots {
+    fn is_file(&self) -> bool {
+        true
+    }
+
+    fn open(&self) -> Result<Box<dyn SnapshotReader>> {
+        let database = match self.access {
+            Access::Existing => self.location.open_existing()?,
+            Access::Unchanged => self.location.open_unchanged()?,
+        };
+        // More pages than usual, because whole tables are read together with what their rows refer to.
+        database.batch("PRAGMA query_only = ON; PRAGMA cache_size = -65536")?;
+        let (environment, ids) = (self.environment.clone(), IdSource::default());
+        Ok(Box::new(SqliteSnapshotReader { database, environment, ids }))
+    }
+}
+
+impl SnapshotReader for SqliteSnapshotReader {
+    fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
+        self.database.with_snapshot(|| work(&self.database.transaction(&self.environment, &self.ids)))
+    }
+}

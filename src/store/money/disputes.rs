@@ -1,0 +1,159 @@
+//! Disputes: payments that a customer's bank has taken back, or may take back.
+
+use std::sync::LazyLock;
+
+use super::currency::read_currency;
+use super::payments::StoredPayment;
+use crate::error::Result;
+use crate::model::payments::dispute::{Dispute, DisputeStatus, ListDisputes};
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{DisputeId, EventId, OrderId, OrganizationId, PaymentId};
+use crate::model::values::page::Page;
+use crate::rules::Checked;
+use crate::store::lists::list_query::ListQuery;
+use crate::store::lists::lists_of_orders::{self, Filters, Statements};
+use crate::store::lists::page_ids::select_ids;
+use crate::store::{LockedEvent, Row, Transaction};
+
+/// The columns of a [`Dispute`].
+macro_rules! columns {
+    () => {
+        "id, order_id, payment_id, reference, amount, taken, currency, reason, status, created_at, updated_at"
+    };
+}
+
+const INSERT: &str =
+    "INSERT INTO disputes (id, organization_id, order_id, event_id, payment_id, reference, amount, taken,
+        currency, reason, status, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = "UPDATE disputes SET amount = ?2, taken = ?3, reason = ?4, status = ?5,
+        payment_id = COALESCE(payment_id, ?6), updated_at = ?7
+    WHERE id = ?1";
+pub(in crate::store) const BY_REFERENCE: &str =
+    concat!("SELECT ", columns!(), " FROM disputes WHERE order_id = ?1 AND reference = ?2");
+/// What banks have taken of a payment, and what they have not decided about.
+const SUMS: &str = "SELECT CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken,
+        CAST(COALESCE(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END), 0) AS BIGINT) AS disputed
+    FROM disputes WHERE order_id = ?1 AND payment_id = ?2 AND currency = ?3";
+/// The conditions of all filters.
+macro_rules! filters {
+    () => {
+        "d.organization_id = ?4 AND (CAST(?5 AS TEXT) IS NULL OR d.status = ?5)
+            AND (CAST(?6 AS BIGINT) IS NULL OR d.event_id = ?6) AND (CAST(?7 AS BIGINT) IS NULL OR d.order_id = ?7)"
+    };
+}
+
+/// Selects the ids of a range of an index.
+macro_rules! range {
+    ($range:literal) => {
+        select_ids!(
+            "SELECT k.id AS id FROM disputes k CROSS JOIN disputes d WHERE d.id = k.id",
+            $range,
+            "k.id",
+            filters!()
+        )
+    };
+}
+
+/// The items of a page.
+pub(in crate::store) static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM disputes WHERE id"), "ORDER BY id DESC"));
+pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
+pub(in crate::store) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
+pub(in crate::store) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
+pub(in crate::store) const COUNT_OPEN: &str = "SELECT COUNT(*) AS number FROM disputes WHERE status = 'OPEN'";
+const EXISTS: &str = "SELECT 1 FROM disputes WHERE id = ?1 AND organization_id = ?2";
+
+fn decode(row: &Row<'_>) -> Result<Dispute> {
+    let currency = read_currency(row)?;
+    Ok(Dispute {
+        id: row.get("id")?,
+        order_id: row.get("order_id")?,
+        payment_id: row.get("payment_id")?,
+        reference: row.get("reference")?,
+        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
+        taken: Amount::in_currency(row.get("taken")?, currency.decimals),
+        currency: currency.code,
+        reason: row.get("reason")?,
+        status: row.text_enum("status")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+/// A dispute to be recorded. Amounts are in minor units of its currency.
+pub(crate) struct NewDispute<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    /// `None` if the payment is not known.
+    pub(crate) payment: Option<PaymentId>,
+    pub(crate) reference: &'a str,
+    pub(crate) amount: i64,
+    pub(crate) taken: i64,
+    pub(crate) currency: &'a str,
+    pub(crate) reason: &'a str,
+    pub(crate) status: DisputeStatus,
+}
+
+/// Records a dispute.
+pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewDispute<'_>) -> Result<DisputeId> {
+    let binds = [
+        new.organization.into(),
+        new.order.into(),
+        new.event.into(),
+        new.payment.into(),
+        new.reference.into(),
+        new.amount.into(),
+        new.taken.into(),
+        new.currency.into(),
+        new.reason.into(),
+        new.status.as_str().into(),
+        tx.now().into(),
+    ];
+    tx.insert(INSERT, &binds)
+}
+
+/// Stores what has changed of a dispute.
+pub(crate) fn update(tx: &LockedEvent<'_>, id: DisputeId, new: &NewDispute<'_>) -> Result<()> {
+    let binds = [
+        id.into(),
+        new.amount.into(),
+        new.taken.into(),
+        new.reason.into(),
+        new.status.as_str().into(),
+        new.payment.into(),
+        tx.now().into(),
+    ];
+    tx.execute(UPDATE, &binds)?;
+    Ok(())
+}
+
+/// What banks have taken of a payment, and what they have not decided about, in minor units.
+pub(crate) fn sums(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<(i64, i64)> {
+    let binds = [payment.order.into(), payment.id.into(), payment.currency.as_str().into()];
+    let found = tx.query_opt(SUMS, &binds, |row| Ok((row.get("taken")?, row.get("disputed")?)))?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Returns the dispute of an order by the gateway's id of it.
+pub(crate) fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str) -> Result<Option<Dispute>> {
+    tx.query_opt(BY_REFERENCE, &[order.into(), reference.into()], decode)
+}
+
+/// Lists the disputes of an organization, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListDisputes>,
+) -> Result<Page<Dispute, DisputeId>> {
+    let statements =
+        Statements { page: &PAGE, of_status: OF_STATUS, of_event: OF_EVENT, of_order: OF_ORDER, exists: EXISTS };
+    let filters = Filters { organization, status: request.status, event: request.event_id, order: request.order_id };
+    lists_of_orders::list(tx, &statements, &filters, &request.page, decode, |dispute| dispute.id)
+}
+
+/// Counts the disputes that are not decided, over all organizations.
+pub(crate) fn count_open(tx: &Transaction<'_>) -> Result<u64> {
+    tx.query_opt(COUNT_OPEN, &[], |row| row.count("number")).map(Option::unwrap_or_default)
+}

@@ -1,0 +1,14 @@
+//! The tables of payments, checkouts, refunds and disputes, and the ledger.
+
+pub(crate) mod checkout_attempts;
+pub(crate) mod checkout_parameters;
+pub(crate) mod checkout_renewals;
+pub(crate) mod checkouts;
+pub(super) mod currency;
+pub(crate) mod disputes;
+pub(super) mod gateway_columns;
+pub(crate) mod gateway_identity;
+pub(crate) mod ledger;
+pub(crate) mod payments;
+pub(crate) mod reconciliation;
+pub(crate) mod refunds;

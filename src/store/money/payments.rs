@@ -1,0 +1,339 @@
+//! Payments: money that was received for orders. A row is written once, and is its own entry in the ledger. Only its sums
+//! change, in the transaction that records a refund, a dispute or a movement of it.
+
+use std::sync::LazyLock;
+
+use super::checkouts::CheckoutOrder;
+use super::currency::read_currency;
+use super::gateway_columns::{self, of_gateway};
+use crate::enums::text_enum::TextEnum;
+use crate::error::{Error, Result};
+use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::payments::received_payment::{ListPayments, ManualMethod, PaymentPurpose, ReceivedPayment};
+use crate::model::values::amount::Amount;
+use crate::model::values::currency::Decimals;
+use crate::model::values::id::{ApiKeyId, EventId, OrderId, OrganizationId, PaymentId};
+use crate::model::values::page::Page;
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::Checked;
+use crate::rules::money::balance::PaymentSums;
+use crate::store::lists::list_query::ListQuery;
+use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
+use crate::store::lists::page_ids::select_ids;
+use crate::store::{LockedEvent, Row, Transaction};
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, order_id, event_id, purpose, manual_method, gateway, account, mode, checkout_reference, reference,
+        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, backfilled, created_at"
+    };
+}
+
+const INSERT: &str = "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, manual_method, gateway,
+        account, mode, checkout_reference, reference, amount, currency, note, recorded_by, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING";
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM payments WHERE id = ?1");
+pub(in crate::store) const OF_ORDER: &str =
+    concat!("SELECT ", columns!(), " FROM payments WHERE order_id = ?1 ORDER BY id");
+pub(in crate::store) const ORDER_OF: &str =
+    "SELECT order_id, organization_id FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 2";
+/// A gateway may give payments of several orders the same id.
+pub(in crate::store) const BY_REFERENCE: &str =
+    concat!("SELECT ", columns!(), " FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 10");
+const SET_REFERENCE: &str = "UPDATE payments SET reference = ?2 WHERE id = ?1 AND reference IS NULL";
+/// More than was received is never promised by a decision of this service.
+const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?1 AND promised + ?2 <= amount";
+const UPDATE: &str =
+    "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6, check_at = ?7,
+        checks = ?8
+    WHERE id = ?1";
+const SCHEDULE_CHECK: &str = "UPDATE payments SET check_at = ?2, checks = ?3 WHERE id = ?1";
+/// First one of each organization, then the second one of each, and so on.
+pub(in crate::store) const TO_CHECK: &str = concat!(
+    "SELECT id, order_id, organization_id FROM (
+        SELECT p.id, p.order_id, p.organization_id, p.check_at,
+            ROW_NUMBER() OVER (PARTITION BY p.organization_id ORDER BY p.check_at, p.id) AS turn
+        FROM payments p WHERE p.check_at <= ?1 AND ",
+    of_gateway!(),
+    ") due ORDER BY turn, check_at, id LIMIT ?2"
+);
+const CLAIM_CHECK: &str =
+    concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND check_at <= ?2 RETURNING ", columns!());
+const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
+const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
+    WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";
+
+/// Selects the ids of a range of an index.
+macro_rules! range {
+    ($range:literal) => {
+        select_ids!(
+            "SELECT k.id AS id FROM payments k CROSS JOIN payments p WHERE p.id = k.id",
+            $range,
+            "k.id",
+            "p.organization_id = ?4 AND (CAST(?5 AS BIGINT) IS NULL OR p.event_id = ?5)
+                AND (CAST(?6 AS BIGINT) IS NULL OR p.order_id = ?6) AND (CAST(?7 AS TEXT) IS NULL OR p.purpose = ?7)
+                AND (CAST(?8 AS TEXT) IS NULL OR p.mode = ?8) AND (CAST(?9 AS BIGINT) IS NULL OR p.created_at >= ?9)
+                AND (CAST(?10 AS BIGINT) IS NULL OR p.created_at < ?10)"
+        )
+    };
+}
+
+static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM payments WHERE id"), "ORDER BY id DESC"));
+pub(in crate::store) const LIST: &str = range!("k.organization_id = ?4");
+pub(in crate::store) const LIST_OF_EVENT: &str = range!("k.event_id = ?11 AND k.mode = ?12");
+pub(in crate::store) const LIST_OF_ORDER: &str = range!("k.order_id = ?11");
+pub(in crate::store) const LATER_ID: &str = "SELECT id FROM payments
+    WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
+/// The ids of payments, which are also those of their entries in the ledger.
+pub(in crate::store) const RANGES: TableRanges = TableRanges {
+    of_organization: LIST,
+    of_event: LIST_OF_EVENT,
+    has_ranges_of_modes: true,
+    of_order: LIST_OF_ORDER,
+    later_id: LATER_ID,
+};
+
+/// A payment to be recorded.
+pub(crate) struct NewPayment<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    pub(crate) purpose: PaymentPurpose,
+    /// `None` for a payment through a gateway.
+    pub(crate) manual_method: Option<ManualMethod>,
+    pub(crate) gateway: Option<&'a str>,
+    pub(crate) account: &'a GatewayAccount,
+    pub(crate) mode: PaymentMode,
+    pub(crate) checkout_reference: Option<&'a str>,
+    /// The gateway's id of the payment.
+    pub(crate) reference: Option<&'a str>,
+    /// In minor units of `currency`.
+    pub(crate) amount: i64,
+    pub(crate) currency: &'a str,
+    pub(crate) note: Option<&'a str>,
+    pub(crate) recorded_by: Option<ApiKeyId>,
+}
+
+/// A payment that is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredPayment {
+    pub(crate) id: PaymentId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) order: OrderId,
+    pub(crate) event: EventId,
+    pub(crate) purpose: PaymentPurpose,
+    pub(crate) manual_method: Option<ManualMethod>,
+    pub(crate) gateway: Option<String>,
+    pub(crate) account: GatewayAccount,
+    pub(crate) mode: PaymentMode,
+    pub(crate) checkout_reference: Option<String>,
+    pub(crate) reference: Option<String>,
+    pub(crate) currency: String,
+    pub(crate) decimals: Decimals,
+    pub(crate) sums: PaymentSums,
+    /// What has to be given back by hand.
+    pub(crate) owed: i64,
+    /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
+    pub(crate) check_at: Option<Timestamp>,
+    /// How many times it has answered since the newest fact.
+    pub(crate) checks: i64,
+}
+
+impl StoredPayment {
+    /// Whether it was made through a gateway.
+    pub(crate) fn is_of_gateway(&self) -> bool {
+        self.manual_method.is_none()
+    }
+
+    /// Whether it is the payment of the order's checkout: the one that completed the order, or came too late for that.
+    pub(crate) fn is_of_checkout(&self) -> bool {
+        self.is_of_gateway() && self.purpose != PaymentPurpose::Other
+    }
+
+    pub(crate) fn amount(&self, minor_units: i64) -> Amount {
+        Amount::in_currency(minor_units, self.decimals)
+    }
+}
+
+fn decode_stored(row: &Row<'_>) -> Result<StoredPayment> {
+    let currency = read_currency(row)?;
+    Ok(StoredPayment {
+        id: row.get("id")?,
+        organization: row.get("organization_id")?,
+        order: row.get("order_id")?,
+        event: row.get("event_id")?,
+        purpose: row.text_enum("purpose")?,
+        manual_method: gateway_columns::manual_method(row)?,
+        gateway: row.get("gateway")?,
+        account: gateway_columns::account(row)?,
+        mode: row.text_enum("mode")?,
+        checkout_reference: row.get("checkout_reference")?,
+        reference: row.get("reference")?,
+        currency: currency.code,
+        decimals: currency.decimals,
+        sums: PaymentSums {
+            received: row.get("amount")?,
+            returned: row.get("returned")?,
+            taken: row.get("taken")?,
+            promised: row.get("promised")?,
+            disputed: row.get("disputed")?,
+        },
+        owed: row.get("owed")?,
+        check_at: row.get("check_at")?,
+        checks: row.get("checks")?,
+    })
+}
+
+fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
+    let stored = decode_stored(row)?;
+    let amount = |minor_units| stored.amount(minor_units);
+    Ok(ReceivedPayment {
+        id: stored.id,
+        order_id: stored.order,
+        event_id: stored.event,
+        purpose: stored.purpose,
+        amount: amount(stored.sums.received),
+        manual_method: stored.manual_method,
+        account: stored.account.id().map(str::to_owned),
+        mode: stored.mode,
+        note: row.get("note")?,
+        returned: amount(stored.sums.returned),
+        taken: amount(stored.sums.taken),
+        promised: amount(stored.sums.promised),
+        owed: amount(stored.owed),
+        recorded_by: row.get("recorded_by")?,
+        backfilled: row.get("backfilled")?,
+        created_at: row.get("created_at")?,
+        currency: stored.currency,
+        gateway: stored.gateway,
+        reference: stored.reference,
+        checkout_reference: stored.checkout_reference,
+    })
+}
+
+/// Records a payment.
+pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
+    let binds = [
+        new.organization.into(),
+        new.order.into(),
+        new.event.into(),
+        new.purpose.as_str().into(),
+        new.manual_method.map(TextEnum::as_str).into(),
+        new.gateway.into(),
+        gateway_columns::bind_account(new.account),
+        new.mode.as_str().into(),
+        new.checkout_reference.into(),
+        new.reference.into(),
+        new.amount.into(),
+        new.currency.into(),
+        new.note.into(),
+        new.recorded_by.into(),
+        tx.now().into(),
+    ];
+    tx.insert(INSERT, &binds)
+}
+
+/// Returns the payment with this id.
+pub(crate) fn get(tx: &Transaction<'_>, id: PaymentId) -> Result<StoredPayment> {
+    tx.query_opt(BY_ID, &[id.into()], decode_stored)?
+        .ok_or_else(|| Error::Internal(format!("{id} is not stored, but something refers to it")))
+}
+
+/// Returns the payments for an order, the oldest first.
+pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<StoredPayment>> {
+    tx.query_all(OF_ORDER, &[order.into()], decode_stored)
+}
+
+/// Returns the order of a payment, by the gateway's id of it. `None` if it is not known, or of several orders: not every
+/// gateway gives each payment an id of its own.
+pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
+    let mut orders = tx.query_all(ORDER_OF, &[reference.into()], |row| {
+        Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("order_id")? })
+    })?;
+    Ok(if orders.len() == 1 { orders.pop() } else { None })
+}
+
+/// Returns the first payments with this id of their gateway.
+pub(crate) fn by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Vec<StoredPayment>> {
+    tx.query_all(BY_REFERENCE, &[reference.into()], decode_stored)
+}
+
+/// Records the gateway's id of a payment that was reported without it.
+pub(crate) fn set_reference(tx: &LockedEvent<'_>, id: PaymentId, reference: &str) -> Result<()> {
+    tx.execute(SET_REFERENCE, &[id.into(), reference.into()])?;
+    Ok(())
+}
+
+/// Promises a part of a payment, so that it goes back once. Returns `false` if so much is not left.
+pub(crate) fn promise(tx: &LockedEvent<'_>, id: PaymentId, amount: i64) -> Result<bool> {
+    Ok(tx.execute(PROMISE, &[id.into(), amount.into()])? == 1)
+}
+
+/// Stores what changes of a payment.
+pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
+    let PaymentSums { returned, taken, promised, disputed, received: _ } = payment.sums;
+    let binds = [
+        payment.id.into(),
+        returned.into(),
+        taken.into(),
+        promised.into(),
+        disputed.into(),
+        payment.owed.into(),
+        payment.check_at.into(),
+        payment.checks.into(),
+    ];
+    tx.execute(UPDATE, &binds)?;
+    Ok(())
+}
+
+/// A payment that its gateway is to be asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DuePayment {
+    pub(crate) id: PaymentId,
+    pub(crate) order: OrderId,
+    pub(crate) organization: OrganizationId,
+}
+
+/// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of each, the
+/// one that has been due for the longest time comes first.
+pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DuePayment>> {
+    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], |row| {
+        Ok(DuePayment { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
+    })
+}
+
+/// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due now.
+pub(crate) fn claim_check(tx: &LockedEvent<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
+    tx.query_opt(CLAIM_CHECK, &[id.into(), tx.now().into(), until.into()], decode_stored)
+}
+
+/// Sets when the gateway is next asked about a payment, and how many times it has answered.
+pub(crate) fn schedule_check(tx: &LockedEvent<'_>, id: PaymentId, at: Option<Timestamp>, answers: i64) -> Result<()> {
+    tx.execute(SCHEDULE_CHECK, &[id.into(), at.into(), answers.into()])?;
+    Ok(())
+}
+
+/// Whether a gateway has ever taken real money.
+pub(crate) fn has_live(tx: &Transaction<'_>) -> Result<bool> {
+    tx.exists(ANY_LIVE, &[])
+}
+
+/// Lists the payments of an organization, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListPayments>,
+) -> Result<Page<ReceivedPayment, PaymentId>> {
+    let statements = Statements { page: &PAGE, tables: &[&RANGES], exists: EXISTS };
+    let filters = Filters {
+        organization,
+        event: request.event_id,
+        order: request.order_id,
+        kind: request.purpose.map(PaymentPurpose::as_str),
+        mode: request.mode,
+        from: request.from,
+        before: request.before,
+    };
+    lists_of_money::list(tx, &statements, &filters, &request.page, decode, |payment| payment.id)
+}

@@ -1,0 +1,285 @@
+//! An open database: where the transactions of all operations begin.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::check;
+use super::commits::commit_notifier::{CommitListener, CommitNotifier};
+use super::commits::counters::Counters;
+use super::commits::subscriber_queues::{Subscription, Subscriptions};
+#[cfg(feature = "postgres")]
+use super::engine::PostgresOptions;
+use super::engine::{
+    AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, Location, LockedEvent, ReaderOptions,
+    Transaction, on_engine,
+};
+use crate::environment::Environment;
+use crate::error::{Result, StoreError};
+use crate::model::operation::backup::BackupProgress;
+#[cfg(feature = "postgres")]
+use crate::model::operation::backup::CopyProgress;
+use crate::model::operation::check::{CheckProgress, CheckReport};
+use crate::model::operation::statistics::Statistics;
+use crate::model::values::id::{OrganizationId, WebhookId};
+
+/// An open database.
+pub(crate) struct Store {
+    engine: Engine,
+    counters: Arc<Counters>,
+    commit_notifier: Arc<CommitNotifier>,
+    subscriptions: Arc<Subscriptions>,
+}
+
+impl Store {
+    /// Opens the database, and creates or migrates its schema.
+    pub(crate) fn open(options: &EngineOptions, readers: ReaderOptions, environment: Environment) -> Result<Self> {
+        let counters = Arc::new(Counters::default());
+        let commit_notifier = Arc::new(CommitNotifier::default());
+        let subscriptions = Arc::new(Subscriptions::default());
+        let after_commit = AfterCommit {
+            counters: Arc::clone(&counters),
+            commit_notifier: Arc::clone(&commit_notifier),
+            subscriptions: Arc::clone(&subscriptions),
+        };
+        let engine = Engine::open(options, readers, environment, after_commit)?;
+        Ok(Self { engine, counters, commit_notifier, subscriptions })
+    }
+
+    /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails, nothing is
+    /// changed.
+    ///
+    /// The changes of organizations take turns; `None` is the program itself.
+    ///
+    /// An engine may have to run a transaction again, for example after a deadlock, so `work` must be repeatable: it
+    /// clones the values that it would consume, and has no effect outside the transaction.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        organization: impl Into<Option<OrganizationId>>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let organization = organization.into();
+        on_engine!(&self.engine, engine => engine.write(organization, work))
+    }
+
+    /// Like [`write`](Self::write), for a job that changes the sale of this event, which is locked first. An engine without a single writer runs the jobs that wait for an event in one transaction.
+    pub(crate) fn write_event<T: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.write_event(organization, event, move |tx| work(&tx.lock_event(event)?)))
+    }
+
+    /// Like [`write`](Self::write), for background work on rows of this event, which is locked first. Returns `None` if other transactions keep the event, or other rows, locked for half a second: the work
+    /// is for later, so that it does not wait, and keep the rows of other events waiting.
+    pub(crate) fn write_unless_locked<T: Send + 'static>(
+        &self,
+        event: EventKey,
+        work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        on_engine!(&self.engine, engine => engine.write_unless_locked(event, move |tx| work(&tx.lock_event(event)?)))
+    }
+
+    /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only, because
+    /// it would keep the first event locked while it waits for the second. If not, there is only one transaction at a time.
+    pub(crate) fn locks_events(&self) -> bool {
+        !matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// Like [`write_event`](Self::write_event), and returns what `read` finds after `work`. With SQLite it reads in the
+    /// transaction: that connection has the pages at hand, and another one reads them from the file again. With PostgreSQL it
+    /// reads after the transaction, which would otherwise keep the event locked for more round trips.
+    pub(crate) fn write_event_and_read<T: Send + 'static, R: Send + 'static>(
+        &self,
+        organization: OrganizationId,
+        event: EventKey,
+        work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
+        read: impl Fn(&Transaction<'_>) -> Result<R> + Copy + Send + 'static,
+    ) -> Result<(T, R)> {
+        if self.locks_events() {
+            let written = self.write_event(organization, event, work)?;
+            return Ok((written, self.read(read)?));
+        }
+        self.write_event(organization, event, move |tx| Ok((work(tx)?, read(tx)?)))
+    }
+
+    /// Deletes some of what only the engine needs, and does not need any more.
+    pub(crate) fn tidy(&self) -> Result<()> {
+        on_engine!(&self.engine, engine => engine.tidy())
+    }
+
+    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
+    /// too.
+    pub(crate) fn ready(&self) -> Result<()> {
+        on_engine!(&self.engine, engine => engine.ready())
+    }
+
+    /// Why the store has stopped writing. Opening it again starts it again.
+    pub(crate) fn stopped(&self) -> Option<&StoreError> {
+        on_engine!(&self.engine, engine => engine.stopped())
+    }
+
+    /// Whether the store has not stopped, and the last attempt to write did not fail.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_writable(&self) -> bool {
+        self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.last_write_failed())
+    }
+
+    /// How the last work of the engine ended: filled when the store is dropped.
+    pub(crate) fn closing_result(&self) -> ClosingResult {
+        on_engine!(&self.engine, engine => engine.closing_result())
+    }
+
+    /// How many jobs wait for the writer now.
+    pub(crate) fn writes_waiting(&self) -> usize {
+        on_engine!(&self.engine, engine => engine.writes_waiting())
+    }
+
+    /// Returns the current statistics.
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.counters.get(self.writes_waiting())
+    }
+
+    /// The counters, for events that no commit reports.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped. On PostgreSQL, it hears
+    /// of the commits of other processes too.
+    pub(crate) fn add_commit_listener(&self, listener: &Arc<dyn CommitListener>) {
+        self.commit_notifier.add_listener(listener);
+        self.engine.listen();
+    }
+
+    /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
+    pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
+        self.commit_notifier.endpoint_changes(endpoint)
+    }
+
+    /// Subscribes to the notifications of the commits of this store. The subscription ends when it is dropped.
+    pub(crate) fn subscribe(&self, capacity: usize) -> Arc<Subscription> {
+        self.subscriptions.add(capacity)
+    }
+
+    /// Ends all subscriptions, because the store is being closed.
+    pub(crate) fn end_subscriptions(&self) {
+        self.subscriptions.end();
+    }
+
+    /// Whether the database is an SQLite file.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
+    pub(crate) fn backup(
+        &self,
+        target: &Path,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        on_engine!(&self.engine, engine => engine.backup(target, progress))
+    }
+
+    /// Checks the database, and passes the progress to `progress`.
+    pub(crate) fn check(&self, progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>) -> Result<CheckReport> {
+        check::run(&*self.engine.snapshots(), progress)
+    }
+
+    /// Copies a database that is not open to a new file at `target`. Its schema may be older.
+    pub(crate) fn backup_file(
+        location: &Location,
+        target: &Path,
+        environment: &Environment,
+        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<BackupProgress> {
+        location.back_up_file_to(target, environment, progress)
+    }
+
+    /// Copies one snapshot of a database file to an empty PostgreSQL database, and passes the progress to `progress`.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn copy_to(
+        &self,
+        target: &PostgresOptions,
+        progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
+    ) -> Result<CopyProgress> {
+        self.engine.copy_to(target, progress)
+    }
+
+    /// Replaces the database at `location` by a copy of `backup`, for which `check` must succeed.
+    pub(crate) fn restore(
+        location: &Location,
+        backup: &Location,
+        environment: &Environment,
+        check: impl FnOnce(&Location) -> Result<()>,
+    ) -> Result<()> {
+        location.replace_by(backup, environment, check)
+    }
+
+    /// The size of the write-ahead log of a database file in bytes.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        on_engine!(&self.engine, engine => engine.wal_bytes())
+    }
+
+    /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.look_up(Isolation::Snapshot, work))
+    }
+
+    /// Runs `work`, which must be a single statement that looks up a few rows, without a transaction around it. A
+    /// single statement is consistent anyway, and a transaction would add a third to the cost of a look-up.
+    pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.look_up(Isolation::Statement, work))
+    }
+
+    /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
+    /// this serves one organization. Look-ups do not wait for it. `None` is the program itself. `work` runs again, from the
+    /// beginning, if a standby cancels it.
+    ///
+    /// Fails with [`Error::Unavailable`](crate::Error::Unavailable) if it takes longer than the budget of a scan, or if
+    /// the current [`CancellationToken`](crate::model::values::cancellation::CancellationToken) is cancelled.
+    pub(crate) fn scan<T>(
+        &self,
+        organization: Option<OrganizationId>,
+        work: impl FnMut(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.scan(organization, work))
+    }
+
+    /// Reads a page of a list. A list without filters is a [look-up](Self::read): the page is a range of an index. With
+    /// filters, it is a [scan](Self::scan).
+    pub(crate) fn list<T>(
+        &self,
+        organization: OrganizationId,
+        has_filters: bool,
+        work: impl FnMut(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        match has_filters {
+            true => self.scan(Some(organization), work),
+            false => self.read(work),
+        }
+    }
+
+    /// Runs `work` on one snapshot of the database, on a new connection. For work that reads large parts of the
+    /// database.
+    pub(crate) fn read_on_dedicated_connection<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.read_on_dedicated_connection(work))
+    }
+
+    /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.
+    pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.with_snapshot(work))
+    }
+
+    /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows. The snapshot is that of the first
+    /// look-up.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        on_engine!(&self.engine, engine => engine.with_look_ups(work))
+    }
+}

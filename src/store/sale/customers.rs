@@ -1,0 +1,87 @@
+//! Customers: one for each organization and e-mail address.
+
+use crate::error::{Error, Result};
+use crate::model::sale::customer::{Customer, NewCustomer};
+use crate::model::values::id::{CustomerId, OrganizationId};
+use crate::rules::text::fold;
+use crate::store::columns::{self, Column};
+use crate::store::{RowLock, Transaction};
+
+pub(in crate::store) const BY_EMAIL: &str =
+    "SELECT id, email, metadata FROM customers WHERE organization_id = ?1 AND email_key = ?2";
+const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, metadata, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+
+/// How often a customer is looked for and inserted.
+const MAX_ATTEMPTS: usize = 16;
+
+const LOCK: &str = "SELECT id FROM customers WHERE id = ?1 AND organization_id = ?2";
+const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
+
+/// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
+/// replaces the stored metadata, unless another transaction replaces it at the same time. The name is not stored with the customer: the result has the name of the request.
+pub(crate) fn find_or_insert(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    new: &NewCustomer,
+) -> Result<Customer> {
+    // Another transaction may insert the customer in the meantime, or have taken the id.
+    for _ in 0..MAX_ATTEMPTS {
+        if let Some(customer) = find_and_update(tx, organization, new)? {
+            return Ok(customer);
+        }
+        if tx.lock_new_customer(organization, &fold(&new.email))?
+            && let Some(customer) = insert(tx, organization, new)?
+        {
+            return Ok(customer);
+        }
+    }
+    Err(Error::Unavailable("no free id was found"))
+}
+
+/// Tells that the transaction will look for the customer with this e-mail address.
+pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<()> {
+    let key = fold(email);
+    tx.read_ahead(BY_EMAIL, &[organization.into(), (&key).into()])?;
+    tx.lock_new_customer_ahead(organization, &key)
+}
+
+fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
+    let key = fold(&new.email);
+    let found = tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| {
+        Ok(Customer {
+            id: row.get("id")?,
+            email: row.get("email")?,
+            metadata: columns::read(row, "metadata")?,
+            name: new.name.clone(),
+        })
+    })?;
+    let Some(mut customer) = found else { return Ok(None) };
+    if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
+        // If another transaction stores metadata of the customer now, its request counts as the later one: waiting for it could
+        // be a deadlock, because both transactions have orders of several customers.
+        if tx
+            .query_opt_locking(RowLock::ChangeUnlocked, LOCK, &[customer.id.into(), organization.into()], |_| Ok(()))?
+            .is_some()
+        {
+            tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
+        }
+        customer.metadata.clone_from(metadata);
+    }
+    Ok(Some(customer))
+}
+
+/// Inserts a customer. Returns `None` if there is one with this e-mail address or id.
+fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
+    let id = tx.new_id();
+    let metadata = new.metadata.clone().unwrap_or_default();
+    let (email, key) = (&new.email, fold(&new.email));
+    let values = [id.into(), organization.into(), email.into(), (&key).into(), metadata.bind()?, tx.now().into()];
+    let inserted = tx.change_row(INSERT, &values)?;
+    Ok(inserted.then(|| Customer { id, name: new.name.clone(), email: email.clone(), metadata }))
+}
+
+/// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent.
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<Option<CustomerId>> {
+    tx.query_opt(BY_EMAIL, &[organization.into(), fold(email).into()], |row| row.get("id"))
+}

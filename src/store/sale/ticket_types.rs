@@ -1,0 +1,252 @@
+//! Ticket types.
+
+use std::sync::LazyLock;
+
+use crate::enums::text_enum::TextEnum;
+use crate::error::{Error, Reason, ResourceKind, Result};
+use crate::model::sale::ticket_type::{ListTicketTypes, TicketType, TicketTypeFields};
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
+use crate::model::values::page::Page;
+use crate::rules::Checked;
+use crate::rules::ticket_type::Offer;
+use crate::store::columns::columns;
+use crate::store::lists::list_query::{has_at_least, limit_plus_one, unknown_cursor};
+use crate::store::lists::pages::read_page;
+use crate::store::money::currency::read_decimals;
+use crate::store::{Bind, LockedEvent, RowLength, Transaction};
+
+columns! {
+    write WRITTEN, selected_columns!("t."), values(fields: &TicketTypeFields) {
+        name,
+        description,
+        quantity,
+        status,
+        display_remaining,
+        valid_from,
+        valid_until,
+        allowed_dates,
+        validity_days,
+        validity_hours,
+        access_areas,
+        max_per_order,
+        sale_start_date => sale_start_at,
+        sale_end_date => sale_end_at,
+        sort_order,
+        ticket_text,
+        reference,
+        metadata,
+    } and {
+        price: fields.price.minor_units().into(),
+        ticket_logo: fields.ticket_logo.as_ref().into(),
+    }
+
+    read decode(row: &Row<'_>) -> TicketType {
+        let decimals = read_decimals(row)?;
+    } and {
+        id: row.get("id")?,
+        event_id: row.get("event_id")?,
+        price: Amount::in_currency(row.get("price")?, decimals),
+        sold: row.get("sold")?,
+        ticket_logo: row.get("ticket_logo")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        revision: row.get("revision")?,
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        select!("t.ticket_logo", $rest)
+    };
+    ($logo:literal, $rest:literal) => {
+        concat!(
+            "SELECT t.id, e.currency, e.id AS event_id, t.price, t.sold, t.created_at, t.updated_at, t.revision, ",
+            $logo,
+            selected_columns!(),
+            " FROM ticket_types t JOIN events e ON e.id = t.event_id ",
+            $rest
+        )
+    };
+}
+
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO ticket_types (id, organization_id, event_id, created_at, updated_at, {})
+        VALUES (?1, ?2, ?3, ?4, ?4, {}) ON CONFLICT (id) DO NOTHING",
+        WRITTEN.names(),
+        WRITTEN.parameters(5)
+    )
+});
+static UPDATE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE ticket_types SET {}, updated_at = ?4, revision = revision + 1
+        WHERE id = ?1 AND organization_id = ?2 AND event_id = ?3 AND sold + held <= ?5",
+        WRITTEN.assignments(6)
+    )
+});
+const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
+#[cfg(all(feature = "documents", feature = "http"))]
+const BY_ID_WITHOUT_LOGO: &str = select!("NULL AS ticket_logo", "WHERE t.id = ?1 AND t.organization_id = ?2");
+pub(in crate::store) const LIST: &str = select!(
+    "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
+        AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
+    ORDER BY t.sort_order, t.id LIMIT ?4"
+);
+const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
+const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max_per_order, sale_start_at, sale_end_at
+    FROM ticket_types WHERE id = ?1 AND event_id = ?2";
+const EXISTS_IN_EVENT: &str = "SELECT 1 FROM ticket_types WHERE id = ?1 AND event_id = ?2";
+pub(in crate::store) const NTH: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT 1 OFFSET ?2";
+pub(in crate::store) const IDS_OF_EVENT: &str =
+    "SELECT id FROM ticket_types WHERE event_id = ?1 AND organization_id = ?2";
+pub(in crate::store) const IDS: &str = "SELECT t.id, t.event_id FROM events e JOIN ticket_types t ON t.event_id = e.id
+    WHERE e.organization_id = ?1 ORDER BY e.id DESC";
+const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
+
+/// Whether an event has at least this number of ticket types.
+pub(crate) fn has_at_least_in_event(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
+    has_at_least(tx, NTH, event.into(), number)
+}
+
+pub(crate) fn insert(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    fields: &Checked<TicketTypeFields>,
+) -> Result<TicketTypeId> {
+    let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into(), tx.now().into()];
+    binds.extend(values(fields)?);
+    tx.insert(&INSERT, &binds)
+}
+
+/// Writes all fields of a ticket type. Returns `false`, and writes nothing, if the quantity is less than the number of
+/// sold and reserved seats.
+pub(crate) fn update(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    current: &TicketType,
+    fields: &Checked<TicketTypeFields>,
+) -> Result<bool> {
+    let mut binds: Vec<Bind<'_>> =
+        vec![current.id.into(), organization.into(), current.event_id.into(), tx.now().into(), fields.quantity.into()];
+    binds.extend(values(fields)?);
+    Ok(tx.execute(&UPDATE, &binds)? == 1)
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::TicketType))
+}
+
+/// Returns a ticket type as if it had no logo. A logo can be a `data:` URI of 700 KB.
+#[cfg(all(feature = "documents", feature = "http"))]
+pub(crate) fn get_without_logo(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketTypeId,
+) -> Result<TicketType> {
+    let found = tx.query_opt(BY_ID_WITHOUT_LOGO, &[id.into(), organization.into()], decode)?;
+    found.ok_or(Error::NotFound(ResourceKind::TicketType))
+}
+
+/// The position of a ticket type in the list of its event, which is ordered by sort order and then by id.
+struct Position {
+    sort_order: i64,
+    id: TicketTypeId,
+}
+
+fn find_position(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<Option<Position>> {
+    tx.query_opt(POSITION, &[id.into(), organization.into()], |row| {
+        Ok(Position { id: row.get("id")?, sort_order: row.get("sort_order")? })
+    })
+}
+
+/// Lists the ticket types of an event, in their sort order.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    request: &Checked<ListTicketTypes>,
+) -> Result<Page<TicketType, TicketTypeId>> {
+    let after = match request.page.cursor {
+        None => Position { sort_order: i64::MIN, id: TicketTypeId::UNKNOWN },
+        Some(cursor) => find_position(tx, organization, cursor)?.ok_or_else(unknown_cursor)?,
+    };
+    let binds = [
+        event.into(),
+        after.sort_order.into(),
+        after.id.into(),
+        limit_plus_one(&request.page),
+        request.status.map(TextEnum::as_str).into(),
+        request.reference.as_ref().into(),
+    ];
+    read_page(tx, RowLength::Long, LIST, &binds, &request.page, decode, |ticket_type| ticket_type.id)
+}
+
+/// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.
+pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
+    if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
+        return Ok(());
+    }
+    let current = get(tx, organization, id)?;
+    Err(Error::conflict(Reason::InUse, format!("the ticket type {} was ordered or issued", current.name)))
+}
+
+/// Whether an event has this ticket type.
+pub(crate) fn exists_in_event(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<bool> {
+    tx.exists(EXISTS_IN_EVENT, &[id.into(), event.into()])
+}
+
+/// Reads the fields of a ticket type of an event that decide whether it can be ordered.
+pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<Option<Offer>> {
+    tx.query_opt(OFFER, &[id.into(), event.into()], |row| {
+        Ok(Offer {
+            name: row.get("name")?,
+            price: row.get("price")?,
+            status: row.text_enum("status")?,
+            max_per_order: row.get("max_per_order")?,
+            sale_start: row.get("sale_start_at")?,
+            sale_end: row.get("sale_end_at")?,
+        })
+    })
+}
+
+/// Tells that the transaction will read the [offer](offer) of a ticket type.
+pub(crate) fn read_offer_ahead(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<()> {
+    tx.read_ahead(OFFER, &[id.into(), event.into()])
+}
+
+/// The ids of the ticket types of an event of the organization, each with the event.
+pub(in crate::store) fn ids_of_event(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> Result<Vec<(EventId, TicketTypeId)>> {
+    tx.query_all(IDS_OF_EVENT, &[event.into(), organization.into()], |row| Ok((event, row.get("id")?)))
+}
+
+/// The ids of all ticket types of an organization, those of the newest events first, each with its event.
+pub(in crate::store) fn ids(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+) -> Result<Vec<(EventId, TicketTypeId)>> {
+    tx.query_all(IDS, &[organization.into()], |row| Ok((row.get("event_id")?, row.get("id")?)))
+}
+
+/// The event and the name of a ticket type.
+pub(crate) struct TicketTypeName {
+    pub(crate) event_id: EventId,
+    pub(crate) name: String,
+}
+
+/// Returns the event and the name of a ticket type.
+pub(crate) fn find_name(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketTypeId,
+) -> Result<Option<TicketTypeName>> {
+    tx.query_opt(NAME, &[id.into(), organization.into()], |row| {
+        Ok(TicketTypeName { event_id: row.get("event_id")?, name: row.get("name")? })
+    })
+}

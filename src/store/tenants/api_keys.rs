@@ -1,0 +1,137 @@
+//! API keys. Only their hashes are stored.
+
+use crate::enums::scope::Scopes;
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization};
+use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::Checked;
+use crate::store::lists::list_query::has_at_least;
+use crate::store::{Bind, Row, Transaction};
+
+macro_rules! columns {
+    () => {
+        "id, organization_id, name, scopes, expires_at, created_at, last_used_at, revoked_at"
+    };
+}
+
+const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at,
+        organization_suspended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
+pub(in crate::store) const BY_ORGANIZATION: &str =
+    concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
+pub(in crate::store) const NTH: &str =
+    "SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT 1 OFFSET ?2";
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
+/// The organization is not read, because every request authenticates: its keys have a copy of `suspended_at`.
+pub(in crate::store) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at, organization_suspended_at
+    FROM api_keys
+    WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
+// There may be any number of revoked keys, and they are refused anyway.
+pub(in crate::store) const SET_SUSPENDED: &str =
+    "UPDATE api_keys SET organization_suspended_at = ?2 WHERE organization_id = ?1 AND revoked_at IS NULL";
+const REVOKE: &str =
+    "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND organization_id = ?3 AND revoked_at IS NULL";
+const RECORD_USE: &str =
+    "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
+
+fn scopes(row: &Row<'_>) -> Result<Scopes> {
+    row.parsed("scopes", Scopes::from_text, "names an unknown scope")
+}
+
+fn decode(row: &Row<'_>) -> Result<ApiKey> {
+    Ok(ApiKey {
+        id: row.get("id")?,
+        organization_id: row.get("organization_id")?,
+        name: row.get("name")?,
+        scopes: scopes(row)?,
+        expires_at: row.get("expires_at")?,
+        created_at: row.get("created_at")?,
+        last_used_at: row.get("last_used_at")?,
+        revoked_at: row.get("revoked_at")?,
+    })
+}
+
+/// Inserts a key with this hash. The key itself is not stored.
+pub(crate) fn insert(
+    tx: &Transaction<'_>,
+    organization: &Organization,
+    new: &Checked<CreateApiKey>,
+    hash: &[u8],
+) -> Result<ApiKey> {
+    let values: [Bind<'_>; 7] = [
+        organization.id.into(),
+        hash.into(),
+        (&new.name).into(),
+        new.scopes.to_string().into(),
+        new.expires_at.into(),
+        tx.now().into(),
+        organization.suspended_at.into(),
+    ];
+    let id = tx.insert(INSERT, &values)?;
+    Ok(ApiKey {
+        id,
+        organization_id: organization.id,
+        name: new.name.clone(),
+        scopes: new.scopes,
+        expires_at: new.expires_at,
+        created_at: tx.now(),
+        last_used_at: None,
+        revoked_at: None,
+    })
+}
+
+/// Copies to the keys of an organization that are not revoked since when it is suspended.
+pub(crate) fn set_suspended(tx: &Transaction<'_>, organization: &Organization) -> Result<()> {
+    tx.execute(SET_SUSPENDED, &[organization.id.into(), organization.suspended_at.into()])?;
+    Ok(())
+}
+
+/// Whether an organization has at least this number of keys that are not revoked.
+pub(crate) fn has_at_least_usable(tx: &Transaction<'_>, organization: OrganizationId, number: usize) -> Result<bool> {
+    has_at_least(tx, NTH, organization.into(), number)
+}
+
+/// Lists the keys of an organization, newest first.
+pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<ApiKey>> {
+    tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
+}
+
+/// A valid key.
+pub(crate) struct AuthenticatedKey {
+    pub(crate) id: ApiKeyId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) scopes: Scopes,
+    /// The last use that is stored.
+    pub(crate) last_used_at: Option<Timestamp>,
+    /// Whether the organization is suspended.
+    pub(crate) is_suspended: bool,
+    /// When the key was read.
+    pub(crate) read_at: Timestamp,
+}
+
+/// Returns the key with this hash; `None` if it is unknown, revoked or expired.
+pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<AuthenticatedKey>> {
+    tx.query_opt(VALID, &[hash.into(), tx.now().into()], |row| {
+        Ok(AuthenticatedKey {
+            organization: row.get("organization_id")?,
+            scopes: scopes(row)?,
+            id: row.get("id")?,
+            last_used_at: row.get("last_used_at")?,
+            is_suspended: !row.is_null("organization_suspended_at")?,
+            read_at: tx.now(),
+        })
+    })
+}
+
+/// Revokes a key. A key that was revoked before stays as it is.
+pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
+    tx.execute(REVOKE, &[id.into(), tx.now().into(), organization.into()])?;
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
+}
+
+/// Stores when a key was last used. Does nothing if a later use is stored already.
+pub(crate) fn record_use(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {
+    tx.execute(RECORD_USE, &[id.into(), at.into()])?;
+    Ok(())
+}

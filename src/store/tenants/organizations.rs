@@ -1,0 +1,172 @@
+//! Organizations.
+
+use crate::error::{Error, Reason, ResourceKind, Result};
+use crate::model::tenants::organization::{ListOrganizations, Organization, OrganizationFields};
+use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::page::Page;
+use crate::rules::Checked;
+use crate::store::lists::list_query::limit_plus_one;
+use crate::store::lists::pages::read_page;
+use crate::store::{Bind, Constraint, Row, RowLength, RowLock, Transaction, on_violation};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, name, currency, timezone, reference, suspended_at, created_at FROM organizations ", $rest)
+    };
+}
+
+const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
+const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM organizations) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = "UPDATE organizations SET name = ?2, currency = ?3, timezone = ?4, reference = ?5 WHERE id = ?1";
+const BY_ID: &str = select!("WHERE id = ?1");
+pub(in crate::store) const BY_REFERENCE: &str = select!("WHERE reference = ?1");
+const LIST: &str = select!("WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+pub(in crate::store) const LIST_BY_REFERENCE: &str =
+    select!("WHERE reference = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
+const ANY: &str = "SELECT id FROM organizations LIMIT 1";
+const SUSPENDED: &str = "SELECT id, suspended_at FROM organizations WHERE id = ?1";
+pub(in crate::store) const ALL_SUSPENDED: &str = "SELECT id FROM organizations WHERE suspended_at IS NOT NULL";
+const SUSPEND: &str = "UPDATE organizations SET suspended_at = ?2 WHERE id = ?1 AND suspended_at IS NULL";
+const RESUME: &str = "UPDATE organizations SET suspended_at = NULL WHERE id = ?1";
+const IN_USE: &str = "SELECT id FROM organizations WHERE id = ?1
+    AND (EXISTS (SELECT 1 FROM events WHERE organization_id = ?1)
+        OR EXISTS (SELECT 1 FROM customers WHERE organization_id = ?1)
+        OR EXISTS (SELECT 1 FROM webhook_endpoints WHERE organization_id = ?1))";
+const REVOKED_KEYS: &str = "SELECT id FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NOT NULL LIMIT ?2";
+const DELETE_KEY: &str = "DELETE FROM api_keys WHERE id = ?1";
+pub(in crate::store) const DELETE_IDEMPOTENCY_RECORDS: &str =
+    "DELETE FROM idempotency_records WHERE organization_id = ?1
+    AND key IN (SELECT key FROM idempotency_records WHERE organization_id = ?1 LIMIT ?2)";
+const DELETE_KEYS: &str = "DELETE FROM api_keys WHERE organization_id = ?1";
+const DELETE: &str = "DELETE FROM organizations WHERE id = ?1";
+
+/// How many revoked keys and idempotency keys one transaction deletes. Other writers wait for as long as this takes.
+const BATCH: usize = 1000;
+
+fn decode(row: &Row<'_>) -> Result<Organization> {
+    Ok(Organization {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        currency: row.get("currency")?,
+        timezone: row.get("timezone")?,
+        reference: row.get("reference")?,
+        suspended_at: row.get("suspended_at")?,
+        created_at: row.get("created_at")?,
+    })
+}
+
+fn values(fields: &OrganizationFields) -> [Bind<'_>; 4] {
+    let OrganizationFields { name, currency, timezone, reference } = fields;
+    [name.into(), currency.into(), timezone.into(), reference.as_ref().into()]
+}
+
+fn reference_taken(fields: &OrganizationFields) -> Error {
+    let reference = fields.reference.as_deref().unwrap_or_default();
+    Error::conflict(Reason::ReferenceTaken, format!("another organization has the reference {reference}"))
+}
+
+pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Organization> {
+    let mut binds = values(new).to_vec();
+    binds.push(tx.now().into());
+    let inserted = tx.try_insert(INSERT, &binds);
+    let id = on_violation(inserted, Constraint::OrganizationReference, || reference_taken(new))?;
+    get(tx, id)
+}
+
+/// Inserts an organization if the database has none. Returns `None` if it has one.
+pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Option<Organization>> {
+    tx.lock_organizations()?;
+    let id: OrganizationId = tx.new_id();
+    let mut binds = vec![id.into()];
+    binds.extend(values(new));
+    binds.push(tx.now().into());
+    tx.execute(INSERT_FIRST, &binds)?;
+    tx.query_opt(BY_ID, &[id.into()], decode)
+}
+
+/// Writes all fields of an organization.
+pub(crate) fn update(tx: &Transaction<'_>, id: OrganizationId, fields: &Checked<OrganizationFields>) -> Result<()> {
+    let mut binds = vec![id.into()];
+    binds.extend(values(fields));
+    let updated = tx.try_execute(UPDATE, &binds);
+    on_violation(updated, Constraint::OrganizationReference, || reference_taken(fields))?;
+    Ok(())
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
+}
+
+pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Organization> {
+    tx.query_opt(BY_REFERENCE, &[reference.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
+}
+
+/// Lists organizations, newest first. The cursor may be the id of an organization that was deleted: a list is read while
+/// others are created and deleted, and there is no owner whose cursor it could be.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    request: &Checked<ListOrganizations>,
+) -> Result<Page<Organization, OrganizationId>> {
+    let cursor = request.page.cursor.map_or(Bind::Int(i64::MAX), Bind::from);
+    let mut binds = vec![cursor, limit_plus_one(&request.page)];
+    let sql = match &request.reference {
+        Some(reference) => {
+            binds.push(reference.into());
+            LIST_BY_REFERENCE
+        }
+        None => LIST,
+    };
+    read_page(tx, RowLength::Short, sql, &binds, &request.page, decode, |organization| organization.id)
+}
+
+/// Whether there is an organization. Reads one row.
+pub(crate) fn any(tx: &Transaction<'_>) -> Result<bool> {
+    tx.exists(ANY, &[])
+}
+
+/// Returns the organizations that are suspended.
+pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>> {
+    tx.query_all(ALL_SUSPENDED, &[], |row| row.get("id"))
+}
+
+/// Suspends an organization. One that is suspended already stays as it is. Waits for the transactions that
+/// [require](super::change_context::require_active) it to be active.
+pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
+    tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
+    tx.forget();
+    get(tx, id)
+}
+
+pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
+    tx.execute(RESUME, &[id.into()])?;
+    tx.forget();
+    get(tx, id)
+}
+
+/// Deletes an organization with its API keys, or a batch of its revoked keys and idempotency keys if it has many. Returns
+/// whether the organization is deleted: if not, this is to be called again. Fails with the conflict `in-use` if the
+/// organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of these.
+pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
+    // Waits for the transactions that create something for the organization.
+    tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
+    get(tx, id)?;
+    if tx.exists(IN_USE, &[id.into()])? {
+        return Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints"));
+    }
+    let limit = |rows: usize| Bind::from(i64::try_from(rows).unwrap_or(i64::MAX));
+    let revoked: Vec<ApiKeyId> = tx.query_all(REVOKED_KEYS, &[id.into(), limit(BATCH)], |row| row.get("id"))?;
+    for key in &revoked {
+        tx.execute(DELETE_KEY, &[(*key).into()])?;
+    }
+    let room = BATCH - revoked.len().min(BATCH);
+    if tx.execute(DELETE_IDEMPOTENCY_RECORDS, &[id.into(), limit(room)])? == room {
+        return Ok(false);
+    }
+    tx.execute(DELETE_KEYS, &[id.into()])?;
+    tx.execute(DELETE, &[id.into()])?;
+    tx.forget();
+    Ok(true)
+}

@@ -1,0 +1,62 @@
+//! The secret of the links of tickets and orders, and what a link leads to.
+
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::tickets::document_link::LinkSecret;
+use crate::model::values::id::{OrderId, OrganizationId, TicketId};
+use crate::store::Transaction;
+
+const SECRET: &str = "SELECT secret FROM link_secret WHERE id = 1";
+const INSERT_SECRET: &str = "INSERT INTO link_secret (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING";
+const TICKET: &str = "SELECT id, organization_id, link_version FROM tickets WHERE id = ?1";
+const ORDER: &str = "SELECT id, organization_id FROM orders WHERE id = ?1";
+const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated_at = ?3
+    WHERE id = ?1 AND organization_id = ?2";
+
+/// Returns the secret of the store. `None` if documents were never switched on.
+pub(crate) fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
+    tx.query_opt(SECRET, &[], |row| {
+        let secret = row.parsed(
+            "secret",
+            |text| {
+                let mut secret = [0; 32];
+                hex::decode_to_slice(text, &mut secret).ok().map(|()| LinkSecret(secret))
+            },
+            "is not 32 bytes in hexadecimal",
+        )?;
+        Ok(secret)
+    })
+}
+
+/// Stores a new secret, unless there is one.
+pub(crate) fn make_secret(tx: &Transaction<'_>) -> Result<()> {
+    let secret: [u8; 32] = tx.environment().random();
+    tx.execute(INSERT_SECRET, &[hex::encode(secret).into()]).map(drop)
+}
+
+/// The ticket that a link may lead to.
+pub(crate) struct TicketOfLink {
+    pub(crate) id: TicketId,
+    pub(crate) organization: OrganizationId,
+    /// How often the link was renewed.
+    pub(crate) version: i64,
+}
+
+/// Looks up the ticket of a token, of any organization.
+pub(crate) fn find_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<TicketOfLink>> {
+    tx.query_opt(TICKET, &[ticket.into()], |row| {
+        Ok(TicketOfLink { id: ticket, organization: row.get("organization_id")?, version: row.get("link_version")? })
+    })
+}
+
+/// Looks up the organization of the order of a token.
+pub(crate) fn find_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<OrganizationId>> {
+    tx.query_opt(ORDER, &[order.into()], |row| row.get("organization_id"))
+}
+
+/// Gives a ticket a new link. The one before is dead.
+pub(crate) fn renew(tx: &Transaction<'_>, organization: OrganizationId, ticket: TicketId) -> Result<()> {
+    match tx.execute(RENEW, &[ticket.into(), organization.into(), tx.now().into()])? {
+        0 => Err(Error::NotFound(ResourceKind::Ticket)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,240 @@
+//! Issued tickets. Lists are in `ticket_lists`.
+
+use std::sync::LazyLock;
+
+use super::link_urls;
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::notifications::notification_data::TicketIssued;
+use crate::model::notifications::notification_types::NotificationData;
+use crate::model::sale::customer::Customer;
+use crate::model::sale::order::OrderTicket;
+use crate::model::tickets::ticket::{IssuedTicket, NewTicket, TicketStatus, TicketTypeOfTicket};
+use crate::model::values::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
+use crate::rules::ticket::code_from_random;
+use crate::store::lists::list_query::ListQuery;
+use crate::store::sale::order_items::StoredItem;
+use crate::store::{LockedEvent, Row, Transaction, columns};
+
+/// The columns that [`decode`] reads, in the order in which it reads them, which saves searches for their names. Others
+/// may follow.
+macro_rules! ticket_columns {
+    () => {
+        "t.order_item_id, t.ticket_type_id, t.customer_id, t.id, t.code, t.status, t.check_in_at, t.check_out_at,
+        t.checked_in_by, t.first_scan_at, t.expires_at, t.last_scan_at, t.scan_count, t.created_at, t.updated_at,
+        tt.name AS ticket_type_name, t.event_id, t.customer_name, c.email, c.metadata AS customer_metadata, t.link_version"
+    };
+}
+pub(in crate::store) use ticket_columns;
+
+macro_rules! select {
+    ($rest:expr) => {
+        concat!(
+            "SELECT ",
+            ticket_columns!(),
+            " FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id WHERE ",
+            $rest
+        )
+    };
+}
+
+pub(in crate::store) const INSERT: &str =
+    "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
+        customer_name, locale, code, status, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'NOT_CHECKED_IN', ?11, ?11) ON CONFLICT DO NOTHING";
+/// All tickets.
+pub(in crate::store) const ALL: &str = select!("t.organization_id = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3");
+/// The tickets of a page.
+pub(in crate::store) static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(select!("t.id"), "ORDER BY t.id DESC"));
+const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
+#[cfg(feature = "documents")]
+pub(in crate::store) const WHOLE_OF_ORDER: &str = select!("t.order_id = ?1 AND t.organization_id = ?2 ORDER BY t.id");
+pub(in crate::store) const BY_CODE: &str = select!("t.code = ?1 AND t.organization_id = ?2");
+pub(in crate::store) const OF_ORDER: &str =
+    "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
+// RETURNING has only new values, so the old status is kept in a column.
+const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3,
+        was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
+    WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'
+    RETURNING id, ticket_type_id, order_id, was_checked_in";
+pub(in crate::store) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2,
+        was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
+    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id, was_checked_in";
+
+pub(in crate::store) fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<IssuedTicket> {
+    let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
+    let ticket_type_id = row.get("ticket_type_id")?;
+    let customer_id = row.get("customer_id")?;
+    let id = row.get("id")?;
+    Ok(IssuedTicket {
+        id,
+        ticket_type_id,
+        order_item_id,
+        customer_id: Some(customer_id),
+        code: row.get("code")?,
+        status: row.text_enum("status")?,
+        check_in_date: row.get("check_in_at")?,
+        check_out_date: row.get("check_out_at")?,
+        checked_in_by_id: row.get("checked_in_by")?,
+        is_internal: order_item_id.is_none(),
+        internal_allocation_id: None,
+        ticket_label: None,
+        first_scan_date: row.get("first_scan_at")?,
+        expires_at: row.get("expires_at")?,
+        last_scan_date: row.get("last_scan_at")?,
+        scan_count: row.get("scan_count")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        ticket_type: TicketTypeOfTicket {
+            id: ticket_type_id,
+            name: row.get("ticket_type_name")?,
+            event_id: row.get("event_id")?,
+        },
+        customer: Some(Customer {
+            id: customer_id,
+            name: row.get("customer_name")?,
+            email: row.get("email")?,
+            metadata: columns::read(row, "customer_metadata")?,
+        }),
+        download_ticket_url: link_urls::of_ticket(tx, row, id)?,
+    })
+}
+
+/// The holder of new tickets.
+pub(crate) struct TicketHolder<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    pub(crate) customer: CustomerId,
+    pub(crate) customer_name: &'a str,
+    /// Only of tickets without an order: the others have the language of their order.
+    pub(crate) locale: Option<&'a str>,
+}
+
+/// Issues one ticket under a new id and a new random code. If either is taken, others are drawn. The seat of the ticket
+/// must be sold already.
+pub(crate) fn issue(
+    tx: &LockedEvent<'_>,
+    holder: &TicketHolder<'_>,
+    ticket_type: TicketTypeId,
+    item: Option<&StoredItem>,
+) -> Result<NewTicket> {
+    for _ in 0..16 {
+        let code = code_from_random(tx.environment().random());
+        let id = tx.new_id();
+        let binds = [
+            id.into(),
+            holder.organization.into(),
+            holder.event.into(),
+            ticket_type.into(),
+            item.map(|item| item.order_id).into(),
+            item.map(|item| item.id).into(),
+            holder.customer.into(),
+            holder.customer_name.into(),
+            holder.locale.into(),
+            (&code).into(),
+            tx.now().into(),
+        ];
+        if tx.change_row(INSERT, &binds)? {
+            return Ok(NewTicket { id, code });
+        }
+    }
+    Err(Error::Unavailable("no free ticket code was found"))
+}
+
+/// Issues the tickets of an item of a completed order.
+pub(crate) fn issue_for_item(
+    tx: &LockedEvent<'_>,
+    holder: &TicketHolder<'_>,
+    item: StoredItem,
+) -> Result<Vec<OrderTicket>> {
+    let mut issued = Vec::new();
+    for _ in 0..item.price.quantity {
+        let NewTicket { id, code } = issue(tx, holder, item.ticket_type_id, Some(&item))?;
+        let status = TicketStatus::NotCheckedIn;
+        issued.push(OrderTicket { id, code, status, ticket_type_id: item.ticket_type_id });
+    }
+    Ok(issued)
+}
+
+/// Returns the notification about a ticket that was issued for an order.
+pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
+    NotificationData::TicketIssued(TicketIssued {
+        issued_ticket_id: ticket.id,
+        ticket_type_id: ticket.ticket_type_id,
+        event_id: event,
+        order_id: Some(order),
+    })
+}
+
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(tx, row))?
+        .ok_or(Error::NotFound(ResourceKind::Ticket))
+}
+
+pub(crate) fn get_by_code(tx: &Transaction<'_>, organization: OrganizationId, code: &str) -> Result<IssuedTicket> {
+    tx.query_opt(BY_CODE, &[code.into(), organization.into()], |row| decode(tx, row))?
+        .ok_or(Error::NotFound(ResourceKind::Ticket))
+}
+
+/// Returns all tickets of an order with their holders, in the order in which they were issued.
+#[cfg(feature = "documents")]
+pub(crate) fn of_order_with_holders(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    order: OrderId,
+) -> Result<Vec<IssuedTicket>> {
+    tx.query_all(WHOLE_OF_ORDER, &[order.into(), organization.into()], |row| decode(tx, row))
+}
+
+/// Returns some tickets with their holders, in the order of the ids.
+#[cfg(all(feature = "documents", feature = "http"))]
+pub(crate) fn of_ids(tx: &Transaction<'_>, ids: &[TicketId]) -> Result<Vec<IssuedTicket>> {
+    let mut found = crate::store::lists::list_query::children(tx, &PAGE, ids, ids.len(), |row| decode(tx, row))?;
+    found.sort_by_key(|ticket| ids.iter().position(|id| *id == ticket.id));
+    Ok(found)
+}
+
+/// Returns the tickets of an order, each with the id of its item, in the order in which they were issued.
+pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(OrderItemId, OrderTicket)>> {
+    tx.query_all(OF_ORDER, &[order.into()], |row| {
+        let ticket = OrderTicket {
+            id: row.get("id")?,
+            code: row.get("code")?,
+            status: row.text_enum("status")?,
+            ticket_type_id: row.get("ticket_type_id")?,
+        };
+        Ok((row.get("order_item_id")?, ticket))
+    })
+}
+
+/// Cancels a ticket, and returns it. Returns `None` if it was cancelled already.
+pub(crate) fn cancel(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    id: TicketId,
+) -> Result<Option<CancelledTicket>> {
+    tx.query_opt(CANCEL, &[id.into(), organization.into(), tx.now().into()], decode_cancelled)
+}
+
+/// A ticket that was cancelled.
+pub(crate) struct CancelledTicket {
+    pub(crate) id: TicketId,
+    pub(crate) ticket_type: TicketTypeId,
+    pub(crate) order: Option<OrderId>,
+    /// Whether it was checked in until then.
+    pub(crate) was_checked_in: bool,
+}
+
+fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
+    Ok(CancelledTicket {
+        id: row.get("id")?,
+        ticket_type: row.get("ticket_type_id")?,
+        order: row.get("order_id")?,
+        was_checked_in: row.get("was_checked_in")?,
+    })
+}
+
+/// Cancels the order's remaining valid tickets, and returns them.
+pub(crate) fn cancel_of_order(tx: &LockedEvent<'_>, order: OrderId) -> Result<Vec<CancelledTicket>> {
+    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], decode_cancelled)
+}

@@ -1,0 +1,36 @@
+//! The URLs of the documents of tickets and orders, in the rows that are read. Without the feature `documents`, and where
+//! documents are not switched on, there are none.
+
+use crate::error::Result;
+use crate::model::values::id::{OrderId, TicketId};
+use crate::model::values::timestamp::Timestamp;
+use crate::store::{Row, Transaction};
+
+/// The URL of the document of a ticket, whose row has the column `link_version`.
+#[cfg(feature = "documents")]
+pub(in crate::store) fn of_ticket(tx: &Transaction<'_>, row: &Row<'_>, ticket: TicketId) -> Result<Option<String>> {
+    let Some(links) = tx.environment().links() else { return Ok(None) };
+    Ok(Some(links.ticket_document(ticket, row.get("link_version")?)))
+}
+
+#[cfg(not(feature = "documents"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature `documents`, the row may be damaged")]
+pub(in crate::store) const fn of_ticket(_: &Transaction<'_>, _: &Row<'_>, _: TicketId) -> Result<Option<String>> {
+    Ok(None)
+}
+
+/// The URL of the page of an order, once it was completed.
+#[cfg(feature = "documents")]
+pub(in crate::store) fn of_order(
+    tx: &Transaction<'_>,
+    order: OrderId,
+    completed_at: Option<Timestamp>,
+) -> Option<String> {
+    let links = tx.environment().links()?;
+    completed_at.map(|_| links.order(order))
+}
+
+#[cfg(not(feature = "documents"))]
+pub(in crate::store) const fn of_order(_: &Transaction<'_>, _: OrderId, _: Option<Timestamp>) -> Option<String> {
+    None
+}

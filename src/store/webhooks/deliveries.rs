@@ -1,0 +1,102 @@
+//! Webhook deliveries: the history of the attempts to send notifications.
+
+use std::sync::LazyLock;
+
+use super::endpoints;
+use crate::enums::text_enum::TextEnum;
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::notifications::notification_types::EventType;
+use crate::model::notifications::webhook::{ListWebhookDeliveries, WebhookDelivery};
+use crate::model::values::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
+use crate::model::values::page::Page;
+use crate::rules::Checked;
+use crate::store::lists::list_query::{ListQuery, cursor_bound};
+use crate::store::lists::page_ids::PageIds;
+use crate::store::lists::pages::read_page_of;
+use crate::store::{Row, Transaction};
+
+// The row of the outbox has the notification. It is deleted later than the attempts that refer to it, but if the
+// clock was set back, an attempt may outlive it for a while: it is then not listed.
+/// The items of a page.
+pub(in crate::store) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(
+        "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, n.body, d.response_status,
+            d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
+        FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
+            LEFT JOIN webhook_notifications n ON n.id = o.event_id
+        WHERE d.id",
+        "ORDER BY d.id DESC",
+    )
+});
+/// The ids of a range of an index. The parameters 1 to 3 are those of [`PageIds`]. Only columns of the index are read of
+/// `k`, so that the planner chooses it, and not the order of the table.
+pub(in crate::store) const OF_RESULT: &str = "SELECT k.id
+    FROM webhook_deliveries k CROSS JOIN webhook_deliveries d CROSS JOIN webhook_outbox o
+    WHERE k.endpoint_id = ?4 AND k.success = ?5 AND k.type = ?6 AND k.id >= ?1 AND k.id < ?2
+        AND d.id = k.id AND o.id = d.outbox_id
+    ORDER BY k.id DESC LIMIT ?3";
+const EXISTS: &str = "SELECT 1 FROM webhook_deliveries WHERE id = ?1 AND endpoint_id = ?2";
+const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, n.body
+    FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
+        LEFT JOIN webhook_notifications n ON n.id = o.event_id
+    WHERE d.id = ?1 AND d.endpoint_id = ?2";
+
+fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
+    Ok(WebhookDelivery {
+        id: row.get("id")?,
+        endpoint_id: row.get("endpoint_id")?,
+        outbox_id: row.get("outbox_id")?,
+        event_type: row.text_enum::<EventType>("type")?.into(),
+        notification_id: row.get("event_id")?,
+        request_body: row.get("body")?,
+        response_status: row.get("response_status")?,
+        response_body: row.get("response_body")?,
+        success: row.get("success")?,
+        attempt: row.get("attempt")?,
+        duration_ms: row.get("duration_ms")?,
+        error_message: row.get("error_message")?,
+        created_at: row.get("created_at")?,
+    })
+}
+
+/// Lists the delivery attempts to an endpoint of the organization, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    endpoint: WebhookId,
+    request: &Checked<ListWebhookDeliveries>,
+) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
+    endpoints::get(tx, organization, endpoint)?;
+    cursor_bound(tx, &request.page, EXISTS, endpoint.into())?;
+    let mut ids = PageIds::new(&request.page, vec![endpoint.into()]);
+    let requested_type = request.event_type.map(EventType::from);
+    for success in [true, false] {
+        for event_type in EventType::ALL {
+            if request.success.is_none_or(|requested| requested == success)
+                && requested_type.is_none_or(|requested| requested == *event_type)
+            {
+                ids.add(tx, OF_RESULT, &[success.into(), event_type.as_str().into()])?;
+            }
+        }
+    }
+    read_page_of(tx, &PAGE, &[], ids, decode, |delivery| delivery.id)
+}
+
+/// The notification that an attempt sent.
+pub(crate) struct SentNotification {
+    pub(crate) id: NotificationId,
+    pub(crate) event_type: EventType,
+    pub(crate) body: String,
+}
+
+/// Returns the notification that an attempt sent to an endpoint.
+pub(crate) fn get_notification(
+    tx: &Transaction<'_>,
+    endpoint: WebhookId,
+    delivery: WebhookDeliveryId,
+) -> Result<SentNotification> {
+    let found = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], |row| {
+        Ok(SentNotification { event_type: row.text_enum("type")?, id: row.get("event_id")?, body: row.get("body")? })
+    })?;
+    found.ok_or(Error::NotFound(ResourceKind::WebhookDelivery))
+}

@@ -1,0 +1,15 @@
+//! The tables of webhook endpoints, queued notifications and deliveries.
+
+pub(crate) mod attempt_results;
+pub(crate) mod attempts;
+pub(crate) mod deliveries;
+pub(crate) mod endpoints;
+pub(crate) mod fan_outs;
+pub(crate) mod handler_queue;
+pub(crate) mod outbox;
+pub(crate) mod outbox_backlog;
+pub(super) mod outbox_rows;
+pub(super) mod subscribed_endpoints;
+pub(super) mod webhook_notifications;
+pub(crate) mod webhook_removals;
+pub(crate) mod webhook_retention;

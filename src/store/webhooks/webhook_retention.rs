@@ -1,0 +1,67 @@
+//! Deletion of old webhook data: the history of delivery attempts, and finished rows of the outbox.
+
+use std::time::Duration;
+
+use super::webhook_notifications;
+use crate::error::Result;
+use crate::model::values::timestamp::Timestamp;
+use crate::store::Transaction;
+use crate::store::engine::ids::first_of;
+
+/// How many rows one transaction deletes. Other writers wait for as long as this takes.
+const BATCH: i64 = 1000;
+
+/// How much longer than its history an outbox row is kept. The history needs the row to show what was sent.
+const OUTBOX_MARGIN: Duration = Duration::from_hours(24);
+
+// Ids contain the time of creation, so attempts are selected by id.
+pub(in crate::store) const OLD_DELIVERIES: &str =
+    "SELECT id FROM webhook_deliveries WHERE id < ?1 ORDER BY id LIMIT ?2";
+pub(in crate::store) const DELETE_DELIVERIES: &str = "DELETE FROM webhook_deliveries
+    WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < ?1 ORDER BY id LIMIT ?2)";
+// Waiting rows are never deleted here.
+pub(in crate::store) const OLD_NOTIFICATIONS: &str =
+    "SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2";
+pub(in crate::store) const DELETE_NOTIFICATIONS: &str = "DELETE FROM webhook_outbox WHERE id IN (
+    SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2)
+    RETURNING event_id";
+
+/// Returns the smallest id of an attempt that is kept.
+fn first_kept_delivery(tx: &Transaction<'_>, kept: Duration) -> i64 {
+    match tx.now().checked_sub(kept) {
+        Some(limit) => first_of(limit.saturating_add(Duration::from_millis(1))),
+        None => 0,
+    }
+}
+
+/// Returns the latest `finished_at` of an outbox row that is deleted.
+fn last_deleted_notification(tx: &Transaction<'_>, kept: Duration) -> i64 {
+    tx.now().checked_sub(kept.saturating_add(OUTBOX_MARGIN)).map_or(-1, Timestamp::millis)
+}
+
+/// Whether there is webhook data that is old enough to be deleted.
+pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
+    Ok(tx.exists(OLD_DELIVERIES, &[first_kept_delivery(tx, kept).into(), 1.into()])?
+        || tx.exists(OLD_NOTIFICATIONS, &[last_deleted_notification(tx, kept).into(), 1.into()])?)
+}
+
+/// How many rows were deleted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Deleted {
+    pub(crate) attempts: usize,
+    pub(crate) notifications: usize,
+}
+
+/// Deletes a batch of old attempts, or of old outbox rows if there are no such attempts. Deletes nothing while another
+/// process does.
+pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<Deleted> {
+    if !tx.try_lock_cleanup()? {
+        return Ok(Deleted::default());
+    }
+    let attempts = tx.execute(DELETE_DELIVERIES, &[first_kept_delivery(tx, kept).into(), BATCH.into()])?;
+    if attempts > 0 {
+        return Ok(Deleted { attempts, notifications: 0 });
+    }
+    let binds = [last_deleted_notification(tx, kept).into(), BATCH.into()];
+    Ok(Deleted { attempts, notifications: webhook_notifications::delete_rows(tx, DELETE_NOTIFICATIONS, &binds)? })
+}

@@ -1,0 +1,266 @@
+//! The HTTP client for Stripe's API, on ureq.
+
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::CryptoProvider;
+use serde_json::Value;
+use ureq::config::Config;
+use ureq::http::HeaderValue;
+use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE};
+use ureq::tls::RootCerts;
+use ureq::{Agent, AsSendBody, Body, Timeout, http};
+
+use super::clock_difference::ClockCheck;
+use super::failure::{ErrorAnswer, Failure};
+use super::form::Form;
+use super::key_connection::{Authorization, KeyConnector};
+use super::request_rate::{Priority, RateLimit, operation};
+use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
+use crate::error::{Error, Result};
+use crate::https::ureq_traits::{Connector, DefaultResolver, RustlsConnector, TcpConnector, tls_config};
+use crate::model::values::id::OrganizationId;
+use crate::model::values::secret::Secret;
+
+/// The version of the API that requests and answers have. It is the one that the package `stripe` 16.1.0 for Python
+/// was generated for.
+const API_VERSION: &str = "2026-10-28.endive";
+
+/// How long a request may take, with the time for which it waits, and with its repetitions. It is less than a call to the
+/// gateway may take by default, so that the call can still say what failed.
+const TIMEOUT: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The same for a request in the background. It may wait for the requests of many customers, and Stripe may need many
+/// seconds for it.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How much of this time is left to Stripe at least.
+const TIME_TO_ANSWER: Duration = Duration::from_secs(5);
+
+/// How often a request is sent again that Stripe has turned away.
+const MAX_REPETITIONS: u32 = 2;
+
+/// How long to wait before the first repetition, at most. Before each further one it is twice as long.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// The largest answer in bytes. A list of 100 refunds has about 100 KB, and one of 100 sessions with their charges 1 MB. The
+/// metadata of another program may add 25 KB to each of their objects.
+const MAX_ANSWER: u64 = 16 * 1024 * 1024;
+
+const IDLE_CONNECTIONS: usize = 16;
+const IDLE_AGE: Duration = Duration::from_secs(30);
+
+/// A client with the secret key of an account, for the requests of one organization, or for those in the background.
+pub(in crate::stripe) struct Client {
+    shared: Arc<Shared>,
+    priority: Priority,
+}
+
+struct Shared {
+    agent: Agent,
+    /// The URL of the API, without `/v1` and without a trailing slash.
+    base: String,
+    /// A placeholder, which the connection replaces by the key.
+    authorization: HeaderValue,
+    rate_limit: RateLimit,
+    clock_check: ClockCheck,
+}
+
+/// A request: the path after `/v1/`, and the parameters.
+#[derive(Debug, Clone, Default)]
+pub(in crate::stripe) struct Call<'a> {
+    pub(in crate::stripe) path: &'a str,
+    pub(in crate::stripe) form: Form,
+    /// The connected account on whose behalf the request is made.
+    pub(in crate::stripe) account: Option<&'a str>,
+    pub(in crate::stripe) idempotency_key: Option<String>,
+}
+
+/// An answer with a status of success.
+#[derive(Debug)]
+pub(in crate::stripe) struct Reply {
+    pub(in crate::stripe) body: Value,
+    /// Whether Stripe repeated the answer to an earlier request with the same idempotency key.
+    pub(in crate::stripe) replayed: bool,
+}
+
+impl Client {
+    /// Creates a client for the API at `base`, which is https, or http on this machine.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] if the key cannot be sent in a header.
+    pub(in crate::stripe) fn new(
+        base: String,
+        key: &Secret,
+        rate_limit: RateLimit,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self> {
+        let authorization = Authorization::new(key);
+        let header = authorization.header();
+        let header = header.map_err(|_| Error::field("secret_key", "must be a secret key of Stripe, in one line"))?;
+        let config = Config::builder()
+            .proxy(None)
+            .https_only(base.starts_with("https:"))
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .tls_config(tls_config(RootCerts::WebPki, provider))
+            .user_agent(concat!("ticketing/", env!("CARGO_PKG_VERSION")))
+            .timeout_global(Some(TIMEOUT))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .max_idle_connections(IDLE_CONNECTIONS)
+            .max_idle_connections_per_host(IDLE_CONNECTIONS)
+            .max_idle_age(IDLE_AGE)
+            .build();
+        let connector = TcpConnector::default().chain(RustlsConnector::default()).chain(KeyConnector(authorization));
+        let agent = Agent::with_parts(config, connector, DefaultResolver::default());
+        let clock_check = ClockCheck::default();
+        let shared = Arc::new(Shared { agent, base, authorization: header, rate_limit, clock_check });
+        Ok(Self { shared, priority: Priority::Normal(None) })
+    }
+
+    /// Returns the client for the requests of an organization. They take turns with those of others.
+    pub(in crate::stripe) fn on_behalf_of(&self, organization: impl Into<Option<OrganizationId>>) -> Self {
+        Self { shared: Arc::clone(&self.shared), priority: Priority::Normal(organization.into()) }
+    }
+
+    /// Returns the client for requests that are sent when no other request waits.
+    pub(in crate::stripe) fn in_background(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), priority: Priority::Background }
+    }
+
+    pub(in crate::stripe) fn base(&self) -> &str {
+        &self.shared.base
+    }
+
+    /// Reads an object.
+    pub(in crate::stripe) fn get(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+        let query = call.form.encode();
+        let separator = if query.is_empty() { "" } else { "?" };
+        let url = format!("{}/v1/{}{separator}{query}", self.base(), call.path);
+        self.send(&operation("GET", call.path), |timeout| {
+            let request = self.with_headers(http::Request::get(&url), call).body(()).map_err(not_built)?;
+            self.send_once(request, timeout)
+        })
+    }
+
+    /// Creates or changes an object.
+    pub(in crate::stripe) fn post(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+        let body = call.form.encode();
+        let url = format!("{}/v1/{}", self.base(), call.path);
+        self.send(&operation("POST", call.path), |timeout| {
+            let request = http::Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+            let request = self.with_headers(request, call).body(body.clone()).map_err(not_built)?;
+            self.send_once(request, timeout)
+        })
+    }
+
+    /// Sends a request when the rate limit allows it. It is sent again if Stripe asks for that, or has turned it away
+    /// because there were too many.
+    fn send(&self, operation: &str, send: impl Fn(Duration) -> Result<Reply, Failure>) -> Result<Reply, Failure> {
+        let started = SystemClock.monotonic();
+        let timeout = if self.priority == Priority::Background { BACKGROUND_TIMEOUT } else { TIMEOUT };
+        let time_left = || timeout.saturating_sub(SystemClock.monotonic().saturating_sub(started));
+        let mut repetitions = 0;
+        // The failure of an earlier attempt that may have been executed.
+        let mut earlier = None;
+        loop {
+            let patience = time_left().saturating_sub(TIME_TO_ANSWER);
+            let result = if self.shared.rate_limit.wait(operation, self.priority, &SystemClock, patience) {
+                send(time_left())
+            } else {
+                Err(Failure::NotSent("too many requests are waiting to be sent".to_owned()))
+            };
+            let failure = match result {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            let pause = pause_before(repetitions);
+            if !failure.asks_to_repeat() || repetitions == MAX_REPETITIONS || time_left() < pause + TIME_TO_ANSWER {
+                return Err(if failure.was_not_executed() { earlier.unwrap_or(failure) } else { failure });
+            }
+            if !failure.was_not_executed() {
+                earlier = Some(failure);
+            }
+            repetitions += 1;
+            std::thread::sleep(pause);
+        }
+    }
+
+    fn send_once(&self, request: http::Request<impl AsSendBody>, timeout: Duration) -> Result<Reply, Failure> {
+        let request = self.shared.agent.configure_request(request).timeout_global(Some(timeout)).build();
+        self.read(self.shared.agent.run(request))
+    }
+
+    fn with_headers(&self, request: http::request::Builder, call: &Call<'_>) -> http::request::Builder {
+        let mut request =
+            request.header(AUTHORIZATION, self.shared.authorization.clone()).header("Stripe-Version", API_VERSION);
+        if let Some(account) = call.account {
+            request = request.header("Stripe-Account", account);
+        }
+        if let Some(key) = &call.idempotency_key {
+            request = request.header("Idempotency-Key", key);
+        }
+        request
+    }
+
+    fn read(&self, result: Result<http::Response<Body>, ureq::Error>) -> Result<Reply, Failure> {
+        let mut response = result.map_err(|error| failed(&error))?;
+        let status = response.status().as_u16();
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        self.shared.clock_check.compare(header(DATE.as_str()), SystemClock.now(), SystemClock.monotonic());
+        let replayed = header("Idempotent-Replayed") == Some("true");
+        let should_repeat = header("Stripe-Should-Retry").and_then(|value| value.parse().ok());
+        let request = header("Request-Id").map(str::to_owned);
+        let mut bytes = Vec::new();
+        let whole = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut bytes);
+        let parsed: Result<Value, _> = serde_json::from_slice(&bytes);
+        if !(200..300).contains(&status) {
+            let body = parsed.unwrap_or_default();
+            let answer = ErrorAnswer::new(status, replayed, request.as_deref(), &body);
+            return Err(Failure::Answer(answer.should_repeat(should_repeat)));
+        }
+        if whole.is_err() {
+            return Err(Failure::NoAnswer("the answer was interrupted".to_owned()));
+        }
+        let body = parsed.map_err(|_| Failure::Unexpected("it is not JSON".to_owned()))?;
+        Ok(Reply { body, replayed })
+    }
+}
+
+/// How long to wait before a request is sent again: at random, so that requests that were turned away together do not come
+/// back together.
+fn pause_before(repetition: u32) -> Duration {
+    let mut random = [0];
+    SystemEntropy.fill(&mut random);
+    let longest = LONGEST_PAUSE * 2_u32.pow(repetition);
+    longest / 2 + longest / 2 * u32::from(random[0]) / 255
+}
+
+fn not_built(_: http::Error) -> Failure {
+    Failure::NotSent("the request could not be built".to_owned())
+}
+
+/// Says what failed, without the text of the operating system.
+fn failed(error: &ureq::Error) -> Failure {
+    let (was_sent, problem) = match error {
+        ureq::Error::Timeout(Timeout::Resolve | Timeout::Connect) => (false, "no connection in time"),
+        ureq::Error::Timeout(_) => (true, "no answer in time"),
+        ureq::Error::HostNotFound => (false, "the host was not found"),
+        ureq::Error::ConnectionFailed => (false, "the connection failed"),
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => (true, "the TLS handshake failed"),
+        ureq::Error::Protocol(_) => (true, "the answer is not valid HTTP"),
+        ureq::Error::Io(error) => {
+            let before_sending = matches!(
+                error.kind(),
+                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+            );
+            let problem = format!("the connection failed ({})", error.kind());
+            return if before_sending { Failure::NotSent(problem) } else { Failure::NoAnswer(problem) };
+        }
+        _ => (true, "the request failed"),
+    };
+    if was_sent { Failure::NoAnswer(problem.to_owned()) } else { Failure::NotSent(problem.to_owned()) }
+}

@@ -1,0 +1,9 @@
+//! Calls of Stripe's API: the client, its rate, the encoding, and failures.
+
+pub(super) mod client;
+pub(super) mod clock_difference;
+pub(super) mod failure;
+pub(super) mod form;
+pub(super) mod key_connection;
+pub(super) mod keys;
+pub(super) mod request_rate;
