@@ -1,6 +1,5 @@
 //! The picture of a logo: an untrusted file.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use data_url::DataUrl;
@@ -34,12 +33,6 @@ impl Logo {
     pub(super) fn from_data_uri(uri: &str) -> Option<Self> {
         let (file, _) = DataUrl::process(uri).ok()?.decode_to_vec().ok()?;
         (file.len() <= MAX_LOGO_BYTES).then(|| Self::new(file))
-    }
-}
-
-impl Hash for Logo {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.digest.hash(state);
     }
 }
 

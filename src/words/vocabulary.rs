@@ -1,7 +1,5 @@
 //! The words that a page or a document needs, in any language.
 
-use std::hash::{Hash, Hasher};
-
 /// The words of one language.
 #[derive(Debug)]
 pub(crate) struct Words {
@@ -171,10 +169,4 @@ pub(crate) struct Problems {
     pub(crate) too_many_requests: Message,
     pub(crate) busy: Message,
     pub(crate) internal: Message,
-}
-
-impl Hash for Words {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.language.hash(state);
-    }
 }

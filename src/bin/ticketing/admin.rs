@@ -11,7 +11,7 @@ use super::arguments::{AdminCommand, NewOrganization};
 use super::database_option::Database;
 use super::failure::Failure;
 
-/// Creates an organization, and the database if there is none. Returns the organization as JSON.
+/// Creates an organization. If the database does not exist, creates it too. Returns the organization as JSON.
 pub(crate) fn create_organization(database: &Database, options: NewOrganization) -> Result<Value, Failure> {
     let mut organization = CreateOrganization::new(options.name);
     organization.currency = options.currency.unwrap_or(organization.currency);

@@ -144,7 +144,7 @@ pub(crate) enum LogFormat {
 /// A command. Ids are kept as text: a malformed one is reported like one that does not exist.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Create an organization, and the database if there is none
+    /// Create an organization. If the database does not exist, create it too
     CreateOrganization(NewOrganization),
     #[command(flatten)]
     Admin(AdminCommand),
