@@ -11,7 +11,7 @@ use crate::error::FieldErrors;
 pub(crate) const MESSAGE: &str = "must be an https URL of a public address, on port 443 or a port from 1024 to 65535";
 
 /// The maximum length of a URL in bytes to which notifications are sent. New URLs have a lower limit.
-const MAX_BYTES: usize = 8192;
+pub(crate) const MAX_BYTES: u16 = 8192;
 
 /// Checks the URL of a webhook endpoint whose length is within its limit.
 pub(crate) fn check(errors: &mut FieldErrors, path: &str, url: &str, allow_local: bool) {
@@ -38,7 +38,7 @@ impl<'a> ReceiverUrl<'a> {
     /// HTTP and loopback addresses.
     pub(crate) fn parse(url: &'a str, allow_local: bool) -> Option<Self> {
         // Strict, because parsers differ in how they read URLs that RFC 3986 does not allow.
-        let uri = Uri::parse(url).ok().filter(|_| url.len() <= MAX_BYTES)?;
+        let uri = Uri::parse(url).ok().filter(|_| url.len() <= usize::from(MAX_BYTES))?;
         let scheme = uri.scheme().as_str();
         let secure = scheme.eq_ignore_ascii_case("https");
         let plain = allow_local && scheme.eq_ignore_ascii_case("http");

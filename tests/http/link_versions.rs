@@ -116,3 +116,18 @@ fn a_tag_changes_with_what_the_page_or_the_document_shows() {
         before = after;
     }
 }
+
+#[test]
+fn the_tag_of_an_order_changes_when_it_is_cancelled_after_all_its_tickets() {
+    let server = start();
+    let mut client = server.client();
+    let on_sale = event_on_sale(&mut client, "summer-night");
+    let order = Paid::new(&mut client, &order_of(&on_sale.event, &on_sale.ticket_type, 2));
+    for ticket in [0, 1] {
+        client.post_empty(&format!("/v1/tickets/{}/cancel", order.id(ticket))).expect(200);
+    }
+    let (tag, body) = get(&mut client, &order.page);
+    client.post_empty(&format!("/v1/orders/{}/cancel", order.order)).expect(200);
+    let after = get(&mut client, &order.page);
+    assert!(tag != after.0 && body != after.1, "the page says that the order is cancelled");
+}

@@ -79,7 +79,7 @@ fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
 }
 
 /// The version of what the links of a ticket or of an order show. It is another one whenever that has changed: each number
-/// only rises, and the order, its tickets and their types stay the same.
+/// only rises, and an order keeps its tickets and their types.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LinkVersion {
     /// The name of the organization.

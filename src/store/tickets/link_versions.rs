@@ -1,6 +1,7 @@
 //! The versions of what the links of tickets and orders show, which are read instead of all its texts.
 
 use crate::error::Result;
+use crate::https::endpoint_url::MAX_BYTES;
 use crate::model::sale::event::EventStatus;
 use crate::model::tickets::linked::{DocumentVersion, LinkVersion, is_data_uri};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
@@ -18,7 +19,7 @@ pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.statu
         e.revision AS event_revision,
         (SELECT CAST(SUM(tt.revision) AS BIGINT) FROM order_items i JOIN ticket_types tt ON tt.id = i.ticket_type_id
             WHERE i.order_id = o.id) AS type_revisions,
-        s.cancelled, s.scans_and_renewals, s.changes
+        s.cancelled, s.scans_and_renewals, s.changes + o.updated_at AS changes
     FROM (SELECT t.order_id,
                 CAST(SUM(CASE WHEN t.status = 'CANCELLED' THEN 1 ELSE 0 END) AS BIGINT) AS cancelled,
                 CAST(SUM(t.scan_count + t.link_version) AS BIGINT) AS scans_and_renewals,
@@ -30,10 +31,10 @@ pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.statu
 /// Logos that may be URLs: no longer text is one.
 const LOGOS_OF_TICKET: &str = "SELECT tt.ticket_logo
     FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id
-    WHERE t.id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= 8192";
+    WHERE t.id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= ?2";
 pub(in crate::store) const LOGOS_OF_ORDER: &str = "SELECT tt.ticket_logo
     FROM order_items i JOIN ticket_types tt ON tt.id = i.ticket_type_id
-    WHERE i.order_id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= 8192 ORDER BY i.id";
+    WHERE i.order_id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= ?2 ORDER BY i.id";
 
 fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LinkVersion> {
     let stored: EventStatus = row.text_enum("event_status")?;
@@ -80,6 +81,7 @@ pub(crate) fn of_order_document(
 }
 
 fn document(tx: &Transaction<'_>, link: LinkVersion, logos: &str, id: Bind<'_>) -> Result<DocumentVersion> {
-    let logo_urls: Vec<String> = tx.query_all(logos, &[id], |row| row.get("ticket_logo"))?;
+    let logo_urls: Vec<String> =
+        tx.query_all(logos, &[id, i64::from(MAX_BYTES).into()], |row| row.get("ticket_logo"))?;
     Ok(DocumentVersion { link, logo_urls: logo_urls.into_iter().filter(|logo| !is_data_uri(logo)).collect() })
 }
