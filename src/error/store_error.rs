@@ -127,8 +127,8 @@ pub enum StoreErrorKind {
     /// The database file is [out of use](crate::TicketingService::mark_as_moved), because its content was moved to another
     /// database. If it is marked while it is open, nothing more is written.
     #[error(
-        "the database file is out of use, because it was moved to PostgreSQL: start the program with that database, or \
-         take the move back with the command copy --undo"
+        "the database file is out of use, because its content was moved to another database: open that one, or take the \
+         move back with TicketingService::undo_move (ticketing copy --undo)"
     )]
     Moved,
     /// The database has an older schema, and the [builder](crate::Builder::migrate) does not permit to migrate it.
@@ -177,6 +177,13 @@ pub enum StoreErrorKind {
     Failed(String),
 }
 
+impl StoreErrorKind {
+    /// What is for a database file was asked of a PostgreSQL database.
+    pub(crate) fn not_a_file() -> Self {
+        Self::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned())
+    }
+}
+
 impl StoreError {
     /// Creates an error with the error that caused it.
     pub(crate) fn new(kind: StoreErrorKind, source: impl std::error::Error + Send + Sync + 'static) -> Self {
@@ -195,7 +202,7 @@ impl StoreError {
     }
 
     /// Whether the request may succeed when the disk has room again, the database accepts writes again, or the program was
-    /// restarted.
+    /// restarted, perhaps with another database.
     pub(crate) fn is_temporary(&self) -> bool {
         use StoreErrorKind::{FileReplaced, Full, Moved, ReadOnly, SchemaTooNew, SyncFailed};
         matches!(self.kind(), Full | ReadOnly(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. } | Moved)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ticketing::TicketingService;
 
 use crate::common::program::{Server, finish, program, text};
-use crate::common::unavailable;
+use crate::common::skipped;
 
 /// The options of a server that backs up every second.
 const EVERY_SECOND: [&str; 4] = ["--backup-folder", "backups", "--backup-every", "1s"];
@@ -50,7 +50,7 @@ fn the_newest_backups_are_kept_and_only_older_backups_are_deleted() {
     let backups = folder.path().join("backups");
     std::fs::create_dir(&backups).unwrap();
     let others = ["letter.txt", "ticketing-2020-01-01.db", "ticketing.db", "ticketing.db.schema-5"];
-    let old = ["ticketing-2020-01-01T00-00-00Z.db", "ticketing-2020-01-01T00-00-00Z.db.0A1B2C3D.partial"];
+    let old = ["ticketing-2020-01-01T00-00-00Z.db", "ticketing-2020-01-01T00-00-00Z.db.unchecked.0A1B2C3D.partial"];
     for name in others.iter().chain(&old) {
         std::fs::write(backups.join(name), "Dear Ada").unwrap();
     }
@@ -128,10 +128,19 @@ fn a_full_disk_leaves_no_file_and_the_server_goes_on() {
     std::fs::create_dir(&backups).unwrap();
     let server = program(folder.path(), &["--listen", "127.0.0.1:0"]);
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", "mount -t tmpfs -o size=64k backups \"$0\" && exec \"$@\""]);
+    command.args([
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        "mount -t tmpfs -o size=64k backups \"$0\" && exec \"$@\"",
+    ]);
     command.arg(&backups).arg(server.get_program());
-    if !finish(Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "x"]).arg(&backups)).status.success() {
-        return unavailable("file systems cannot be mounted");
+    let mut try_it = Command::new("unshare");
+    try_it.args(["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "x"]).arg(&backups);
+    if !finish(&mut try_it).status.success() {
+        return skipped("file systems cannot be mounted");
     }
     command.args(server.get_args()).args(EVERY_SECOND).current_dir(folder.path());
     let server = Server::start_program(command.stderr(File::create(folder.path().join("log")).unwrap()));
@@ -139,7 +148,8 @@ fn a_full_disk_leaves_no_file_and_the_server_goes_on() {
     let seen_by_server =
         Path::new("/proc").join(server.id().to_string()).join("root").join(backups.strip_prefix("/").unwrap());
     // One may be written right now.
-    assert!(files(&seen_by_server).iter().all(|name| name.ends_with(".partial")));
+    let left = files(&seen_by_server);
+    assert!(left.len() <= 1 && left.iter().all(|name| name.ends_with(".partial")), "{left:?}");
     assert_eq!(server.get("/v1/events", server.key()).0, 200);
     let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
     assert!(log.contains("full"), "{log}");

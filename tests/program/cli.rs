@@ -359,6 +359,7 @@ fn the_help_and_errors_show_no_value_of_the_environment_and_no_password() {
         &["copy", "--to", url],
         &["check", url],
         &[url],
+        &["--database", "postgres://ada:sword-fish?@127.0.0.1:1/hall"],
     ] {
         let line = error_line(&mut program(folder.path(), arguments), 2);
         assert!(line.contains("must have no password") && !line.contains("sword-fish"), "{arguments:?}: {line}");

@@ -85,7 +85,7 @@ pub(crate) struct ServerSettings {
     /// Make backups of the database file into this folder, which it shares with no other database
     #[arg(long, value_name = "FOLDER", env = "TICKETING_BACKUP_FOLDER", value_parser = folder)]
     pub(crate) backup_folder: Option<PathBuf>,
-    /// Time from one backup to the next, such as 90s, 30m, 6h or 1d. A restart makes none that is not due
+    /// Time from one backup to the next, such as 90s, 30m, 6h or 1d. A restart makes none early
     #[arg(long, value_name = "DURATION", env = "TICKETING_BACKUP_EVERY", requires = "backup_folder")]
     #[arg(default_value = "1d", value_parser = duration)]
     pub(crate) backup_every: Duration,
@@ -316,7 +316,9 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
     let parse =
         |(unit, seconds): (&str, u64)| Some(text.strip_suffix(unit)?.parse::<u16>().ok().map(u64::from)? * seconds);
     let seconds = units.into_iter().find_map(parse).filter(|seconds| *seconds > 0);
-    seconds.map(Duration::from_secs).ok_or("must be a whole number and a unit, such as 90s, 30m, 6h or 1d")
+    seconds
+        .map(Duration::from_secs)
+        .ok_or("must be a whole number and a unit, such as 90s, 30m, 6h or 1d, and the number at most 65535")
 }
 
 fn order_hold(text: &str) -> Result<Duration, &'static str> {

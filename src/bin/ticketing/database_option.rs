@@ -191,7 +191,8 @@ fn is_url(value: &str) -> bool {
 /// Whether a URL has a password: before the host, or as a parameter.
 fn has_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let authority = path.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    let (_, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // As the driver reads it: everything before the first `@` is the user and the password.
+    let authority = rest.split_once('@').is_some_and(|(user, _)| user.contains(':'));
     authority || query.split('&').any(|parameter| parameter.starts_with("password="))
 }

@@ -13,6 +13,9 @@ use crate::service::TicketingService;
 use crate::service::background::maintenance_guard::{MaintenanceGuard, StopSignal};
 use crate::service::opening::close::WeakTicketingService;
 
+/// What the name of a copy ends in before it is checked.
+const UNCHECKED: &str = ".unchecked";
+
 /// How often the thread looks at the clock.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -24,12 +27,13 @@ const ABANDONED: Duration = Duration::from_hours(24);
 
 /// # Backups
 impl TicketingService {
-    /// Starts a thread that makes backups of the database file into a folder. It stops when the returned guard or the last
-    /// clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
+    /// Starts a thread that makes backups of the database file into a folder. It stops when the returned guard is dropped, when
+    /// the service is closed or its last clone is dropped, or when the store has [`stopped`](Self::stopped). A copy that is
+    /// being made when the last clone is dropped is finished first.
     ///
     /// A backup is a [`backup`](Self::backup) with the UTC time in its name, such as
-    /// `ticketing-2026-11-26T05-00-00Z.db`, which is then [checked](Self::check_file). If the check finds a problem, the copy
-    /// is deleted. If it finds none, older backups are deleted: only the newest [`keep`](BackupSchedule::keep) files with
+    /// `ticketing-2026-11-26T05-00-00Z.db`, which it gets once it was [checked](Self::check_file). If the check finds a problem,
+    /// the copy is deleted. If it finds none, older backups are deleted: only the newest [`keep`](BackupSchedule::keep) files with
     /// such names stay. Other files are left alone. Each database needs a folder of its own.
     ///
     /// A backup is due when the newest one in the folder is older than [`every`](BackupSchedule::every), also after a
@@ -51,7 +55,7 @@ impl TicketingService {
     /// ```
     pub fn start_backups(&self, schedule: BackupSchedule) -> Result<MaintenanceGuard> {
         if !self.store()?.is_file() {
-            return Err(StoreErrorKind::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned()).into());
+            return Err(StoreErrorKind::not_a_file().into());
         }
         if !schedule.folder.is_dir() {
             return Err(Error::field("folder", "must be a folder that exists"));
@@ -102,23 +106,43 @@ fn make_if_due(
 
 /// Makes a backup, checks it, and deletes those that are not kept any more. The service may be closed during the check.
 fn make(service: TicketingService, schedule: &BackupSchedule, now: Timestamp, stop: &StopSignal) -> Result<()> {
-    let go_on = || if stop.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let go_on = |stops: bool| if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     delete_abandoned(&schedule.folder, now);
     let path = schedule.folder.join(file_name(now));
-    let bytes = service.backup(&path, |_| go_on())?.bytes;
+    let unchecked = schedule.folder.join(format!("{}{UNCHECKED}", file_name(now)));
+    let bytes = service.backup(&unchecked, |_| go_on(stop.is_set() || service.is_closing()))?.bytes;
     drop(service);
-    let checked = TicketingService::check_file_with_progress(&path, |_| go_on());
-    if let Err(error) = checked.and_then(|report| require_clean(&path, report)) {
-        delete(&path);
+    let checked = TicketingService::check_file_with_progress(&unchecked, |_| go_on(stop.is_set()))
+        .and_then(|report| require_clean(&unchecked, report))
+        .and_then(|()| rename(&unchecked, &path));
+    if let Err(error) = checked {
+        delete(&unchecked);
         return Err(error);
     }
     tracing::info!(target: "ticketing::maintenance", path = %path.display(), bytes, "backup made and checked");
-    let mut backups = backups(&schedule.folder).unwrap_or_default();
+    delete_old(&schedule.folder, schedule.keep, now);
+    Ok(())
+}
+
+/// Gives a copy its name, and returns when the name is on disk.
+fn rename(copy: &Path, name: &Path) -> Result<()> {
+    let renamed = std::fs::rename(copy, name).and_then(|()| match name.parent() {
+        // Windows cannot sync a folder.
+        Some(folder) if cfg!(unix) => std::fs::File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    });
+    renamed.map_err(|error| StoreErrorKind::Io(format!("{}: {error}", name.display())).into())
+}
+
+/// Deletes all backups but the newest `keep`. Those with a later time than now were made while the clock was wrong: they stay,
+/// and count for nothing.
+fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
+    let mut backups = backups(folder).unwrap_or_default();
+    backups.retain(|(made, _)| *made <= now);
     backups.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
-    for (_, path) in backups.iter().skip(schedule.keep.max(1)) {
+    for (_, path) in backups.iter().skip(keep.max(1)) {
         delete(path);
     }
-    Ok(())
 }
 
 /// When the first backup after a start is due: after the newest one in the folder.
@@ -140,12 +164,13 @@ fn backups(folder: &Path) -> io::Result<Vec<(Timestamp, PathBuf)>> {
     Ok(found)
 }
 
-/// Deletes unfinished copies that a killed program has left behind: each may be as large as the database.
+/// Deletes unfinished and unchecked copies that a killed program has left behind: each may be as large as the database.
 fn delete_abandoned(folder: &Path, now: Timestamp) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let unfinished = name.to_str().and_then(|name| name.strip_suffix(".partial")?.rsplit_once('.'));
+        // A copy that is being made has another suffix behind this one.
+        let unfinished = name.to_str().and_then(|name| name.split_once(UNCHECKED));
         let begun = unfinished.and_then(|(backup, _)| time_in(backup));
         if begun.is_some_and(|begun| begun.saturating_add(ABANDONED) <= now) {
             delete(&entry.path());
@@ -212,5 +237,35 @@ mod tests {
             std::fs::write(folder.path().join(name), "").expect("a file");
         }
         assert_eq!(first_due(&daily, now), at("2026-11-26T06:00:00Z"));
+    }
+
+    #[test]
+    fn backups_that_were_made_while_the_clock_was_ahead_take_the_place_of_no_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [old, newest, ahead] = ["2026-11-24", "2026-11-25", "2099-01-01"]
+            .map(|day| folder.path().join(format!("ticketing-{day}T06-00-00Z.db")));
+        for path in [&old, &newest, &ahead] {
+            std::fs::write(path, "").expect("a file");
+        }
+        delete_old(folder.path(), 1, at("2026-11-26T05:00:00Z"));
+        assert_eq!([old, newest, ahead].map(|path| path.exists()), [false, true, true]);
+    }
+
+    #[test]
+    fn unchecked_copies_are_deleted_after_a_day_and_are_no_backups() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = [
+            "ticketing-2026-11-24T06-00-00Z.db.unchecked",
+            "ticketing-2026-11-24T06-00-00Z.db.unchecked.ABCDEFGH.partial",
+            "ticketing-2026-11-25T06-00-00Z.db.unchecked",
+            "other.unchecked",
+        ];
+        let paths = names.map(|name| folder.path().join(name));
+        for path in &paths {
+            std::fs::write(path, "").expect("a file");
+        }
+        assert!(backups(folder.path()).expect("a folder").is_empty());
+        delete_abandoned(folder.path(), at("2026-11-26T05:00:00Z"));
+        assert_eq!(paths.map(|path| path.exists()), [false, false, true, true]);
     }
 }

@@ -69,8 +69,8 @@ pub(super) trait Connection {
     /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
     fn lock(&self, lock: Lock<'_>) -> Result<()>;
 
-    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false` if there is one.
-    /// Fails if another transaction inserts it now: the job is run again.
+    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false`
+    /// if the customer exists already. If another transaction is inserting it, fails, and the job is run again.
     fn lock_new_customer(&self, _: OrganizationId, _email_key: &str) -> Result<bool> {
         Ok(true)
     }

@@ -75,9 +75,7 @@ impl Engine {
         match self {
             Self::Sqlite(engine) => engine
                 .read_on_dedicated_connection(|tx| super::postgres::copy(tx, &sqlite::columns(tx)?, target, progress)),
-            Self::Postgres(_) => {
-                Err(StoreErrorKind::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned()).into())
-            }
+            Self::Postgres(_) => Err(StoreErrorKind::not_a_file().into()),
         }
     }
 

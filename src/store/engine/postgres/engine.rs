@@ -263,7 +263,7 @@ impl PostgresEngine {
         _: &Path,
         _: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        Err(StoreErrorKind::CannotCopy("a PostgreSQL database is copied with pg_dump".to_owned()).into())
+        Err(StoreErrorKind::not_a_file().into())
     }
 
     /// 0: there is no file.
