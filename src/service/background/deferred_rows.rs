@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How many rows are kept in memory at most. Each takes less than 50 bytes.
 const MAX_ROWS: usize = 20_000;
@@ -40,8 +40,9 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
         true
     }
 
-    /// Calls `store` with up to `batch` rows at a time, in the order of the keys, until it fails. Keeps the rows for which it
-    /// fails or returns `false`, and all later ones once `stop` returns `true`.
+    /// Calls `store` with up to `batch` rows at a time, in the order of the keys. Keeps the rows for which it fails or returns
+    /// `false`, and all later ones after a failure that concerns all rows or once `stop` returns `true`. Returns the first
+    /// failure.
     pub(in crate::service) fn store(
         &self,
         batch: usize,
@@ -51,14 +52,22 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
         let mut rows: Vec<_> = std::mem::take(&mut *self.rows()).into_iter().collect();
         rows.sort_unstable_by_key(|(key, _)| *key);
         let mut result = Ok(());
+        let mut ends = false;
         for batch in rows.chunks(batch.max(1)) {
-            let stored = if result.is_ok() && !stop() { store(batch.to_vec()) } else { Ok(false) };
+            ends = ends || stop();
+            let stored = if ends { Ok(false) } else { store(batch.to_vec()) };
             if !matches!(stored, Ok(true)) {
                 self.keep(batch);
             }
+            ends = ends || stored.as_ref().is_err_and(Error::concerns_all_rows);
             result = result.and(stored.map(drop));
         }
         result
+    }
+
+    /// How many rows are not stored yet.
+    pub(in crate::service) fn len(&self) -> usize {
+        self.rows().len()
     }
 
     /// Keeps rows that were taken out, also if there is no room for others.
@@ -78,7 +87,6 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     fn stored(rows: &DeferredRows<i64, i64>, batch: usize) -> Vec<Vec<(i64, i64)>> {
         let mut batches = Vec::new();
@@ -117,6 +125,17 @@ mod tests {
         assert_eq!(failed, Err(Error::Unavailable("the store is busy")));
         assert_eq!(rows.store(1, &|| true, |_| panic!("it stops")), Ok(()));
         assert_eq!(stored(&rows, 10), [vec![(2, 1), (3, 11), (4, 1)]]);
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_stored_keeps_no_others() {
+        let rows = DeferredRows::new(i64::saturating_add);
+        for key in 1..=3 {
+            rows.add(key, 1);
+        }
+        let damaged = || Error::Internal("the row is damaged".to_owned());
+        let failed = rows.store(1, &|| false, |batch| if batch[0].0 == 1 { Err(damaged()) } else { Ok(true) });
+        assert_eq!((failed, rows.len()), (Err(damaged()), 1));
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl TicketingService {
     /// - marks orders whose hold has expired, and events that have ended, as expired;
     /// - cancels the pending orders of cancelled events that the program which cancelled the event did not get to;
     /// - removes the queued notifications of webhook endpoints that were deleted or unsubscribed, if there were many;
-    /// - stores when API keys were last used;
+    /// - stores page views, and when API keys were last used;
     /// - deletes idempotency keys after 24 hours, and webhook deliveries after the
     ///   [retention](crate::Builder::webhook_retention);
     /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost: also those of

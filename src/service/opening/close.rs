@@ -140,17 +140,21 @@ impl TicketingService {
 }
 
 impl Drop for Inner {
-    /// Stores what was counted in memory.
+    /// Stores what was counted in memory, the uses of API keys first: they are fewer.
     fn drop(&mut self) {
-        if self.store.stopped().is_some() {
-            return;
-        }
         let start = SystemClock.monotonic();
-        let is_late = || SystemClock.monotonic().saturating_sub(start) >= MAX_STORING;
-        for stored in [self.store_page_views(&is_late), self.store_key_uses(&is_late)] {
-            if let Err(error) = stored {
-                tracing::warn!(target: "ticketing::store", %error, "page views or uses of API keys are lost");
-            }
+        let is_late = || self.store.stopped().is_some() || SystemClock.monotonic().saturating_sub(start) >= MAX_STORING;
+        let stored = self.store_key_uses(&is_late).and(self.store_page_views(&is_late));
+        let (events, keys) = (self.page_views.len(), self.keys_used.len());
+        if events + keys > 0 {
+            let error = stored.err().map(tracing::field::display);
+            tracing::warn!(
+                target: "ticketing::store",
+                events,
+                keys,
+                error,
+                "the last page views of these events, or the last uses of these API keys, are lost"
+            );
         }
     }
 }
