@@ -75,7 +75,7 @@ impl Kept {
     }
 }
 
-/// The documents with characters that no font has, by what they say.
+/// The documents with characters that no font has, by the version of what they say.
 pub(super) struct Reported(Mutex<LruCache<Key, ()>>);
 
 impl Default for Reported {

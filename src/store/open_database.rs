@@ -72,8 +72,9 @@ impl Store {
         on_engine!(&self.engine, engine => engine.write_event(organization, event, move |tx| work(&tx.lock_event(event)?)))
     }
 
-    /// Like [`write`](Self::write), for background work on rows of this event, which is locked first. Returns `None` if other transactions keep the event, or other rows, locked for half a second: the work
-    /// is for later, so that it does not wait, and keep the rows of other events waiting.
+    /// Like [`write`](Self::write), for background work on rows of this event, which is locked first. Returns
+    /// `None` if other transactions keep the event, or other rows, locked for half a second. Do the work later then: to wait
+    /// here would delay the rows of other events.
     pub(crate) fn write_unless_locked<T: Send + 'static>(
         &self,
         event: EventKey,
@@ -85,7 +86,7 @@ impl Store {
     /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only, because
     /// it would keep the first event locked while it waits for the second. If not, there is only one transaction at a time.
     pub(crate) fn locks_events(&self) -> bool {
-        !matches!(self.engine, Engine::Sqlite(_))
+        !self.is_file()
     }
 
     /// Like [`write_event`](Self::write_event), and returns what `read` finds after `work`. With SQLite it reads in the

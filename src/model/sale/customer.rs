@@ -54,7 +54,8 @@ form! {
         /// The language and country of the customer: at most 255 characters.
         pub locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
-        /// earlier orders and tickets have attached. Without it, that is kept. Of requests at the same time, one wins.
+        /// earlier orders and tickets have attached. Without it, that is kept. Of two requests at the same time,
+        /// the metadata of one are kept.
         pub metadata: Option<Metadata> [nullable],
     }
 }

@@ -42,7 +42,7 @@ use crate::store::tickets::issued_tickets::{CancelledTicket, TicketHolder};
 use crate::store::webhooks::{handler_queue, outbox};
 use crate::store::{CommitEvent, LockedEvent, Transaction, maintenance_clock};
 
-/// Locks the event of an order and loads the order. If its hold has expired, marks the order as expired first, so that
+/// Loads an order. If its hold has expired, marks the order as expired first, so that
 /// the stored status is the actual one. If it is pending although its event is cancelled, cancels it first: the orders
 /// of a cancelled event are cancelled in batches, and it may not have been its turn.
 pub(in crate::sales) fn load(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {

@@ -23,8 +23,8 @@ pub(in crate::server) struct Content {
 }
 
 impl Content {
-    /// A page. It may be compressed although it has secrets: of its request it shows nothing but the token in the path. So those
-    /// who make a browser send requests, and see how long the responses are, cannot guess the secrets by it (BREACH).
+    /// A page. It may be compressed although it has secrets. An attacker who makes a browser send requests and sees the lengths of
+    /// the responses learns nothing (BREACH), because the page repeats nothing of the request but the token in the path.
     pub(in crate::server) fn page(html: String, gzip: bool) -> Self {
         let level = gzip.then(|| Compression::new(PAGE_COMPRESSION));
         let representation = Representation::new(html.into(), level);

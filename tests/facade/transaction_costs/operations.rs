@@ -72,6 +72,7 @@ pub const READS: &[&str] = &[
     "record_page_view",
     "recv",
     "recv_timeout",
+    // Threads that make backups, run the maintenance and send webhooks.
     "start_backups",
     "start_maintenance",
     "start_webhook_sender",
@@ -80,7 +81,6 @@ pub const READS: &[&str] = &[
     "subscribe",
     "try_recv",
     "upgrade",
-    // Threads that run the maintenance and send webhooks.
 ];
 
 /// The service and the caller.
