@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::TicketDocument;
 use super::last_used::LastUsed;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::fair::{Limits, Permit, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
 use crate::model::values::id::OrganizationId;
@@ -36,7 +36,7 @@ impl Rendering {
     /// Waits until fewer than two documents are being rendered, for at most 250 ms. The permit is for one document.
     pub(super) fn wait(&self, organization: OrganizationId) -> Result<Permit> {
         let permit = self.0.acquire(Some(organization), MAX_WAIT, || false);
-        permit.ok_or(Error::Unavailable("too many ticket documents are being rendered; try again later"))
+        permit.ok_or(Error::Unavailable(Unavailable::TooManyDocuments))
     }
 }
 

@@ -5,11 +5,13 @@ mod fields;
 pub(crate) mod gateway_failure;
 mod resource_kind;
 mod store_error;
+mod unavailable;
 
 pub use conflict::{Conflict, Reason};
 pub use fields::{FieldError, FieldErrors};
 pub use resource_kind::ResourceKind;
 pub use store_error::{StoreError, StoreErrorKind};
+pub use unavailable::Unavailable;
 
 use std::time::Duration;
 
@@ -100,9 +102,9 @@ pub enum Error {
     /// What is wrong with it is for logs. It is in the source, and not in the message of this error.
     #[error("the notice was refused")]
     NoticeRefused(#[source] NoticeError),
-    /// The database is busy or shutting down. The same request may succeed a moment later.
+    /// Something that the request needs is not available. The same request may succeed a moment later.
     #[error("{0}")]
-    Unavailable(&'static str),
+    Unavailable(Unavailable),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -141,13 +143,14 @@ impl Error {
     }
 
     /// A stable code for the kind of error, such as `validation-failed`. The server sends it as the last part of a
-    /// problem's `type`.
+    /// problem's `type`: with the feature `server`, the error is such a response, because it implements axum's
+    /// `IntoResponse`.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
     /// let same_slug = CreateEvent::new("Another", "summer-night", Timestamp::MAX);
     /// let error = service.create_event(&caller, same_slug).unwrap_err();
-    /// assert_eq!((error.code(), error.http_status()), ("conflict", 409));
+    /// assert_eq!(error.code(), "conflict");
     /// assert_eq!(error.reason(), Some(Reason::SlugTaken));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -171,28 +174,6 @@ impl Error {
             Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => "unavailable",
             Self::Store(error) if error.is_temporary() => "unavailable",
             Self::Store(_) | Self::Internal(_) => "internal",
-        }
-    }
-
-    /// The status of an HTTP response that reports the error. With the feature `server`, the error is such a response:
-    /// it implements axum's `IntoResponse`.
-    #[must_use]
-    pub fn http_status(&self) -> u16 {
-        match self {
-            Self::Unauthenticated => 401,
-            Self::Forbidden(_) | Self::OrganizationSuspended => 403,
-            Self::NotFound(_) | Self::NoticeRefused(NoticeError::Unsupported) => 404,
-            Self::Conflict(_) | Self::IdempotencyInProgress { .. } => 409,
-            Self::Gone(_) => 410,
-            Self::RevisionMismatch(_) => 412,
-            Self::Validation(_) | Self::IdempotencyKeyReused => 422,
-            Self::WriteQuotaExceeded { .. } | Self::WebhookBacklogExceeded { .. } => 429,
-            Self::PaymentGatewayFailed(_) | Self::CheckoutNotRenewed(_) => 502,
-            Self::IdempotencyKeyRequired
-            | Self::NoticeRefused(NoticeError::InvalidSignature | NoticeError::Unreadable(_)) => 400,
-            Self::NoticeRefused(NoticeError::Unavailable(_)) | Self::Unavailable(_) => 503,
-            Self::Store(error) if error.is_temporary() => 503,
-            Self::Store(_) | Self::Internal(_) => 500,
         }
     }
 

@@ -4,7 +4,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::http::blocking::{MAX_WAIT, spawn_blocking};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::service::TicketingService;
 
 /// The permits for calls in progress, of all services of the process: they share its blocking threads.
@@ -40,7 +40,7 @@ impl TicketingService {
     /// ```
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Self) -> Result<T> + Send + 'static) -> Result<T> {
         let Ok(Ok(permit)) = timeout(MAX_WAIT, PERMITS.acquire()).await else {
-            return Err(Error::Unavailable("too many calls are in progress; try again later"));
+            return Err(Error::Unavailable(Unavailable::TooManyCalls));
         };
         let service = self.clone();
         let work = move || {
@@ -49,7 +49,7 @@ impl TicketingService {
         };
         spawn_blocking(work).await.unwrap_or_else(|error| match error.is_panic() {
             true => Err(Error::Internal("the call panicked".to_owned())),
-            false => Err(Error::Unavailable("the runtime is shutting down")),
+            false => Err(Error::Unavailable(Unavailable::ShuttingDown)),
         })
     }
 }
@@ -79,7 +79,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let refused = service.run(|_| Ok(())).await.unwrap_err();
-        assert_eq!(refused.http_status(), 503);
+        assert_eq!(refused.code(), "unavailable");
         assert!(refused.is_retryable());
         drop(release);
         for call in busy {

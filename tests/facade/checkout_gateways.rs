@@ -279,7 +279,7 @@ fn an_order_that_waits_for_its_link_is_resumed_at_its_gateway_and_account_only()
     for (name, gateway, other) in others(&fixture).into_iter().take(2) {
         end_lease();
         let refused = create(&other).expect_err("another gateway");
-        assert_eq!(refused, Error::Unavailable("the payment gateway of the order is not available"), "{name}");
+        assert_eq!(refused, Error::Unavailable(ticketing::error::Unavailable::GatewayMissing), "{name}");
         assert_not_asked(&gateway);
     }
     end_lease();

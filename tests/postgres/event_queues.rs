@@ -7,6 +7,7 @@ use std::time::Duration;
 use postgres::Client;
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::ManualClock;
+use ticketing::error::Unavailable;
 use ticketing::event::{CreateEvent, EventSettings, EventStatus, UpdateEvent};
 use ticketing::order::{CreateOrder, CreateOrderResponse, NewCustomer};
 use ticketing::payment::ManualMethod;
@@ -41,7 +42,7 @@ fn paid_seats(
 }
 
 fn is_busy<T>(result: &Result<T, Error>) -> bool {
-    matches!(result, Err(Error::Unavailable(message)) if message.contains("busy"))
+    matches!(result, Err(Error::Unavailable(Unavailable::Busy)))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use postgres::Client;
-use ticketing::error::Reason;
+use ticketing::error::{Reason, Unavailable};
 use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::id::{EventId, OrganizationId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewCustomer};
@@ -67,7 +67,7 @@ impl Sale {
             match self.order(service, &email) {
                 Ok(()) => attempts.acknowledged.push(email),
                 Err(error) if matches!(error.reason(), Some(Reason::SoldOut | Reason::EventNotOnSale)) => break,
-                Err(Error::Unavailable(message)) if message.contains("not known") => attempts.unknown.push(email),
+                Err(Error::Unavailable(Unavailable::OutcomeUnknown)) => attempts.unknown.push(email),
                 Err(Error::Unavailable(_)) => {
                     attempts.failed.push(email);
                     std::thread::sleep(PAUSE);

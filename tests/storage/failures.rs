@@ -116,7 +116,7 @@ fn writes_fail_as_busy_while_another_program_locks_the_file() {
     let results = run_at_once(8, |_| fixture.try_order(&ticket_type, 1));
     let waited = clock.monotonic() - start;
     for result in results {
-        assert_eq!(result.unwrap_err(), Error::Unavailable("the store is busy"));
+        assert_eq!(result.unwrap_err(), Error::Unavailable(ticketing::error::Unavailable::Busy));
     }
     // The busy handler gives up after about five seconds: together they wait for it once or twice, and not eight times.
     assert!(Duration::from_secs(3) < waited && waited < Duration::from_secs(30), "{waited:?}");
@@ -220,7 +220,7 @@ fn a_file_that_was_moved_is_refused_by_running_and_new_programs_until_that_is_un
         let Err(Error::Store(error)) = refused else { panic!("{refused:?}") };
         assert_eq!(*error.kind(), StoreErrorKind::Moved);
         assert!(error.to_string().contains("copy --undo"), "{error}");
-        assert_eq!(Error::Store(error).http_status(), 503);
+        assert_eq!(Error::Store(error).code(), "unavailable");
     }
     assert_eq!(*running.stopped().unwrap().kind(), StoreErrorKind::Moved);
     let organizations = running.list_organizations(Default::default()).unwrap();
@@ -308,7 +308,10 @@ fn readers_do_not_wait_for_writers() {
     other.run("BEGIN IMMEDIATE; UPDATE ticket_types SET sold = 7");
     // It would fail as busy, as writes do.
     assert_eq!(fixture.sold(&ticket_type), 0);
-    assert_eq!(fixture.try_order(&ticket_type, 1).unwrap_err(), Error::Unavailable("the store is busy"));
+    assert_eq!(
+        fixture.try_order(&ticket_type, 1).unwrap_err(),
+        Error::Unavailable(ticketing::error::Unavailable::Busy)
+    );
     other.run("ROLLBACK");
 }
 
@@ -449,7 +452,7 @@ fn assert_not_ready_until_there_is_room(fixture: &Fixture, ticket_type: &TicketT
     let full = Error::from(StoreErrorKind::Full);
     let (errors, sold) = sell_until_refused(fixture, ticket_type);
     assert!(errors.iter().all(|error| *error == full), "{errors:?}");
-    assert!(full.is_retryable() && full.http_status() == 503);
+    assert!(full.is_retryable() && full.code() == "unavailable");
     assert_eq!(fixture.service.ready().unwrap_err(), full);
     // A transaction that has nothing to write succeeds, and says nothing about the disk.
     let unknown = "order_0000000000001".parse().unwrap();

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::CheckoutTerms;
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::payments::received_payment::ManualMethod;
@@ -111,7 +111,7 @@ pub(crate) fn create_or_resume(
                 if let Some(gateway) = &terms.gateway {
                     let order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
                     if !is_asked(gateway.identity.name(), order.gateway.as_ref().map(GatewayIdentity::name)) {
-                        return Err(Error::Unavailable("the payment gateway of the order is not available"));
+                        return Err(Error::Unavailable(Unavailable::GatewayMissing));
                     }
                     return ask_for_link(tx, operation, order, gateway);
                 }

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use super::holds::expire_all;
-use crate::error::{Error, ResourceKind, Result};
+use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::values::id::{DiscountId, EventId, TicketTypeId};
 use crate::sales::each_row::SkippedRow;
 use crate::store::sale::events;
@@ -31,10 +31,6 @@ const MAX_COUNTED: i64 = 1000;
 
 /// How many holds a batch releases, and fewer if they have many items.
 const BATCH: i64 = 200;
-
-/// The text of the error of a transaction that needs more expired holds than it may release. The facade handles it, so
-/// that its callers do not get it.
-const BEYOND_BUDGET: &str = "many holds have just expired, and their seats are being released";
 
 /// The expired holds that a transaction may release, and how many.
 #[derive(Debug)]
@@ -61,7 +57,7 @@ impl ReleaseBudget {
     fn spend(&self, statements: i64) -> Result<()> {
         let left = self.statements.get() - statements;
         if left < 0 {
-            return Err(Error::Unavailable(BEYOND_BUDGET));
+            return Err(Error::Unavailable(Unavailable::HoldsExpiring));
         }
         self.statements.set(left);
         Ok(())
@@ -70,7 +66,7 @@ impl ReleaseBudget {
 
 /// Whether a transaction failed because it needs more expired holds than its budget allows to release.
 pub(crate) fn is_beyond_budget(error: &Error) -> bool {
-    *error == Error::Unavailable(BEYOND_BUDGET)
+    *error == Error::Unavailable(Unavailable::HoldsExpiring)
 }
 
 /// Releases seats of a ticket type that expired holds still reserve, so that `needed` more are available. Returns how
@@ -116,7 +112,7 @@ fn release(
         let chosen = first_with(&found, needed - released);
         let available = released + chosen.iter().map(|chosen| chosen.reserved).sum::<i64>();
         if available < needed {
-            return if looked_at < limit { Ok(available) } else { Err(Error::Unavailable(BEYOND_BUDGET)) };
+            return if looked_at < limit { Ok(available) } else { Err(Error::Unavailable(Unavailable::HoldsExpiring)) };
         }
         budget.spend(chosen.iter().map(|chosen| chosen.items + STATEMENTS_PER_HOLD).sum())?;
         for ExpiredReservation { hold, reserved, .. } in chosen {
@@ -153,7 +149,7 @@ pub(in crate::sales) fn count_uses(
 ) -> Result<i64> {
     let limit = needed.min(budget.counted);
     let uses = order_status::count_expired_uses(tx, discount, budget.after, limit)?;
-    if uses == limit && limit < needed { Err(Error::Unavailable(BEYOND_BUDGET)) } else { Ok(uses) }
+    if uses == limit && limit < needed { Err(Error::Unavailable(Unavailable::HoldsExpiring)) } else { Ok(uses) }
 }
 
 /// Expired holds that were released.

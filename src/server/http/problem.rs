@@ -270,7 +270,7 @@ impl From<Error> for Problem {
             Error::WriteQuotaExceeded { retry_after, .. } | Error::WebhookBacklogExceeded { retry_after, .. } => {
                 Self::rate_limited(error.to_string(), seconds_rounded_up(retry_after))
             }
-            Error::Unavailable(detail) => Self::unavailable(detail),
+            Error::Unavailable(reason) => Self::unavailable(reason.to_string()),
             Error::Store(cause) if cause.is_temporary() => {
                 tracing::error!(target: "ticketing::request", %cause, "the store cannot be written");
                 Self::unavailable(STORE_NOT_WRITABLE)
@@ -317,7 +317,7 @@ impl IntoResponse for Error {
 mod tests {
     use super::*;
     use crate::enums::scope::Scope;
-    use crate::error::{Conflict, FieldErrors, ResourceKind, StoreErrorKind};
+    use crate::error::{Conflict, FieldErrors, ResourceKind, StoreErrorKind, Unavailable};
     use crate::payment::GatewayError;
 
     #[test]
@@ -331,30 +331,30 @@ mod tests {
     #[test]
     fn every_error_has_the_code_and_the_status_of_its_problem() {
         let conflict = Conflict { reason: Reason::SoldOut, detail: String::new() };
-        for error in [
-            Error::Validation(FieldErrors::default()),
-            Error::Conflict(conflict),
-            Error::NotFound(ResourceKind::Event),
-            Error::Gone(ResourceKind::Ticket),
-            Error::Unauthenticated,
-            Error::Forbidden(Scope::EventsRead),
-            Error::OrganizationSuspended,
-            Error::RevisionMismatch(1),
-            Error::IdempotencyKeyRequired,
-            Error::IdempotencyKeyReused,
-            Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) },
-            Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) },
-            Error::WebhookBacklogExceeded { most: 1, retry_after: Duration::from_secs(1) },
-            Error::gateway(GatewayError::Refused(String::new())),
-            Error::CheckoutNotRenewed(GatewayError::Refused(String::new())),
-            Error::Unavailable("busy"),
-            StoreErrorKind::Full.into(),
-            StoreErrorKind::SyncFailed.into(),
-            StoreErrorKind::FileReplaced(String::new()).into(),
-            StoreErrorKind::Failed(String::new()).into(),
-            Error::Internal(String::new()),
+        for (status, error) in [
+            (422, Error::Validation(FieldErrors::default())),
+            (409, Error::Conflict(conflict)),
+            (404, Error::NotFound(ResourceKind::Event)),
+            (410, Error::Gone(ResourceKind::Ticket)),
+            (401, Error::Unauthenticated),
+            (403, Error::Forbidden(Scope::EventsRead)),
+            (403, Error::OrganizationSuspended),
+            (412, Error::RevisionMismatch(1)),
+            (400, Error::IdempotencyKeyRequired),
+            (422, Error::IdempotencyKeyReused),
+            (409, Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) }),
+            (429, Error::WriteQuotaExceeded { bytes_per_minute: 1, retry_after: Duration::from_secs(1) }),
+            (429, Error::WebhookBacklogExceeded { most: 1, retry_after: Duration::from_secs(1) }),
+            (502, Error::gateway(GatewayError::Refused(String::new()))),
+            (502, Error::CheckoutNotRenewed(GatewayError::Refused(String::new()))),
+            (503, Error::Unavailable(Unavailable::Busy)),
+            (503, StoreErrorKind::Full.into()),
+            (503, StoreErrorKind::SyncFailed.into()),
+            (503, StoreErrorKind::FileReplaced(String::new()).into()),
+            (500, StoreErrorKind::Failed(String::new()).into()),
+            (500, Error::Internal(String::new())),
         ] {
-            let (code, status) = (error.code(), error.http_status());
+            let code = error.code();
             let problem = Problem::from(error);
             assert_eq!((problem.code.name, problem.status().as_u16()), (code, status));
             assert_eq!(

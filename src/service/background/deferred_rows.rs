@@ -87,6 +87,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Unavailable;
 
     fn stored(rows: &DeferredRows<i64, i64>, batch: usize) -> Vec<Vec<(i64, i64)>> {
         let mut batches = Vec::new();
@@ -119,10 +120,10 @@ mod tests {
             2 => Ok(false),
             key => {
                 assert!(rows.add(key, 10));
-                Err(Error::Unavailable("the store is busy"))
+                Err(Error::Unavailable(Unavailable::Busy))
             }
         });
-        assert_eq!(failed, Err(Error::Unavailable("the store is busy")));
+        assert_eq!(failed, Err(Error::Unavailable(Unavailable::Busy)));
         assert_eq!(rows.store(1, &|| true, |_| panic!("it stops")), Ok(()));
         assert_eq!(stored(&rows, 10), [vec![(2, 1), (3, 11), (4, 1)]]);
     }

@@ -110,6 +110,7 @@ impl BacklogLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Unavailable;
 
     const ONE: OrganizationId = OrganizationId::from_raw(1);
 
@@ -159,8 +160,8 @@ mod tests {
     #[test]
     fn a_count_that_fails_refuses_only_its_own_request() {
         let limit = BacklogLimit::new(100);
-        let failed = limit.check(ONE, seconds(0), |_| Err(Error::Unavailable("busy")));
-        assert_eq!(failed, Err(Error::Unavailable("busy")));
+        let failed = limit.check(ONE, seconds(0), |_| Err(Error::Unavailable(Unavailable::Busy)));
+        assert_eq!(failed, Err(Error::Unavailable(Unavailable::Busy)));
         assert_eq!(check(&limit, 0, 1000), (true, false));
         assert_eq!(check(&limit, 10, 1000), (false, true));
     }

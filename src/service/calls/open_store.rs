@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::service::TicketingService;
 use crate::store::Store;
 
@@ -14,7 +14,7 @@ impl TicketingService {
     /// [`store_in_operation`](Self::store_in_operation), so that it is not left half done.
     pub(in crate::service) fn store(&self) -> Result<&Arc<Store>> {
         if self.is_closing() {
-            return Err(Error::Unavailable("the service is closed"));
+            return Err(Error::Unavailable(Unavailable::Closed));
         }
         Ok(&self.inner.store)
     }

@@ -1,7 +1,7 @@
 //! Refunds: what is decided to go back, and what was given back by hand.
 
 use crate::enums::scope::Scope;
-use crate::error::{Error, ResourceKind, Result};
+use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::form::request::{Nothing, Request};
 use crate::model::payments::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
@@ -209,7 +209,7 @@ impl TicketingService {
         for payment in payments.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
             let Some(look_up) = look_up_of(payment) else { continue };
             let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
-            let listed = listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))?;
+            let listed = listed.map_err(|_| Error::Unavailable(Unavailable::GatewaySilent))?;
             self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
         }
         Ok(())

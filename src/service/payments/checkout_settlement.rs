@@ -2,7 +2,7 @@
 
 use super::gateway_facts::{Ask, Waiting, list_facts, warn_of_returned_payment};
 use super::look_up_limit::LookUpPermission;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
 use crate::model::payments::notice::NoticeOutcome;
@@ -102,7 +102,7 @@ impl TicketingService {
         let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
         look_up.account = GatewayAccount::of(recorded.as_ref());
         let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
-        listed.map_err(|_| Error::Unavailable("the payment gateway does not answer"))
+        listed.map_err(|_| Error::Unavailable(Unavailable::GatewaySilent))
     }
 
     /// Whether a checkout may be looked up for a page now.
@@ -131,6 +131,6 @@ pub(in crate::service) fn state_of(answer: Result<CheckoutState, GatewayError>) 
         Err(GatewayError::Refused(_) | GatewayError::NothingLeft(_) | GatewayError::LessLeft(_)) => {
             Ok(CheckoutState::Unknown)
         }
-        Err(_) => Err(Error::Unavailable("the payment gateway does not answer")),
+        Err(_) => Err(Error::Unavailable(Unavailable::GatewaySilent)),
     }
 }

@@ -47,8 +47,8 @@ impl TicketingService {
                         let nothing = Listing::default();
                         self.receive_payment(order, reference, payment, true, Some(&nothing))?;
                     }
-                    (Err(Error::Unavailable(problem)), _) => {
-                        self.postpone(attempt, &GatewayError::Unavailable(problem.to_owned()))?;
+                    (Err(Error::Unavailable(reason)), _) => {
+                        self.postpone(attempt, &GatewayError::Unavailable(reason.to_string()))?;
                         return Ok(Progress::Unavailable);
                     }
                     (settled, _) => {

@@ -12,7 +12,7 @@ use super::ids::IdSource;
 use super::isolation::Isolation;
 use super::transaction::Transaction;
 use crate::environment::{Clock, Environment};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::fair::{Limits, Permit, Semaphore, Tenant};
 use crate::model::values::cancellation::CancellationToken;
 use crate::model::values::id::OrganizationId;
@@ -24,9 +24,6 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// How many scans may wait, of one organization and in all. Each of them keeps a thread.
 const MAX_WAITING_OF_ONE: usize = 16;
 const MAX_WAITING: usize = 64;
-
-/// The answer to a scan that takes longer than it may.
-pub(super) const TOO_LONG: &str = "the search takes too long; ask for less, for example for one event";
 
 /// A connection that only reads.
 pub(super) trait ReadConnection: Connection {
@@ -208,7 +205,7 @@ impl<P: ReaderPool> Readers<P> {
         let token = CancellationToken::current();
         let is_cancelled = || token.as_ref().is_some_and(CancellationToken::is_cancelled);
         let permit = self.scan_permits.acquire(tenant, MAX_WAIT, is_cancelled);
-        permit.ok_or(Error::Unavailable("too many searches and filtered lists are in progress; try again later"))
+        permit.ok_or(Error::Unavailable(Unavailable::TooManySearches))
     }
 
     /// The snapshot of this store that the thread shares, if there is one.

@@ -12,7 +12,7 @@ use super::sql::row::Row;
 use super::sql::values::Bind;
 use super::sql::violation::StatementError;
 use crate::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::notifications::notification::Notification;
 use crate::model::notifications::notification_types::NotificationDetails;
 use crate::model::values::id::{Id, Kind, OrganizationId};
@@ -257,7 +257,7 @@ impl<'c> Transaction<'c> {
                 return Ok(id);
             }
         }
-        Err(StatementError::Other(Error::Unavailable("no free id was found")))
+        Err(StatementError::Other(Error::Unavailable(Unavailable::NoFreeId)))
     }
 
     /// Runs `work` in a savepoint. If it fails, its writes and what it has recorded are undone, and the transaction goes

@@ -1,6 +1,6 @@
 //! Customers: one for each organization and e-mail address.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
@@ -36,7 +36,7 @@ pub(crate) fn find_or_insert(
             return Ok(customer);
         }
     }
-    Err(Error::Unavailable("no free id was found"))
+    Err(Error::Unavailable(Unavailable::NoFreeId))
 }
 
 /// Tells that the transaction will look for the customer with this e-mail address.

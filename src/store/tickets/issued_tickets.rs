@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::link_urls;
-use crate::error::{Error, ResourceKind, Result};
+use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::notifications::notification_data::TicketIssued;
 use crate::model::notifications::notification_types::NotificationData;
 use crate::model::sale::customer::Customer;
@@ -138,7 +138,7 @@ pub(crate) fn issue(
             return Ok(NewTicket { id, code });
         }
     }
-    Err(Error::Unavailable("no free ticket code was found"))
+    Err(Error::Unavailable(Unavailable::NoFreeId))
 }
 
 /// Issues the tickets of an item of a completed order.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use super::webhook_notifications::{self, IdentifiedNotification};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{OutboxId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
@@ -98,7 +98,7 @@ fn insert_chunk(
             tx.execute(DELETE, &[(*id).into(), row.endpoint.into(), notification.into(), are_known.into()])?;
         }
     }
-    Err(Error::Unavailable("no free id was found"))
+    Err(Error::Unavailable(Unavailable::NoFreeId))
 }
 
 /// Inserts a row, which is due now, for a notification that is stored.

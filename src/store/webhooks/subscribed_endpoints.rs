@@ -123,6 +123,7 @@ mod tests {
 
     use super::*;
     use crate::environment::{Environment, ManualClock, SeededEntropy};
+    use crate::error::Unavailable;
     use crate::model::values::timestamp::Timestamp;
     use crate::store::webhooks::endpoints;
     use crate::store::{EngineOptions, Location, ReaderOptions, Savepoint, Store};
@@ -160,7 +161,7 @@ mod tests {
             let undone = tx.savepoint(|tx| {
                 endpoints::delete(tx, ORGANIZATION, WebhookId::from_raw(1))?;
                 assert_eq!(ids(tx), [2]);
-                Err::<(), _>(Error::Unavailable("the savepoint is undone"))
+                Err::<(), _>(Error::Unavailable(Unavailable::Busy))
             })?;
             assert!(matches!(undone, Savepoint::RolledBack(_)));
             assert_eq!(ids(tx), [1, 2]);
@@ -204,13 +205,13 @@ mod tests {
                 store.write(None, |tx| {
                     endpoints::delete(tx, ORGANIZATION, WebhookId::from_raw(1))?;
                     assert_eq!(ids(tx), [2]);
-                    Err::<(), _>(Error::Unavailable("the job is undone"))
+                    Err::<(), _>(Error::Unavailable(Unavailable::Busy))
                 })
             });
             wait_for_jobs(&store, 1);
             let last = scope.spawn(|| store.write(None, |tx| Ok(ids(tx))));
             assert_eq!(first.join().unwrap(), Ok(vec![1, 2]));
-            assert_eq!(undone.join().unwrap(), Err(Error::Unavailable("the job is undone")));
+            assert_eq!(undone.join().unwrap(), Err(Error::Unavailable(Unavailable::Busy)));
             assert_eq!(last.join().unwrap(), Ok(vec![1, 2]));
         });
     }

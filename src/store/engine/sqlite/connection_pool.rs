@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::sqlite_connection::SqliteConnection;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::readers::ReaderPool;
 
 /// How long a thread waits for a connection.
@@ -47,7 +47,7 @@ impl ReaderPool for ConnectionPool {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             state.waiting -= 1;
         }
-        state.idle.pop().ok_or(Error::Unavailable("every reader of the store is busy"))
+        state.idle.pop().ok_or(Error::Unavailable(Unavailable::NoConnection))
     }
 
     fn give_back(&self, connection: Box<SqliteConnection>) {

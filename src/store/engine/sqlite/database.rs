@@ -16,7 +16,7 @@ use super::settings::{
 use super::sqlite_connection::SqliteConnection;
 use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreErrorKind};
+use crate::error::{Error, Result, StoreErrorKind, Unavailable};
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::transaction::Transaction;
 
@@ -309,7 +309,7 @@ impl Database {
     pub(super) fn copy_whole_wal(&self) -> Result<()> {
         match self.run_checkpoint("TRUNCATE").map_err(convert)? {
             true => Ok(()),
-            false => Err(Error::Unavailable("the store is busy")),
+            false => Err(Error::Unavailable(Unavailable::Busy)),
         }
     }
 

@@ -2,8 +2,7 @@
 
 use rusqlite::{ErrorCode, ffi};
 
-use crate::error::{Error, StoreError, StoreErrorKind};
-use crate::store::engine::readers::TOO_LONG;
+use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
 use crate::store::engine::sql::violation::{Constraint, StatementError, Violation};
 
 /// The columns of each unique index, as SQLite's message lists them.
@@ -60,10 +59,10 @@ fn other_error(sqlite_error: ffi::Error, message: String, error: rusqlite::Error
     let with_code = |message| format!("{message} (code {})", sqlite_error.extended_code);
     let kind = match sqlite_error.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
-            return Error::Unavailable("the store is busy");
+            return Error::Unavailable(Unavailable::Busy);
         }
         ErrorCode::OperationInterrupted => {
-            return Error::Unavailable(TOO_LONG);
+            return Error::Unavailable(Unavailable::SearchTooLong);
         }
         ErrorCode::DiskFull => StoreErrorKind::Full,
         ErrorCode::ReadOnly => StoreErrorKind::ReadOnly(message),

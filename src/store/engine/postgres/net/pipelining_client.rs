@@ -16,9 +16,8 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, Socket};
 
 use super::hosts::{FirstHost, Host};
-use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::error::{Error, Result, StoreError, StoreErrorKind, Unavailable};
 use crate::store::engine::postgres::statements::budget::Budget;
-use crate::store::engine::postgres::statements::errors::SILENT;
 
 /// How long a client waits for the answers to its last requests when it is dropped.
 const MAX_CLOSING_TIME: Duration = Duration::from_secs(1);
@@ -162,7 +161,7 @@ impl PipeliningClient {
             self.exchange = None;
             self.is_silent = true;
             self.host.leave();
-            Error::Unavailable(SILENT)
+            Error::Unavailable(Unavailable::NoAnswer)
         })
     }
 

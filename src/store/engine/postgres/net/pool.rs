@@ -10,7 +10,7 @@ use tokio_postgres::Config;
 use super::hosts::MAX_CONNECT_TIME;
 use super::purpose::Purpose;
 use crate::environment::{Clock, SystemClock};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::postgres::postgres_options::PostgresOptions;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;
@@ -192,7 +192,7 @@ impl Pool {
             }
             _ => {}
         }
-        opened.map_err(|_| Error::Unavailable("the database cannot be reached"))
+        opened.map_err(|_| Error::Unavailable(Unavailable::Unreachable))
     }
 
     /// Closes a connection that was lost. If its server does not answer, the idle ones are closed too: to find out whether
@@ -225,7 +225,7 @@ impl Pool {
         let waited = self.places.freed.wait_timeout_while(state, max_time.min(MAX_WAIT), |state| state.free == 0);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.free == 0 {
-            return Err(Error::Unavailable("the database has no free connection"));
+            return Err(Error::Unavailable(Unavailable::NoConnection));
         }
         state.free -= 1;
         let (known, lost) = (state.idle.pop(), state.lost);

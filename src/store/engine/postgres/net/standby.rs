@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::pool::{Borrowed, Connector, Pool};
 use crate::environment::{Clock, SystemClock};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::postgres::schema;
 use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::{PostgresConnection, first_column};
@@ -117,7 +117,7 @@ fn require_current(connection: &PostgresConnection) -> Result<()> {
     ))?;
     match answer.iter().find_map(first_column) {
         Some("f") => Ok(()),
-        _ => Err(Error::Unavailable("the standby is late, or does not receive from its primary any more")),
+        _ => Err(Error::Unavailable(Unavailable::StandbyLate)),
     }
 }
 
@@ -125,7 +125,7 @@ fn require_current(connection: &PostgresConnection) -> Result<()> {
 fn require_schema(connection: &PostgresConnection) -> Result<()> {
     let known = migrations::known_of_postgres();
     match schema::version(connection)? {
-        version if version < known => Err(Error::Unavailable("the standby does not have the tables yet")),
+        version if version < known => Err(Error::Unavailable(Unavailable::StandbyLate)),
         _ => Ok(()),
     }
 }

@@ -5,13 +5,9 @@ use std::io;
 
 use postgres::error::{Severity, SqlState};
 
-use crate::error::{Error, StoreError, StoreErrorKind};
+use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
 use crate::store::engine::postgres::net::purpose::Purpose;
-use crate::store::engine::readers::TOO_LONG;
 use crate::store::engine::sql::violation::{Constraint, StatementError, Violation};
-
-/// The error of a server that does not answer.
-pub(in crate::store::engine::postgres) const SILENT: &str = "the database does not answer";
 
 /// The unique indexes of the schema that have a name in the store.
 const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
@@ -93,13 +89,9 @@ fn ends_connection(error: &postgres::Error) -> bool {
     matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
-/// The error of a read that a standby has cancelled: it was in the way of what the primary has changed. A primary never cancels
-/// one for a reason for which the same statement may succeed later.
-const CANCELLED: &str = "the standby has cancelled the search";
-
 /// Whether a standby has cancelled the read.
 pub(in crate::store::engine::postgres) fn is_cancelled_by_standby(error: &Error) -> bool {
-    matches!(error, Error::Unavailable(CANCELLED))
+    matches!(error, Error::Unavailable(Unavailable::SearchCancelled))
 }
 
 /// The error of a connection that cannot be opened.
@@ -139,11 +131,11 @@ pub(in crate::store::engine::postgres) fn statement_error(error: postgres::Error
 
 fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     match failure(&error) {
-        Failure::RunAgain if purpose == Purpose::Read => return Error::Unavailable(CANCELLED),
-        Failure::RunAgain | Failure::JobAgain | Failure::LockTimeout => return Error::Unavailable("the store is busy"),
+        Failure::RunAgain if purpose == Purpose::Read => return Error::Unavailable(Unavailable::SearchCancelled),
+        Failure::RunAgain | Failure::JobAgain | Failure::LockTimeout => return Error::Unavailable(Unavailable::Busy),
         Failure::ConnectionLost => {
             tracing::debug!(target: "ticketing::store", %error, "a connection to the database was lost");
-            return Error::Unavailable(SILENT);
+            return Error::Unavailable(Unavailable::NoAnswer);
         }
         Failure::Violation | Failure::ReadOnly | Failure::OtherSchema | Failure::Other => {}
     }
@@ -151,12 +143,12 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
     let with_code = |code: &SqlState| format!("{message} (SQLSTATE {})", code.code());
     let kind = match error.code() {
         Some(&SqlState::QUERY_CANCELED) if purpose == Purpose::Write => {
-            return Error::Unavailable("the store is busy");
+            return Error::Unavailable(Unavailable::Busy);
         }
         Some(&SqlState::QUERY_CANCELED) => {
-            return Error::Unavailable(TOO_LONG);
+            return Error::Unavailable(Unavailable::SearchTooLong);
         }
-        Some(&SqlState::TOO_MANY_CONNECTIONS) => return Error::Unavailable("the database has no free connection"),
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => return Error::Unavailable(Unavailable::NoConnection),
         Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => StoreErrorKind::ReadOnly(message),
         Some(&SqlState::DISK_FULL) => StoreErrorKind::Full,
         Some(&(SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED)) => StoreErrorKind::Damaged(message),

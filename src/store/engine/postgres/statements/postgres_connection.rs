@@ -16,7 +16,7 @@ use super::errors::{Failure, failure, statement_error};
 use super::prepared::{Prepared, Statements, numbered, types_of};
 use super::read_ahead::ReadAhead;
 use crate::environment::{Clock, SystemClock};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::connection::{Connection, Visit};
 use crate::store::engine::lock::{Lock, RowLock};
@@ -24,7 +24,6 @@ use crate::store::engine::postgres::net::pipelining_client::{PipeliningClient, R
 use crate::store::engine::postgres::net::purpose::Purpose;
 use crate::store::engine::postgres::writing::locks;
 use crate::store::engine::postgres::writing::write_state::WriteState;
-use crate::store::engine::readers::TOO_LONG;
 use crate::store::engine::sql::row::Row;
 use crate::store::engine::sql::values::Bind;
 use crate::store::engine::sql::violation::StatementError;
@@ -178,7 +177,7 @@ impl PostgresConnection {
     {
         let budget = self.budget.borrow();
         if budget.as_ref().is_some_and(Budget::is_over) {
-            return Err(StatementError::Other(Error::Unavailable(TOO_LONG)));
+            return Err(StatementError::Other(Error::Unavailable(Unavailable::SearchTooLong)));
         }
         let (kinds, requests): (Vec<_>, _) =
             self.queue.take().into_iter().map(|Queued { kind, request }| (kind, request)).unzip();
@@ -199,7 +198,7 @@ impl PostgresConnection {
             let error = match answer {
                 Ok(0) if kinds[position] == QueuedKind::Change => {
                     self.note(Failure::RunAgain);
-                    StatementError::Other(Error::Unavailable("the store is busy"))
+                    StatementError::Other(Error::Unavailable(Unavailable::Busy))
                 }
                 Ok(_) => continue,
                 Err(error) => self.failed(error),
@@ -450,7 +449,7 @@ impl Connection for PostgresConnection {
         })?;
         if is_locked == Some(false) {
             self.note(Failure::JobAgain);
-            return Err(Error::Unavailable("the store is busy"));
+            return Err(Error::Unavailable(Unavailable::Busy));
         }
         Ok(is_locked.is_some())
     }

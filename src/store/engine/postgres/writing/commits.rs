@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::tokens::{Outcome, Token};
 use super::writer::{Commit, PostgresWriter};
 use crate::environment::Clock as _;
-use crate::error::{Error, Result, StoreError, StoreErrorKind};
+use crate::error::{Error, Result, StoreError, StoreErrorKind, Unavailable};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::connection::Connection as _;
 use crate::store::engine::postgres::net::health::Prospect;
 use crate::store::engine::postgres::net::pool::{Borrowed, time_left};
 use crate::store::engine::postgres::schema;
-use crate::store::engine::postgres::statements::errors::{Failure, SILENT};
+use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::migrations;
@@ -28,13 +28,10 @@ const MAX_PROBE_TIME: Duration = Duration::from_secs(3);
 /// Reads something.
 const ANY_ROW: &str = "SELECT 1 FROM organizations LIMIT 1";
 
-/// The error of jobs whose commit may have succeeded.
-const NOT_KNOWN: &str = "the database does not answer: it is not known whether this was done";
-
 /// The error of jobs that were not run, because others have failed with this one.
 pub(in crate::store::engine::postgres) fn error_of_others(error: &Error) -> Error {
     match error {
-        Error::Unavailable(NOT_KNOWN) => Error::Unavailable(SILENT),
+        Error::Unavailable(Unavailable::OutcomeUnknown) => Error::Unavailable(Unavailable::NoAnswer),
         error => error.clone(),
     }
 }
@@ -119,7 +116,7 @@ impl PostgresWriter {
             }
         }
         tracing::error!(target: "ticketing::store", "it is not known whether a transaction was committed");
-        Commit::Unknown(Error::Unavailable(NOT_KNOWN))
+        Commit::Unknown(Error::Unavailable(Unavailable::OutcomeUnknown))
     }
 
     /// Asks for the outcome, which commits something too.
@@ -156,7 +153,7 @@ impl PostgresWriter {
         match self.health.prospect() {
             Prospect::MaySucceed => Ok(()),
             Prospect::Finds(_probe) => self.probe(),
-            Prospect::Fails => Err(Error::Unavailable("the database accepts no writes at the moment")),
+            Prospect::Fails => Err(Error::Unavailable(Unavailable::NotWritable)),
         }
     }
 

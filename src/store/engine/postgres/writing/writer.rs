@@ -15,7 +15,7 @@ use super::event_queues::EventQueues;
 use super::server_clock::ServerClock;
 use super::write_state::EventLock;
 use crate::environment::{Clock, Environment, SystemClock};
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result, StoreError, Unavailable};
 use crate::fair::{Permit, Semaphore, Tenant};
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -27,7 +27,7 @@ use crate::store::engine::lock::EventKey;
 use crate::store::engine::memory::Memory;
 use crate::store::engine::postgres::net::health::Health;
 use crate::store::engine::postgres::net::pool::{Borrowed, Pool};
-use crate::store::engine::postgres::statements::errors::{Failure, SILENT};
+use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
@@ -226,7 +226,7 @@ impl PostgresWriter {
 
     /// Waits for the right to use a connection.
     fn permit(&self, tenant: Tenant) -> Result<Permit> {
-        self.permits.acquire(tenant, MAX_WAIT, || false).ok_or(Error::Unavailable("the store is busy"))
+        self.permits.acquire(tenant, MAX_WAIT, || false).ok_or(Error::Unavailable(Unavailable::Busy))
     }
 
     fn counted(&self) -> Counted<'_> {
@@ -365,17 +365,17 @@ impl PostgresWriter {
         match (ran, connection.failure()) {
             (Ok(recorded), None) => Ran::Succeeded(recorded),
             // Also if the job has handled the failure.
-            (_, Some(Failure::RunAgain)) => Ran::TransactionLost(Error::Unavailable("the store is busy")),
+            (_, Some(Failure::RunAgain)) => Ran::TransactionLost(Error::Unavailable(Unavailable::Busy)),
             (_, Some(Failure::ConnectionLost)) => {
                 self.health.failed();
-                Ran::TransactionLost(Error::Unavailable(SILENT))
+                Ran::TransactionLost(Error::Unavailable(Unavailable::NoAnswer))
             }
             (Err(error), Some(Failure::ReadOnly)) => {
                 self.health.failed();
                 Ran::Failed(error)
             }
             (Err(error), Some(Failure::OtherSchema)) => Ran::OtherSchema(error),
-            (_, Some(Failure::LockTimeout)) => Ran::Busy(Error::Unavailable("the store is busy")),
+            (_, Some(Failure::LockTimeout)) => Ran::Busy(Error::Unavailable(Unavailable::Busy)),
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
             (Ok(_), Some(_)) => {

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::location::Location;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::model::operation::backup::BackupProgress;
 use crate::store::engine::sqlite::database::Database;
 use crate::store::engine::sqlite::errors::convert;
@@ -47,7 +47,7 @@ impl Database {
                     return Ok(progress);
                 }
                 StepResult::More => copied(progress)?,
-                _ => return Err(Error::Unavailable("the store is busy")),
+                _ => return Err(Error::Unavailable(Unavailable::Busy)),
             }
         }
     }
