@@ -16,6 +16,7 @@ mod slow_connections;
 
 use std::process::ExitCode;
 
+use clap::Parser;
 use display::Row;
 use options::Options;
 use sale_server::SaleServer;
@@ -24,17 +25,7 @@ use sale_server::SaleServer;
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
-    let options = match options::parse(std::env::args_os().skip(1)) {
-        Ok(Some(options)) => options,
-        Ok(None) => {
-            println!("{}", options::HELP);
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::from(2);
-        }
-    };
+    let options = Options::parse().check().unwrap_or_else(|error| error.exit());
     match run(&options) {
         Ok(failures) if failures.is_empty() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
@@ -100,7 +91,7 @@ mod tests {
     use super::*;
 
     fn small() -> Options {
-        Options { seats: 50, buyers: 200, connections: 8, slow_connections: 20, ..Options::default() }
+        Options::parse_from("flash_sale --seats 50 --buyers 200 --connections 8 --slow-connections 20".split(' '))
     }
 
     #[test]
