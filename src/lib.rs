@@ -133,10 +133,11 @@
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
 //! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
 //! | `ring` | no | The cryptography that webhooks, Stripe and PostgreSQL need, in programs that do not use rustls themselves. |
+//! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
 //! | `program` | no | The program `ticketing`, which runs the server: `cargo install ticketing --features program`. It includes `server` and `ring`. |
-//! | `http` | no | `server` without the page `/docs`, whose script adds 5 MB to the program. |
+//! | `docs-page` | yes | The page `/docs` of the server, on which operations can be tried. Its script adds 5 MB to a program with `server`, and nothing to others. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
 //! another provider of cryptography for rustls, rustls can no longer choose one by itself, and
@@ -158,8 +159,8 @@
 //! All other dependencies can change in any version, among them hyper, rusqlite, schemars and ureq. With the feature
 //! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum
 //! version of Rust, 1.95, can rise in a minor version.
-#![cfg_attr(feature = "http", doc = "\n\n[`server`]: crate::server")]
-#![cfg_attr(not(feature = "http"), doc = "\n\n[`server`]: https://docs.rs/ticketing/latest/ticketing/server/")]
+#![cfg_attr(feature = "server", doc = "\n\n[`server`]: crate::server")]
+#![cfg_attr(not(feature = "server"), doc = "\n\n[`server`]: https://docs.rs/ticketing/latest/ticketing/server/")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic)]
 // Public enums and structs must be able to grow without a breaking release. Each exception states its reason.
@@ -172,13 +173,13 @@ mod fair;
 mod form;
 pub(crate) mod https;
 mod model;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 mod pages;
 mod rules;
 mod sales;
 mod service;
 mod store;
-#[cfg(any(feature = "documents", feature = "http"))]
+#[cfg(any(feature = "documents", feature = "server"))]
 mod words;
 
 #[cfg(feature = "documents")]
@@ -187,7 +188,7 @@ pub mod environment;
 pub mod error;
 pub mod guide;
 pub mod payment;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "stripe")]
 pub mod stripe;

@@ -1,6 +1,6 @@
 //! The log lines that the server writes for requests. They are a separate binary because they capture the process's
 //! log.
-#![cfg(feature = "http")]
+#![cfg(feature = "server")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Slow and silent clients: timeouts, the limit on connections, a payment gateway that hangs, and shutdown. Other
 //! clients must be served meanwhile.
-#![cfg(feature = "http")]
+#![cfg(feature = "server")]
 #![expect(clippy::disallowed_methods, reason = "the tests measure the timeouts of real sockets")]
 
 mod common;

@@ -22,7 +22,7 @@ mod check_in;
 mod common;
 mod discounts;
 mod growth;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 mod http;
 mod large_store;
 mod notifications;
@@ -60,7 +60,7 @@ fn main() {
     webhooks::bench(&mut bench);
     #[cfg(feature = "stripe")]
     reconcile::bench(&mut bench);
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     http::bench(&mut bench);
     #[cfg(feature = "postgres")]
     postgres::bench(&mut bench);

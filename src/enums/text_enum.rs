@@ -65,7 +65,7 @@ macro_rules! text_enum {
             }
         }
 
-        #[cfg(feature = "http")]
+        #[cfg(feature = "server")]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 <Self as $crate::enums::text_enum::TextEnum>::NAME.into()

@@ -16,7 +16,7 @@
 //! Limits that concern one field, such as a length or a range, belong in these lists. What depends on several fields
 //! or on stored data is checked in `rules/`.
 
-#![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only the server describes requests"))]
+#![cfg_attr(not(feature = "server"), allow(dead_code, reason = "only the server describes requests"))]
 
 pub(crate) mod change;
 pub(crate) mod decimal;

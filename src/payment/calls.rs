@@ -131,7 +131,7 @@ impl GatewayCalls {
     }
 
     /// Lets the gateway read a notice, on this thread.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn check_notice_headers(&self, headers: &NoticeHeaders, now: Timestamp) -> Result<(), NoticeError> {
         let checked = catch_unwind(AssertUnwindSafe(|| match self.gateway.webhooks() {
             Some(webhooks) => webhooks.check_headers(headers, now),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-#[cfg(any(feature = "documents", feature = "http", test))]
+#[cfg(any(feature = "documents", feature = "server", test))]
 use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
@@ -54,7 +54,7 @@ impl Zone {
     }
 
     /// The local date at an instant.
-    #[cfg(any(feature = "documents", feature = "http", test))]
+    #[cfg(any(feature = "documents", feature = "server", test))]
     pub(crate) fn date(self, at: Timestamp) -> Date {
         let local = self.local_seconds(at.millis().div_euclid(1000));
         // The last hours of timestamps may be in the year 10000 of the zone, which is no date.
@@ -62,7 +62,7 @@ impl Zone {
     }
 
     /// By how many minutes the local time is ahead of UTC at an instant.
-    #[cfg(any(feature = "documents", feature = "http", test))]
+    #[cfg(any(feature = "documents", feature = "server", test))]
     pub(crate) fn minutes_ahead_of_utc(self, at: Timestamp) -> i64 {
         let unix = at.millis().div_euclid(1000);
         (self.local_seconds(unix) - unix).div_euclid(60)

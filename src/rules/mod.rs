@@ -11,7 +11,7 @@ pub(crate) mod event;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;
-#[cfg(any(feature = "documents", feature = "http"))]
+#[cfg(any(feature = "documents", feature = "server"))]
 pub(crate) mod printed_text;
 pub(crate) mod text;
 pub(crate) mod ticket;

@@ -219,7 +219,6 @@ mod operations;
 mod options;
 mod public;
 mod routes;
-mod run;
 mod state;
 
 pub use net::serve::serve;

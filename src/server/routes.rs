@@ -116,8 +116,8 @@ impl Routes {
         self.part(monitoring::metrics())
     }
 
-    /// `/openapi.json`, the OpenAPI document of all routes, and `/docs`, a page to read and try it. With the feature
-    /// `http` but not `server`, there is no `/docs`. Mount them where the [operations](Self::operations) are.
+    /// `/openapi.json`, the OpenAPI document of all routes, and `/docs`, a page to read and try it. Without the
+    /// feature `docs-page`, there is no `/docs`. Mount them where the [operations](Self::operations) are.
     pub fn docs<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(docs())
     }

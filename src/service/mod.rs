@@ -38,7 +38,7 @@ mod facade;
 
 mod payments;
 
-mod calls;
+pub(crate) mod calls;
 
 mod figures;
 

@@ -189,13 +189,13 @@ impl TicketingService {
 
     /// Runs `work`, which looks up a few rows and writes nothing. All its look-ups on this thread see one snapshot and
     /// use one connection, which costs less than a transaction for each.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.store()?.with_look_ups(work)
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {
         self.inner.store.is_writable()
     }
@@ -206,7 +206,7 @@ impl TicketingService {
     }
 
     /// The public URL of the service, without a trailing slash. `None` if none was set.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn public_url(&self) -> Option<&str> {
         self.inner.public_url.as_deref()
     }

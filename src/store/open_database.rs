@@ -123,7 +123,7 @@ impl Store {
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {
         self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.last_write_failed())
     }
@@ -279,7 +279,7 @@ impl Store {
 
     /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows. The snapshot is that of the first
     /// look-up.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         on_engine!(&self.engine, engine => engine.with_look_ups(work))
     }

@@ -16,7 +16,7 @@ use crate::model::values::secret::Secret;
 /// This is a receiver with axum:
 ///
 /// ```
-/// # #[cfg(feature = "http")] {
+/// # #[cfg(feature = "server")] {
 /// use axum::Router;
 /// use axum::body::Bytes;
 /// use axum::extract::State;

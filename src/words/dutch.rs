@@ -2,9 +2,9 @@
 
 #[cfg(feature = "documents")]
 use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
@@ -61,7 +61,7 @@ pub(super) static DUTCH: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Pagina {page} van {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Uw tickets",
         show_at_entrance: "Toon deze code bij de ingang.",
@@ -77,7 +77,7 @@ pub(super) static DUTCH: Words = Words {
         add_to_calendar: "Aan agenda toevoegen",
         parts: "Meer tickets",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Betalen",
         order: "Bestelling",
@@ -96,7 +96,7 @@ pub(super) static DUTCH: Words = Words {
         show_tickets: "Tickets tonen",
         back_to_payment: "Terug naar de betaling",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Betaald", text: "Hartelijk dank! Uw tickets zijn uitgegeven." },
         failed: Message { title: "Betaling mislukt", text: "Er is niets afgeschreven. U kunt het opnieuw proberen." },
@@ -146,7 +146,7 @@ pub(super) static DUTCH: Words = Words {
             text: "Deze link is vervangen door een nieuwere. Gebruik de nieuwste link die u hebt gekregen.",
         },
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "We kunnen deze pagina niet vinden", text: "Controleer het adres." },
         #[cfg(feature = "documents")]

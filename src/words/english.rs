@@ -2,9 +2,9 @@
 
 #[cfg(feature = "documents")]
 use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
@@ -42,7 +42,7 @@ const WORDS: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Page {page} of {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Your tickets",
         show_at_entrance: "Show this code at the entrance.",
@@ -58,7 +58,7 @@ const WORDS: Words = Words {
         add_to_calendar: "Add to calendar",
         parts: "More tickets",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Checkout",
         order: "Order",
@@ -77,7 +77,7 @@ const WORDS: Words = Words {
         show_tickets: "Show tickets",
         back_to_payment: "Back to payment",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Paid", text: "Thank you! Your tickets have been issued." },
         failed: Message { title: "Payment failed", text: "You have not been charged. You can try again." },
@@ -121,7 +121,7 @@ const WORDS: Words = Words {
             text: "This link was replaced by a newer one. Please use the newest link that you were given.",
         },
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "We cannot find this page", text: "Please check the address." },
         #[cfg(feature = "documents")]

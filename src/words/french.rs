@@ -2,9 +2,9 @@
 
 #[cfg(feature = "documents")]
 use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
@@ -70,7 +70,7 @@ pub(super) static FRENCH: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Page {page} sur {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Vos billets",
         show_at_entrance: "Présentez ce code à l’entrée.",
@@ -86,7 +86,7 @@ pub(super) static FRENCH: Words = Words {
         add_to_calendar: "Ajouter au calendrier",
         parts: "Autres billets",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Paiement",
         order: "Commande",
@@ -105,7 +105,7 @@ pub(super) static FRENCH: Words = Words {
         show_tickets: "Afficher les billets",
         back_to_payment: "Retour au paiement",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Payé", text: "Merci ! Vos billets ont été émis." },
         failed: Message {
@@ -161,7 +161,7 @@ pub(super) static FRENCH: Words = Words {
             text: "Ce lien a été remplacé par un plus récent. Veuillez utiliser le dernier lien que vous avez reçu.",
         },
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "Nous ne trouvons pas cette page", text: "Veuillez vérifier l’adresse." },
         #[cfg(feature = "documents")]

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "documents")]
 use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
@@ -64,7 +64,7 @@ pub(super) static GERMAN: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Seite {page} von {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Ihre Tickets",
         show_at_entrance: "Zeigen Sie diesen Code am Einlass vor.",
@@ -80,7 +80,7 @@ pub(super) static GERMAN: Words = Words {
         add_to_calendar: "Zum Kalender hinzufügen",
         parts: "Weitere Tickets",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Kasse",
         order: "Bestellung",
@@ -99,7 +99,7 @@ pub(super) static GERMAN: Words = Words {
         show_tickets: "Tickets anzeigen",
         back_to_payment: "Zurück zur Zahlung",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Bezahlt", text: "Vielen Dank! Ihre Tickets sind ausgestellt." },
         failed: Message {
@@ -161,7 +161,7 @@ pub(super) static GERMAN: Words = Words {
             text: "Dieser Link wurde durch einen neueren ersetzt. Bitte nehmen Sie den neuesten Link, den Sie bekommen haben.",
         },
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "Wir finden diese Seite nicht", text: "Bitte prüfen Sie die Adresse." },
         #[cfg(feature = "documents")]

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "documents")]
 use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
@@ -67,7 +67,7 @@ pub(super) static ITALIAN: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Pagina {page} di {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "I tuoi biglietti",
         show_at_entrance: "Mostra questo codice all’ingresso.",
@@ -83,7 +83,7 @@ pub(super) static ITALIAN: Words = Words {
         add_to_calendar: "Aggiungi al calendario",
         parts: "Altri biglietti",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Pagamento",
         order: "Ordine",
@@ -102,7 +102,7 @@ pub(super) static ITALIAN: Words = Words {
         show_tickets: "Mostra i biglietti",
         back_to_payment: "Torna al pagamento",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Pagato", text: "Grazie! I tuoi biglietti sono stati emessi." },
         failed: Message { title: "Pagamento non riuscito", text: "Non ti è stato addebitato nulla. Puoi riprovare." },
@@ -157,7 +157,7 @@ pub(super) static ITALIAN: Words = Words {
             text: "Questo link è stato sostituito da uno più recente. Usa l’ultimo link che hai ricevuto.",
         },
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "Non troviamo questa pagina", text: "Controlla l’indirizzo." },
         #[cfg(feature = "documents")]

@@ -12,14 +12,14 @@ mod money;
 mod spanish;
 mod vocabulary;
 
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use dates::moment;
 #[cfg(feature = "documents")]
 pub(crate) use dates::validity;
 pub(crate) use dates::{period, zone_at};
 pub(crate) use money::money;
 pub(crate) use vocabulary::Words;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub(crate) use vocabulary::{Message, Payment};
 
 const ALL: [&Words; 7] = [
@@ -68,7 +68,7 @@ fn find(tag: &str) -> Option<&'static Words> {
 }
 
 /// The language tags of an `Accept-Language` header (RFC 9110, section 12.5.4), the most wanted first.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub(crate) fn accepted(header: &str) -> Vec<&str> {
     /// More are not read.
     const MAX_TAGS: usize = 16;
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     #[test]
     fn the_languages_of_a_browser_are_in_the_order_of_their_weights() {
         for (header, expected) in [

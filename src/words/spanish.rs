@@ -2,9 +2,9 @@
 
 #[cfg(feature = "documents")]
 use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
@@ -64,7 +64,7 @@ pub(super) static SPANISH: Words = Words {
         logo: "Logotipo",
         page: |page, of| format!("Página {page} de {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Tus entradas",
         show_at_entrance: "Muestra este código en la entrada.",
@@ -80,7 +80,7 @@ pub(super) static SPANISH: Words = Words {
         add_to_calendar: "Añadir al calendario",
         parts: "Más entradas",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Pago",
         order: "Pedido",
@@ -99,7 +99,7 @@ pub(super) static SPANISH: Words = Words {
         show_tickets: "Ver las entradas",
         back_to_payment: "Volver al pago",
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Pagado", text: "¡Gracias! Tus entradas ya están emitidas." },
         failed: Message { title: "El pago ha fallado", text: "No se te ha cobrado nada. Puedes intentarlo de nuevo." },
@@ -143,7 +143,7 @@ pub(super) static SPANISH: Words = Words {
             text: "Este enlace se ha sustituido por otro más reciente. Usa el último enlace que recibiste.",
         },
     },
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "No encontramos esta página", text: "Comprueba la dirección." },
         #[cfg(feature = "documents")]

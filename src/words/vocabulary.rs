@@ -11,13 +11,13 @@ pub(crate) struct Words {
     pub(crate) thousands_mark: char,
     #[cfg(feature = "documents")]
     pub(crate) ticket: Ticket,
-    #[cfg(all(feature = "documents", feature = "http"))]
+    #[cfg(all(feature = "documents", feature = "server"))]
     pub(crate) tickets: TicketPages,
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) checkout: Checkout,
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) payment: Payment,
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) problems: Problems,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Ticket {
 }
 
 /// The words on the pages of tickets and orders.
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 #[derive(Debug)]
 pub(crate) struct TicketPages {
     pub(crate) your_tickets: &'static str,
@@ -95,7 +95,7 @@ pub(crate) struct TicketPages {
 }
 
 /// The words on the pages on which customers pay, and to which they come back.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Checkout {
     pub(crate) title: &'static str,
@@ -117,7 +117,7 @@ pub(crate) struct Checkout {
 }
 
 /// A title, and a sentence that explains it.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message {
     pub(crate) title: &'static str,
@@ -125,7 +125,7 @@ pub(crate) struct Message {
 }
 
 /// The results of a payment, and the states of its order.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Payment {
     pub(crate) paid: Message,
@@ -154,7 +154,7 @@ pub(crate) struct Payment {
 }
 
 /// Requests that fail, for people.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Problems {
     pub(crate) no_such_page: Message,

@@ -39,9 +39,9 @@ pub mod transactions;
 pub mod transport;
 pub mod webhooks;
 
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub mod fake_stripe;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub mod http;
 
 pub use assertions::*;

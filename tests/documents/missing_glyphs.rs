@@ -55,7 +55,7 @@ fn a_client_that_asks_for_such_documents_causes_no_warning() {
     assert_eq!(levels, [tracing::Level::INFO]);
 }
 
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 #[test]
 fn the_metrics_have_the_count() {
     use ticketing::Builder;

@@ -2,7 +2,7 @@
 //!
 //! The tests are a separate binary because they capture the log of the whole process, to assert that it contains no
 //! error and no secret.
-#![cfg(feature = "http")]
+#![cfg(feature = "server")]
 
 mod body_fields;
 mod body_generator;

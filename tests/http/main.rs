@@ -1,6 +1,6 @@
 //! The HTTP server: operations, problems, rate limits, conditional and idempotent requests, metrics, and the OpenAPI
 //! document.
-#![cfg(feature = "http")]
+#![cfg(feature = "server")]
 
 mod bodies;
 mod callers;

@@ -1,5 +1,5 @@
 //! Payments with Stripe, against a fake of it: see `common/fake_stripe`.
-#![cfg(feature = "http")]
+#![cfg(feature = "server")]
 
 #[cfg(feature = "stripe")]
 mod accounts;

@@ -49,7 +49,7 @@ macro_rules! notification_types {
             }
         }
 
-        #[cfg(feature = "http")]
+        #[cfg(feature = "server")]
         impl EventType {
             /// What a notification of this type says: a sentence without a full stop.
             pub(crate) fn title(self) -> &'static str {

@@ -15,7 +15,7 @@ use crate::model::values::timestamp::Timestamp;
 
 /// A webhook endpoint: a URL to which notifications are sent.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct WebhookEndpoint {
@@ -37,13 +37,13 @@ pub struct WebhookEndpoint {
     pub secret_hint: Option<String>,
     /// The number of the current version. Every change increases it, including the rotation of the secret.
     #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub revision: i64,
 }
 
 /// A newly created webhook endpoint, with its signing secret.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreatedWebhookEndpoint {
     /// The endpoint.
@@ -57,7 +57,7 @@ amounts! { CreatedWebhookEndpoint {} }
 
 /// The new signing secret of a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RotatedWebhookSecret {
     /// The endpoint.
@@ -107,7 +107,7 @@ form! {
 
 /// One attempt to deliver a notification to a webhook endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct WebhookDelivery {
@@ -157,7 +157,7 @@ form! {
 
 /// The response to the request to resend a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResentWebhookDelivery {

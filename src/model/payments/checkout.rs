@@ -113,7 +113,7 @@ text_enum! {
 
 /// The newest checkout of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OrderCheckout {
@@ -129,7 +129,7 @@ pub struct OrderCheckout {
     pub payment_reference: Option<String>,
     /// How often the checkout was renewed.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub renewals: i64,
     /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for it.
     pub gateway: Option<String>,
@@ -141,7 +141,7 @@ pub struct OrderCheckout {
 
 /// The response to the renewal of a checkout.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RenewCheckoutResponse {

@@ -24,7 +24,7 @@ text_enum! {
 /// A payment that the customer's bank disputes, as the gateway has reported it. The order and its tickets stay as they
 /// are: cancel the order if they must not be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Dispute {
@@ -36,13 +36,13 @@ pub struct Dispute {
     pub reference: String,
     /// The payment. Not set if it is not known.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub payment_id: Option<PaymentId>,
     /// The disputed amount.
     pub amount: Amount,
     /// What the gateway has taken for it and has not given back.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub taken: Amount,
     /// The currency of the payment: an ISO 4217 code.
     pub currency: String,

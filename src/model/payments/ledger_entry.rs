@@ -30,7 +30,7 @@ text_enum! {
 ///
 /// A refund at the gateway that pays several decisions has an entry for each of them, with the same reference.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LedgerEntry {

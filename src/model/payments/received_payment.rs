@@ -39,7 +39,7 @@ text_enum! {
 /// Money that was received for an order, through a payment gateway or by hand. An order may have several payments. One that
 /// did not complete its order goes back.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReceivedPayment {

@@ -8,7 +8,7 @@ use crate::model::values::metadata::Metadata;
 
 /// A customer as shown in an order or a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Customer {
     /// The id. It is the same for all orders with the same e-mail address.
@@ -19,7 +19,7 @@ pub struct Customer {
     pub email: String,
     /// What the organization has attached to the customer. It is the same in all orders and tickets of the customer.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub metadata: Metadata,
 }
 

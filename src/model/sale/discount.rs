@@ -40,7 +40,7 @@ text_enum! {
 
 /// A discount.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Discount {
@@ -77,7 +77,7 @@ pub struct Discount {
     pub updated_at: Timestamp,
     /// The number of the current version. Every change increases it; uses do not.
     #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub revision: i64,
 }
 
@@ -272,7 +272,7 @@ form! {
 
 /// The response to the validation of a code: whether it applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DiscountValidationResponse {
@@ -284,13 +284,13 @@ pub struct DiscountValidationResponse {
     pub discount: Option<ValidatedDiscount>,
     /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "http", schemars(with = "DiscountErrorData"))]
+    #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
     pub error_data: Option<DiscountErrorData>,
 }
 
 /// A discount that applies to a basket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ValidatedDiscount {
@@ -309,7 +309,7 @@ pub struct ValidatedDiscount {
 
 /// Details of why a discount does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiscountErrorData {
     /// The `minimumPurchase` of the discount.

@@ -74,7 +74,7 @@ impl From<Amount> for DiscountValue {
     }
 }
 
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 impl schemars::JsonSchema for DiscountValue {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "DiscountValue".into()

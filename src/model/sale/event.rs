@@ -51,7 +51,7 @@ text_enum! {
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Event {
@@ -110,7 +110,7 @@ pub struct Event {
     pub reference: Option<String>,
     /// What the organization has attached to the event.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub metadata: Metadata,
     /// When the event was created.
     pub created_at: Timestamp,
@@ -118,7 +118,7 @@ pub struct Event {
     pub updated_at: Timestamp,
     /// The number of the current version. Every change increases it; sales and page views do not.
     #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub revision: i64,
 }
 

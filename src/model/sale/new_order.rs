@@ -130,7 +130,7 @@ form! {
 form! {
     /// The address that physical tickets are sent to.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
     pub struct ShippingAddress {
         /// Street and number: 1 to 255 characters.
         pub street: String [MinLength(1), MaxLength(LINE_LENGTH)],
@@ -148,7 +148,7 @@ form! {
     /// URL has a host and no user; the scheme of an app is accepted, but none that runs a script or reads local data, such as
     /// `javascript` or `data`.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {
         /// After a successful payment.
         pub success: String [MaxLength(URL_LENGTH), Uri, SafeLink],

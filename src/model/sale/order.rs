@@ -82,7 +82,7 @@ with_shared_fields! {
         reference: Option<String>,
         /// What the organization has attached to the order.
         #[serde(default)]
-        #[cfg_attr(feature = "http", schemars(!default))]
+        #[cfg_attr(feature = "server", schemars(!default))]
         metadata: Metadata,
         /// Whether the customer was reminded to pay.
         checkout_reminder_sent: bool,
@@ -126,7 +126,7 @@ impl Order {
 
 /// A payment through the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Payment {
     /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout URL.
@@ -167,7 +167,7 @@ with_shared_fields! {
         /// The name of the ticket type: the current one, even if it was changed after the order. Lists of orders do not
         /// contain it.
         #[serde(default)]
-        #[cfg_attr(feature = "http", schemars(!default))]
+        #[cfg_attr(feature = "server", schemars(!default))]
         ticket_type_name: String,
         /// The tickets; empty until the order is completed.
         issued_tickets: Vec<OrderTicket>,
@@ -176,7 +176,7 @@ with_shared_fields! {
 
 /// A ticket as shown in its order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OrderTicket {
@@ -194,7 +194,7 @@ pub struct OrderTicket {
 /// Details of an order that the order itself does not contain: of the request that created it, and of its payment. Fields
 /// that the request did not have are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OrderDetails {
@@ -220,23 +220,23 @@ pub struct OrderDetails {
     pub payment_method: Option<PaymentMethod>,
     /// What was decided to be given back of the order's total, through the gateway and by hand.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub refunded: Amount,
     /// The part of it that is still to be given back by hand.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_refund_due: Amount,
     /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Like the order itself,
     /// it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order was never completed, or if
     /// ticket documents are not switched on.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub documents_url: Option<String>,
 }
 
 /// The response to a new order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateOrderResponse {
@@ -263,7 +263,7 @@ impl From<Order> for CreateOrderResponse {
 
 /// The response to a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelOrderResponse {

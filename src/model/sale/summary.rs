@@ -8,7 +8,7 @@ use crate::model::values::id::{EventId, TicketTypeId};
 ///
 /// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units is reported as that number.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct EventSummary {
@@ -19,7 +19,7 @@ pub struct EventSummary {
     /// Whether the amounts are real money: LIVE if any was received for the event, and TEST if only tests were paid. Not set if
     /// nothing was received. Real money and that of tests are never added up.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub mode: Option<PaymentMode>,
     /// The number of orders by status.
     pub orders_by_status: OrdersByStatus,
@@ -33,26 +33,26 @@ pub struct EventSummary {
     /// The part of the gross revenue that was not paid through the gateway: the sum of the totals of the same orders
     /// that were marked as paid.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_payment_total: Amount,
     /// What is still to be returned by hand: what was decided to be refunded of the same orders, and what the gateway
     /// does not refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It no
     /// longer counts when the order is marked as refunded.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_refund_total: Amount,
     /// What was given back by hand of the payments of the same orders.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub manually_refunded_total: Amount,
     /// What has to be given back by hand of all payments in this currency for orders of the event, also of those that did not
     /// complete their order.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub owed_total: Amount,
     /// What banks have taken for disputes and have not given back.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub disputed_total: Amount,
     /// The number of tickets, including cancelled ones.
     pub tickets_issued: i64,
@@ -66,7 +66,7 @@ pub struct EventSummary {
 
 /// The number of orders of an event by status. A pending order counts as EXPIRED as soon as its hold has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub struct OrdersByStatus {
@@ -82,7 +82,7 @@ pub struct OrdersByStatus {
 
 /// The figures of one ticket type.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TicketTypeSummary {

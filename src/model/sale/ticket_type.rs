@@ -38,7 +38,7 @@ text_enum! {
 
 /// A ticket type.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TicketType {
@@ -89,7 +89,7 @@ pub struct TicketType {
     pub reference: Option<String>,
     /// What the organization has attached to the ticket type.
     #[serde(default)]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub metadata: Metadata,
     /// When the ticket type was created.
     pub created_at: Timestamp,
@@ -97,7 +97,7 @@ pub struct TicketType {
     pub updated_at: Timestamp,
     /// The number of the current version. Every change increases it; sales do not.
     #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "http", schemars(!default))]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub revision: i64,
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn is_data_uri(logo: &str) -> bool {
 }
 
 /// A part of an order's page.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct OrderPart {
     /// The order with the tickets of this part, in the order in which they are shown.

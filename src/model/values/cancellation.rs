@@ -24,13 +24,13 @@ impl CancellationToken {
         self.0.load(Ordering::Relaxed)
     }
 
-    #[cfg(any(test, feature = "http"))]
+    #[cfg(any(test, feature = "tokio"))]
     pub(crate) fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Runs `work` with this token.
-    #[cfg(any(test, feature = "http"))]
+    #[cfg(any(test, feature = "tokio"))]
     pub(crate) fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         /// Puts back the token of before, also after a panic.
         struct Restore(Option<CancellationToken>);
@@ -47,11 +47,11 @@ impl CancellationToken {
 }
 
 /// Cancels its token when it is dropped.
-#[cfg(feature = "http")]
+#[cfg(feature = "tokio")]
 #[derive(Debug)]
 pub(crate) struct CancelOnDrop(pub(crate) CancellationToken);
 
-#[cfg(feature = "http")]
+#[cfg(feature = "tokio")]
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();

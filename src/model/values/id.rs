@@ -84,7 +84,7 @@ impl<K: Kind> Id<K> {
 
 impl<K: Kind> Id<K> {
     /// The id without its prefix, as people read it.
-    #[cfg(any(feature = "documents", feature = "http"))]
+    #[cfg(any(feature = "documents", feature = "server"))]
     pub(crate) fn number(self) -> String {
         self.to_string().split_off(K::PREFIX.len() + 1)
     }

@@ -9,7 +9,7 @@ pub(crate) mod id;
 pub(crate) mod metadata;
 pub(crate) mod page;
 pub(crate) mod percentage;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub(super) mod response_schema;
 pub(crate) mod secret;
 pub(super) mod shared_fields;

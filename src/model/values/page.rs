@@ -88,7 +88,7 @@ impl<K: Kind> FormField for PageRequest<Id<K>> {
 /// for, and still be followed by another. `C` is the type of the cursor: the id of an item.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(
-    feature = "http",
+    feature = "server",
     derive(schemars::JsonSchema),
     schemars(rename = "{T}Page", bound = "T: schemars::JsonSchema, C: schemars::JsonSchema")
 )]

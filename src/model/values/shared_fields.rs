@@ -30,7 +30,7 @@ macro_rules! with_shared_fields {
     ) => {
         $(#[$source_attribute])*
         #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
         #[non_exhaustive]
         pub struct $source {
@@ -40,7 +40,7 @@ macro_rules! with_shared_fields {
 
         $(#[$target_attribute])*
         #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "http", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
         #[non_exhaustive]
         pub struct $target {

@@ -6,7 +6,7 @@ use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::{Order, OrderStatus};
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::tickets::document_link::LinkToken;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
@@ -149,7 +149,7 @@ fn with_tickets(
 
 /// Returns a part of the page of the order that the token is of: `size` of its tickets, cancelled ones last. `part` is a
 /// number from 1.
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 pub(crate) fn order_part(tx: &Transaction<'_>, token: &str, part: usize, size: usize) -> Result<OrderPart> {
     let (organization, id) = find_order(tx, token)?;
     let order = orders::get(tx, organization, id)?;

@@ -3,17 +3,10 @@
 //!
 //! Organizations share the permits for calls: while all requests of one wait for a lock of its own, others go on.
 
-use std::time::Duration;
-
-use tokio::task::JoinError;
-
 use super::problem::Problem;
 use crate::fair::{Limits, Permit, Semaphore, Tenant};
-use crate::model::values::cancellation::{CancelOnDrop, CancellationToken};
 use crate::service::TicketingService;
-
-/// How long a request waits for a permit before it is refused with 503.
-pub(in crate::server) const MAX_WAIT: Duration = Duration::from_millis(250);
+use crate::service::calls::async_calls::{MAX_WAIT, spawn_blocking};
 
 /// How many health checks may run at the same time.
 const HEALTH_CHECKS: usize = 4;
@@ -150,17 +143,6 @@ impl BlockingService {
         };
         spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
-}
-
-/// Runs `work` on a blocking thread, in the current span. If the returned future is dropped, `work` is told that nobody
-/// waits for its result.
-pub(in crate::server) async fn spawn_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
-    let span = tracing::Span::current();
-    let token = CancellationToken::default();
-    let _cancel = CancelOnDrop(token.clone());
-    tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 
 /// Waits for a permit that organizations share.

@@ -16,9 +16,9 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::Semaphore;
 
 use crate::model::operation::statistics::{Backlog, Distribution, Statistics};
-use crate::server::http::blocking::spawn_blocking;
 use crate::server::http::problem::Problem;
 use crate::service::TicketingService;
+use crate::service::calls::async_calls::spawn_blocking;
 
 /// The media type of the metrics.
 pub(in crate::server) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

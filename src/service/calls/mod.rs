@@ -1,5 +1,7 @@
 //! What the calls of all operations share: access to the store, idempotency, quotas, expired holds.
 
+#[cfg(feature = "tokio")]
+pub(crate) mod async_calls;
 pub(super) mod backlog_limit;
 pub(super) mod expired_holds;
 pub(super) mod idempotency;

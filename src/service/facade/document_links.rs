@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::form::request::Nothing;
 use crate::model::tenants::caller::IdempotentCall;
 use crate::model::tickets::document_link::DocumentLinks;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use crate::model::tickets::linked::{LinkVersion, OrderPart};
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::tickets::ticket::IssuedTicket;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use crate::model::values::id::OrganizationId;
 use crate::model::values::id::TicketId;
 use crate::sales::idempotent_operation::OperationTarget;
@@ -19,7 +19,7 @@ use crate::service::TicketingService;
 use crate::store::Store;
 use crate::store::sale::ticket_types;
 use crate::store::tickets::document_links;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use crate::store::tickets::link_versions;
 
 /// Where the pages are, if no public URL is set.
@@ -83,19 +83,19 @@ impl TicketingService {
     }
 
     /// Like [`ticket_by_link`](Self::ticket_by_link), for pages and calendar entries: without the logo.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn ticket_of_page(&self, token: &str) -> Result<LinkedTicket> {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
     }
 
     /// A part of the order of a link, for pages: `size` of its tickets, without the logos. `part` is a number from 1.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn order_of_page(&self, token: &str, part: usize, size: usize) -> Result<OrderPart> {
         self.store()?.read(|tx| linked_documents::order_part(tx, token, part, size))
     }
 
     /// The version of what the link of a ticket shows.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn version_of_ticket_link(&self, token: &str) -> Result<Option<LinkVersion>> {
         self.store()?.read(|tx| {
             let (organization, id) = linked_documents::find_ticket(tx, token)?;
@@ -104,7 +104,7 @@ impl TicketingService {
     }
 
     /// The version of what the link of an order shows. `None` if the order was never completed.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn version_of_order_link(&self, token: &str) -> Result<Option<LinkVersion>> {
         self.store()?.read(|tx| {
             let (organization, id) = linked_documents::find_order(tx, token)?;
@@ -113,13 +113,13 @@ impl TicketingService {
     }
 
     /// The organization of the ticket of a link.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn organization_of_ticket_link(&self, token: &str) -> Result<OrganizationId> {
         self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token)).map(|(organization, _)| organization)
     }
 
     /// The organization of the order of a link.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn organization_of_order_link(&self, token: &str) -> Result<OrganizationId> {
         self.store()?.read_one(|tx| linked_documents::find_order(tx, token)).map(|(organization, _)| organization)
     }

@@ -1,14 +1,14 @@
 //! The hosted checkout page of the sandbox gateway. The token in its link authorizes the request; there is no API key.
 
 use crate::error::{Error, ResourceKind, Result};
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use crate::model::payments::checkout::SettledCheckout;
 use crate::model::payments::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
 use crate::payment::{SandboxGateway, SandboxNotice, SandboxPayment, sandbox_reference};
 use crate::sales::checkouts::hosted_checkout;
 use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
 use crate::store::money::checkouts::CheckoutOrder;
 
 /// # The checkout page of the sandbox
@@ -36,14 +36,14 @@ impl TicketingService {
     }
 
     /// Returns what a page says of the order of a checkout that was settled.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn page_of_settled(&self, settled: &SettledCheckout) -> Result<HostedCheckout> {
         let order = CheckoutOrder { organization: settled.order.organizer_id, id: settled.order.id };
         self.store_in_operation().read(|tx| hosted_checkout::page_of_order(tx, order))
     }
 
     /// Returns the organization that sells what is paid under this token.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<crate::model::values::id::OrganizationId> {
         let reference = self.checkout_reference(token)?;
         self.store()?.read_one(|tx| hosted_checkout::find(tx, &reference)).map(|order| order.organization)

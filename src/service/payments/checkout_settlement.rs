@@ -112,7 +112,7 @@ impl TicketingService {
     }
 
     /// Returns the organization whose checkout has this reference, as [`settle_checkout`](Self::settle_checkout) takes it.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn organization_of_checkout(&self, reference: &str) -> Result<OrganizationId> {
         self.store()?.read(|tx| hosted_checkout::to_settle(tx, reference)).map(|found| found.order.organization)
     }

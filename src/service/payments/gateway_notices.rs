@@ -67,7 +67,7 @@ impl TicketingService {
     }
 
     /// Refuses a request that cannot be a notice of the payment gateway, before its body is read.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(crate) fn check_gateway_notice_headers(&self, headers: &NoticeHeaders) -> Result<()> {
         let checked = match &self.inner.gateway {
             Some(gateway) => gateway.check_notice_headers(headers, self.inner.environment.now()),

@@ -168,7 +168,7 @@ impl<P: ReaderPool> Readers<P> {
 
     /// Runs `work`, whose reads are all look-ups. They see one snapshot, that of the first of them, or the one that the
     /// thread shares already. With two look-ups or more, this costs less than a transaction for each.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(super) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         if self.shared_reader().is_some() {
             return Ok(work());

@@ -86,7 +86,7 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 const BY_ID_WITHOUT_LOGO: &str = select!("NULL AS ticket_logo", "WHERE t.id = ?1 AND t.organization_id = ?2");
 pub(in crate::store) const LIST: &str = select!(
     "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
@@ -140,7 +140,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Ticket
 }
 
 /// Returns a ticket type as if it had no logo. A logo can be a `data:` URI of 700 KB.
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) fn get_without_logo(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -187,7 +187,7 @@ pub(crate) fn of_order_with_holders(
 }
 
 /// Returns some tickets with their holders, in the order of the ids.
-#[cfg(all(feature = "documents", feature = "http"))]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) fn of_ids(tx: &Transaction<'_>, ids: &[TicketId]) -> Result<Vec<IssuedTicket>> {
     let mut found = crate::store::lists::list_query::children(tx, &PAGE, ids, ids.len(), |row| decode(tx, row))?;
     found.sort_by_key(|ticket| ids.iter().position(|id| *id == ticket.id));

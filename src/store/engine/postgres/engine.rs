@@ -198,7 +198,7 @@ impl PostgresEngine {
     }
 
     /// Whether the last attempt to write failed.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(in crate::store) fn last_write_failed(&self) -> bool {
         self.writer.last_write_failed()
     }
@@ -238,7 +238,7 @@ impl PostgresEngine {
     }
 
     /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "server")]
     pub(in crate::store) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.readers.with_look_ups(work)
     }

@@ -1,11 +1,17 @@
 //! Calls of the service in asynchronous code.
 
+use std::time::Duration;
+
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 use tokio::time::timeout;
 
-use super::http::blocking::{MAX_WAIT, spawn_blocking};
 use crate::error::{Error, Result, Unavailable};
+use crate::model::values::cancellation::{CancelOnDrop, CancellationToken};
 use crate::service::TicketingService;
+
+/// How long a call waits for a permit.
+pub(crate) const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// The permits for calls in progress, of all services of the process: they share its blocking threads.
 static PERMITS: Semaphore = Semaphore::const_new(256);
@@ -13,10 +19,10 @@ static PERMITS: Semaphore = Semaphore::const_new(256);
 /// # Asynchronous code
 impl TicketingService {
     /// Runs `work`, which may call any methods of the service, on a blocking thread of the tokio runtime, in the
-    /// current tracing span. Needs the feature `server`.
+    /// current tracing span. Needs the feature `tokio`.
     ///
-    /// At most 256 calls run at the same time in a process; they do not count towards the
-    /// [calls](crate::server::ServerOptions::calls) of a server. Once started, `work` runs to its end, even if the
+    /// At most 256 calls run at the same time in a process; they do not count towards those
+    /// of a server. Once started, `work` runs to its end, even if the
     /// returned future is dropped. Only searches and other reads of many rows stop then.
     ///
     /// # Errors
@@ -29,7 +35,7 @@ impl TicketingService {
     /// Outside a tokio runtime.
     ///
     /// ```
-    #[doc = include_str!("../doc_fixture.md")]
+    #[doc = include_str!("../../doc_fixture.md")]
     /// # tokio::runtime::Runtime::new()?.block_on(async {
     /// let order = CreateOrder::new(event.id, ada, ticket_type.id, 2);
     /// let created = service.run(move |service| service.create_order(&caller, order)).await?;
@@ -52,6 +58,17 @@ impl TicketingService {
             false => Err(Error::Unavailable(Unavailable::ShuttingDown)),
         })
     }
+}
+
+/// Runs `work` on a blocking thread, in the current span. If the returned future is dropped, `work` is told that nobody
+/// waits for its result.
+pub(crate) async fn spawn_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    let span = tracing::Span::current();
+    let token = CancellationToken::default();
+    let _cancel = CancelOnDrop(token.clone());
+    tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 
 #[cfg(test)]
