@@ -201,7 +201,9 @@ pub use crate::model::values::timestamp::{Timestamp, TimestampError};
 pub use enums::text_enum;
 pub use error::{Error, Result};
 pub use form::change::Change;
-pub use service::{Builder, CloseError, TicketingService, WeakTicketingService};
+#[cfg(feature = "postgres")]
+pub use service::PostgresDatabase;
+pub use service::{Builder, CloseError, DatabaseFile, TicketingService, WeakTicketingService};
 
 /// Events: what tickets are sold for.
 pub mod event {

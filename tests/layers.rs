@@ -79,7 +79,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "stripe/api/key_connection.rs",
             "stripe/builder.rs",
             "store/engine/postgres/",
-            "service/opening/postgres_settings.rs",
+            "service/opening/postgres_database.rs",
         ],
     ),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["https/ureq_traits.rs"]),

@@ -15,7 +15,7 @@ const MISSING: &str = "must be set, because this process has no default: enable 
     `ticketing`, or call rustls::crypto::CryptoProvider::install_default() first, or pass a provider to";
 
 /// Returns the provider `chosen`, or else the default of the process, or else *ring* if it is compiled in. `setting` is the
-/// method with which one can be chosen, such as `Builder::database_crypto_provider`.
+/// method with which one can be chosen, such as `PostgresDatabase::crypto_provider`.
 pub(crate) fn choose(chosen: Option<Arc<CryptoProvider>>, setting: &str) -> Result<Arc<CryptoProvider>> {
     let (_, field) = setting.split_once("::").unwrap_or(("", setting));
     let provider = chosen.or_else(|| CryptoProvider::get_default().cloned()).or_else(ring);

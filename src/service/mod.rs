@@ -52,4 +52,7 @@ pub use background::maintenance_guard::MaintenanceGuard;
 pub use figures::subscriptions::NotificationReceiver;
 pub use opening::builder::Builder;
 pub use opening::close::{CloseError, WeakTicketingService};
+pub use opening::database_file::DatabaseFile;
+#[cfg(feature = "postgres")]
+pub use opening::postgres_database::PostgresDatabase;
 pub use ticketing_service::TicketingService;

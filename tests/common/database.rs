@@ -22,7 +22,7 @@ pub const FILE: &str = "ticketing.db";
 pub fn builder(file: impl AsRef<Path>) -> ticketing::Builder {
     #[cfg(feature = "postgres")]
     if let Some(url) = postgres_server::database_of(file.as_ref()) {
-        return ticketing::TicketingService::postgres(&url).expect("a URL");
+        return ticketing::TicketingService::postgres(ticketing::PostgresDatabase::new(&url).expect("a URL"));
     }
     ticketing::TicketingService::builder(file)
 }

@@ -127,7 +127,9 @@ impl Fixture {
         let url = super::postgres_server::database_of(&self.path()).expect("a server");
         let url = super::statement_proxy::behind_proxy(&url, edits);
         let entropy = SeededEntropy::new(self.next_seed.fetch_add(1, Ordering::Relaxed));
-        let builder = TicketingService::postgres(&url).expect("a URL").clock(self.clock.clone()).entropy(entropy);
+        let builder = TicketingService::postgres(ticketing::PostgresDatabase::new(&url).expect("a URL"))
+            .clock(self.clock.clone())
+            .entropy(entropy);
         configure(builder).open().expect("the database")
     }
 

@@ -144,7 +144,10 @@ impl Server {
             client.batch_execute("SELECT pg_advisory_lock(0)").expect("locked");
             if !exists(&mut client, &name) {
                 client.batch_execute(&format!("CREATE DATABASE {name}")).expect("a new database");
-                let opened = ticketing::TicketingService::postgres(&self.database(&name)).expect("a URL").open();
+                let opened = ticketing::TicketingService::postgres(
+                    ticketing::PostgresDatabase::new(&self.database(&name)).expect("a URL"),
+                )
+                .open();
                 drop(opened.expect("the template"));
             }
             client.batch_execute("SELECT pg_advisory_unlock(0)").expect("unlocked");

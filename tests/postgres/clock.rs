@@ -5,7 +5,7 @@ use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::order::{CreateOrder, NewCustomer, OrderStatus};
 use ticketing::organization::{CreateApiKey, CreateOrganization};
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, Error, TicketingService, Timestamp};
+use ticketing::{Amount, Error, PostgresDatabase, TicketingService, Timestamp};
 
 use crate::common::cluster::Cluster;
 
@@ -26,7 +26,7 @@ fn an_hour_between_the_clocks_of_the_server_and_of_the_machine_does_not_matter()
     let Some(cluster) = Cluster::start("") else { return };
     let url = format!("{}?options=-csearch_path%3Dpublic,pg_catalog", cluster.create("hall"));
     set_clock(&cluster, "-1 hour");
-    let builder = || TicketingService::postgres(&url).unwrap().sandbox_gateway();
+    let builder = || TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).sandbox_gateway();
     let service = builder().open().unwrap();
     let organization = service.create_organization(CreateOrganization::default()).unwrap().id;
     let caller = service.act_for(organization).unwrap();

@@ -12,7 +12,7 @@ use ticketing::event::{CreateEvent, EventSettings, EventStatus, UpdateEvent};
 use ticketing::order::{CreateOrder, CreateOrderResponse, NewCustomer};
 use ticketing::payment::ManualMethod;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, Error, TicketingService};
+use ticketing::{Amount, Error, PostgresDatabase, TicketingService};
 
 use crate::clusters::start;
 use crate::common::cluster::Cluster;
@@ -84,7 +84,7 @@ fn a_call_that_names_the_event_of_another_organization_does_not_wait_for_its_loc
 fn an_event_that_stays_locked_does_not_keep_the_holds_of_others_from_expiring() {
     let Some(cluster) = start() else { return };
     let clock = ManualClock::new("2099-01-01T00:00:00Z".parse().unwrap());
-    let service = TicketingService::postgres(&cluster.url("postgres")).unwrap();
+    let service = TicketingService::postgres(PostgresDatabase::new(&cluster.url("postgres")).unwrap());
     let service = service.clock(clock.clone()).sandbox_gateway().open().unwrap();
     // Events with lower and higher ids than that of the locked one.
     let sales: Vec<_> = ["a", "b", "locked", "c"].iter().map(|slug| Sale::new(&service, slug, 100)).collect();
@@ -132,7 +132,7 @@ fn page_views_do_not_wait_for_the_lock_of_their_event_and_none_is_lost() {
 fn a_locked_ticket_type_does_not_keep_the_holds_of_other_events_from_expiring() {
     let Some(cluster) = start() else { return };
     let clock = ManualClock::new("2099-01-01T00:00:00Z".parse().unwrap());
-    let service = TicketingService::postgres(&cluster.url("postgres")).unwrap();
+    let service = TicketingService::postgres(PostgresDatabase::new(&cluster.url("postgres")).unwrap());
     let service = service.clock(clock.clone()).sandbox_gateway().open().unwrap();
     let sales: Vec<_> = ["a", "locked", "c"].iter().map(|slug| Sale::new(&service, slug, 100)).collect();
     for sale in &sales {

@@ -2,42 +2,14 @@
 
 use ticketing::error::StoreErrorKind;
 use ticketing::organization::CreateOrganization;
-use ticketing::{Error, TicketingService};
+use ticketing::{Error, PostgresDatabase, TicketingService};
 
 use crate::common::cluster::Cluster;
-
-/// The only field error of a builder that does not open.
-fn field_error(builder: ticketing::Builder) -> (String, String) {
-    let error = builder.open().unwrap_err();
-    let [field] = error.fields() else { panic!("{error}") };
-    (field.path.clone(), field.message.clone())
-}
-
-#[test]
-fn a_setting_that_the_database_does_not_have_is_an_error() {
-    let url = "postgres://ticketing@127.0.0.1:1/nothing";
-    for (builder, setting, problem) in [
-        (TicketingService::postgres(url).unwrap().vfs("unix"), "vfs", "is a setting of database files"),
-        (
-            TicketingService::postgres(url).unwrap().copy_before_migration(true),
-            "copy_before_migration",
-            "is a setting of database files",
-        ),
-        (
-            TicketingService::temporary().database_password("swordfish"),
-            "database_password",
-            "is a setting of PostgreSQL databases",
-        ),
-        (TicketingService::temporary().create_tables(false), "create_tables", "is a setting of PostgreSQL databases"),
-    ] {
-        assert_eq!(field_error(builder), (setting.to_owned(), problem.to_owned()));
-    }
-}
 
 #[test]
 fn an_invalid_url_is_refused_without_repeating_it() {
     for url in ["postgres://", "http://swordfish@host", "postgres://ada:swordfish@host:no-port/db", "a b"] {
-        let Err(error) = TicketingService::postgres(url).map(|builder| builder.readers(0).open()) else { continue };
+        let Err(error) = PostgresDatabase::new(url) else { panic!("{url}") };
         assert_eq!(error.fields()[0].path, "url");
         assert!(!format!("{error} {error:?}").contains("swordfish"), "{error:?}");
     }
@@ -45,16 +17,16 @@ fn an_invalid_url_is_refused_without_repeating_it() {
 
 #[test]
 fn a_password_is_in_no_debug_output() {
-    let builder = TicketingService::postgres("postgres://ada:sword%66ish@host/db").unwrap();
-    assert!(!format!("{builder:?}").contains("swordfish"));
-    assert!(!format!("{:?}", builder.database_password("goldfish")).contains("goldfish"));
+    let database = PostgresDatabase::new("postgres://ada:sword%66ish@host/db").unwrap();
+    assert!(!format!("{database:?}").contains("swordfish"));
+    assert!(!format!("{:?}", database.password("goldfish")).contains("goldfish"));
 }
 
 #[test]
 fn tables_are_not_created_if_they_must_not_be() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("empty");
-    let open = |create| TicketingService::postgres(&url).unwrap().create_tables(create).open();
+    let open = |create| TicketingService::postgres(PostgresDatabase::new(&url).unwrap().create_tables(create)).open();
     let Err(Error::Store(error)) = open(false) else { panic!("opened") };
     assert!(matches!(error.kind(), StoreErrorKind::CannotOpen(problem) if problem.contains("none of the tables")));
     let tables = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'";
@@ -67,9 +39,11 @@ fn tables_are_not_created_if_they_must_not_be() {
 fn an_older_schema_is_refused_without_migration_and_a_newer_one_always() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");
-    drop(TicketingService::postgres(&url).unwrap().open().unwrap());
+    drop(TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open().unwrap());
     cluster.client("hall").batch_execute("UPDATE schema_version SET version = 1000").unwrap();
-    let Err(Error::Store(error)) = TicketingService::postgres(&url).unwrap().open() else { panic!("opened") };
+    let Err(Error::Store(error)) = TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open() else {
+        panic!("opened")
+    };
     assert!(matches!(error.kind(), StoreErrorKind::SchemaTooNew { found: 1000, .. }), "{error}");
 }
 
@@ -88,23 +62,25 @@ fn the_migrations_that_a_database_lacks_are_applied_when_it_is_opened() {
     let checks = "SELECT COUNT(*) FROM pg_constraint WHERE pg_get_constraintdef(oid) LIKE '%ticket.checked_in%'";
     let mut number = |sql| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
     assert_eq!(number(checks), 3);
-    let Err(Error::Store(error)) = TicketingService::postgres(&url).unwrap().migrate(false).open() else {
+    let Err(Error::Store(error)) =
+        TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).migrate(false).open()
+    else {
         panic!("opened")
     };
     assert!(matches!(error.kind(), StoreErrorKind::SchemaTooOld { found: 1, .. }), "{error}");
-    let migrated = TicketingService::postgres(&url).unwrap().open().unwrap();
+    let migrated = TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open().unwrap();
     assert_eq!(number(checks), 0);
     assert!(number("SELECT version FROM schema_version") > 1);
     migrated.create_organization(CreateOrganization::default()).unwrap();
     // Nothing is left to do.
-    TicketingService::postgres(&url).unwrap().migrate(false).open().unwrap();
+    TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).migrate(false).open().unwrap();
 }
 
 #[test]
 fn a_user_without_the_right_to_create_tables_can_open_a_database_that_has_them() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");
-    drop(TicketingService::postgres(&url).unwrap().open().unwrap());
+    drop(TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open().unwrap());
     cluster
         .client("hall")
         .batch_execute(
@@ -113,7 +89,7 @@ fn a_user_without_the_right_to_create_tables_can_open_a_database_that_has_them()
         )
         .unwrap();
     let url = format!("postgres://seller@127.0.0.1:{}/hall", cluster.port);
-    let service = TicketingService::postgres(&url).unwrap().database_password("goldfish").open().unwrap();
+    let service = TicketingService::postgres(PostgresDatabase::new(&url).unwrap().password("goldfish")).open().unwrap();
     service.create_organization(CreateOrganization::default()).unwrap();
 }
 
@@ -126,7 +102,8 @@ fn of_several_hosts_the_one_that_accepts_writes_is_used() {
         let url = first.url_without_password("hall?target_session_attrs=read-write");
         let (before, after) = url.rsplit_once('/').unwrap();
         let hosts = format!("{before},127.0.0.1:1,127.0.0.1:{}/{after}", second.port);
-        TicketingService::postgres(&hosts).unwrap().database_password(crate::common::cluster::PASSWORD).open()
+        TicketingService::postgres(PostgresDatabase::new(&hosts).unwrap().password(crate::common::cluster::PASSWORD))
+            .open()
     };
     let service = hosts(&standby, &cluster).unwrap();
     service.create_organization(CreateOrganization::default()).unwrap();

@@ -12,7 +12,7 @@ use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, Error, TicketingService};
+use ticketing::{Amount, Error, PostgresDatabase, TicketingService};
 
 use crate::clusters::start;
 use crate::common::cluster::Cluster;
@@ -274,7 +274,8 @@ impl Entropy for PanickingEntropy {
 fn what_a_failed_order_has_queued_does_not_run_with_the_next_order_of_its_group() {
     let Some(cluster) = start() else { return };
     let entropy = PanickingEntropy::default();
-    let builder = TicketingService::postgres(&cluster.url("postgres")).unwrap().entropy(entropy.clone());
+    let builder =
+        TicketingService::postgres(PostgresDatabase::new(&cluster.url("postgres")).unwrap()).entropy(entropy.clone());
     let service = builder.open().unwrap();
     let sale = Sale::new(&service, "event", 100);
     sale.order(&service, "ada@example.com").unwrap();

@@ -10,7 +10,7 @@ use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::id::{EventId, OrganizationId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, Error, TicketingService};
+use ticketing::{Amount, Error, PostgresDatabase, TicketingService};
 
 /// How long a customer waits who was refused because the database does not answer.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
@@ -33,7 +33,7 @@ pub(crate) struct Attempts {
 }
 
 pub(crate) fn open(url: &str) -> TicketingService {
-    TicketingService::postgres(url).unwrap().sandbox_gateway().open().unwrap()
+    TicketingService::postgres(PostgresDatabase::new(url).unwrap()).sandbox_gateway().open().unwrap()
 }
 
 impl Sale {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use postgres::Client;
 use ticketing::error::StoreErrorKind;
-use ticketing::{Error, TicketingService};
+use ticketing::{Error, PostgresDatabase, TicketingService};
 
 use crate::common::cluster::Cluster;
 use crate::common::log;
@@ -96,7 +96,7 @@ fn a_migration_that_waits_for_a_long_transaction_keeps_nobody_else_waiting() {
     )
     .unwrap();
     let migrated = std::thread::scope(|scope| {
-        let opened = scope.spawn(|| TicketingService::postgres(&url).unwrap().open());
+        let opened = scope.spawn(|| TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open());
         wait_until("the migration waits", || !client.query(WAITS, &[]).unwrap().is_empty());
         client.batch_execute("SET lock_timeout = '20s'").unwrap();
         assert_eq!(number(&mut client, "SELECT COUNT(*) FROM webhook_outbox"), 0, "others read meanwhile");
@@ -117,7 +117,9 @@ fn a_database_whose_encoding_is_not_utf_8_is_refused() {
         let name = encoding.to_lowercase();
         let create = format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0");
         client.batch_execute(&create).unwrap();
-        let Err(Error::Store(error)) = TicketingService::postgres(&cluster.url(&name)).unwrap().open() else {
+        let Err(Error::Store(error)) =
+            TicketingService::postgres(PostgresDatabase::new(&cluster.url(&name)).unwrap()).open()
+        else {
             panic!("{encoding} was opened")
         };
         let message = error.to_string();

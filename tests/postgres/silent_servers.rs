@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ticketing::error::{StoreErrorKind, Unavailable};
 use ticketing::webhook::SenderOptions;
-use ticketing::{Error, TicketingService};
+use ticketing::{Error, PostgresDatabase, TicketingService};
 
 use crate::clusters::{start, start_synchronous_standby};
 use crate::common::cluster::Cluster;
@@ -182,7 +182,7 @@ fn a_host_that_accepts_connections_and_says_nothing_is_left_for_the_next_one() {
     let first = format!("127.0.0.1:{},127.0.0.1:", silent.local_addr().unwrap().port());
     for parameters in ["", "&sslmode=no-verify"] {
         let url = format!("{}?connect_timeout=1{parameters}", cluster.url("hall").replace("127.0.0.1:", &first));
-        let opened = ends(move || TicketingService::postgres(&url).unwrap().open());
+        let opened = ends(move || TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open());
         match opened {
             Ok(service) => drop(service.create_organization(Default::default()).unwrap()),
             // The server has no TLS, which is found out behind the silent host.

@@ -2,7 +2,7 @@
 
 use ticketing::id::OrderId;
 use ticketing::order::{ListOrders, OrderStatus};
-use ticketing::{Error, TicketingService};
+use ticketing::{Error, PostgresDatabase, TicketingService};
 
 use crate::common::cluster::{Cluster, PASSWORD};
 use crate::common::shop::Shop;
@@ -26,9 +26,10 @@ impl Pair {
         let primary = Cluster::start("")?;
         primary.create("hall");
         let standby = primary.standby();
-        let builder = TicketingService::postgres(&primary.url_without_password("hall")).unwrap();
+        let database = PostgresDatabase::new(&primary.url_without_password("hall")).unwrap();
         let standby_url = behind_proxy(&standby.url_without_password("hall"), edits);
-        let service = builder.database_password(PASSWORD).read_from(&standby_url).open().unwrap();
+        let database = database.password(PASSWORD).read_from(&standby_url).unwrap();
+        let service = TicketingService::postgres(database).open().unwrap();
         let shop = Shop::create(&service);
         let pair = Self { primary, standby, service, shop };
         pair.wait_for_standby();
@@ -174,9 +175,6 @@ fn a_search_that_the_standby_cancels_is_answered_by_the_primary() {
 
 #[test]
 fn a_wrong_url_of_a_standby_is_named() {
-    let builder = TicketingService::postgres("postgres://ada@host/db").unwrap().read_from("http://host");
-    let error = builder.open().unwrap_err();
+    let error = PostgresDatabase::new("postgres://ada@host/db").unwrap().read_from("http://host").unwrap_err();
     assert_eq!(error.fields()[0].path, "read_from");
-    let error = TicketingService::temporary().read_from("postgres://ada@host/db").open().unwrap_err();
-    assert_eq!(error.fields()[0].message, "is a setting of PostgreSQL databases");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postgres::{Client, NoTls};
 use ticketing::environment::{Clock, SystemClock};
-use ticketing::{TicketingService, Timestamp};
+use ticketing::{PostgresDatabase, TicketingService, Timestamp};
 
 use crate::clusters::start;
 use crate::common::processes::{ChildProcess, child_process, child_role, child_variable, send_to_parent};
@@ -45,7 +45,11 @@ static CLOCK: StoppingClock = StoppingClock(AtomicBool::new(false));
 fn a_child_process_holds_the_lock_of_an_event() {
     child_role();
     let url = child_variable("TICKETING_TEST_URL");
-    let service = TicketingService::postgres(&url).unwrap().clock(&CLOCK).sandbox_gateway().open().unwrap();
+    let service = TicketingService::postgres(PostgresDatabase::new(&url).unwrap())
+        .clock(&CLOCK)
+        .sandbox_gateway()
+        .open()
+        .unwrap();
     let sale = Sale {
         organization: child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap(),
         event: child_variable("TICKETING_TEST_EVENT").parse().unwrap(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ticketing::{Builder, TicketingService};
+use ticketing::{Builder, PostgresDatabase, TicketingService};
 
 use crate::common::cluster::{Cluster, PASSWORD, USER};
 use crate::common::issuer::Issuer;
@@ -40,7 +40,7 @@ impl Encrypted {
 
     fn builder(&self, host: &str, parameters: &str) -> Builder {
         let url = format!("postgres://{USER}@{host}:{}/postgres?{parameters}", self.cluster.port);
-        TicketingService::postgres(&url).unwrap().database_password(PASSWORD)
+        TicketingService::postgres(PostgresDatabase::new(&url).unwrap().password(PASSWORD))
     }
 
     /// Opens a service, and returns whether its connections are encrypted.
@@ -120,10 +120,10 @@ fn a_server_without_tls_is_refused_if_encryption_is_required() {
     let Some(cluster) = Cluster::start("") else { return };
     for mode in ["require", "no-verify"] {
         let url = format!("{}?sslmode={mode}", cluster.url("postgres"));
-        let problem = TicketingService::postgres(&url).unwrap().open().unwrap_err().to_string();
+        let problem = TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open().unwrap_err().to_string();
         assert!(problem.contains("server does not support TLS"), "{problem}");
     }
-    TicketingService::postgres(&cluster.url("postgres")).unwrap().open().unwrap();
+    TicketingService::postgres(PostgresDatabase::new(&cluster.url("postgres")).unwrap()).open().unwrap();
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn the_password_is_bound_to_the_connection() {
 #[test]
 fn wrong_parameters_of_encryption_are_named() {
     let message = |parameters: &str| {
-        let builder = TicketingService::postgres(&format!("postgres://ada@host/db?{parameters}"));
-        let error = builder.and_then(Builder::open).unwrap_err();
+        let database = PostgresDatabase::new(&format!("postgres://ada@host/db?{parameters}"));
+        let error = database.and_then(|database| TicketingService::postgres(database).open()).unwrap_err();
         let [field] = error.fields() else { panic!("{error}") };
         assert_eq!(field.path, "url");
         field.message.clone()

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::channel;
 
-use ticketing::TicketingService;
 use ticketing::webhook::{CreateWebhook, EventType, SenderOptions};
+use ticketing::{PostgresDatabase, TicketingService};
 
 use crate::common::cluster::Cluster;
 use crate::common::receiver::WebhookReceiver;
@@ -11,7 +11,7 @@ use crate::common::shop::Shop;
 use crate::common::webhooks::wait_until;
 
 fn open(url: &str) -> TicketingService {
-    TicketingService::postgres(url).unwrap().allow_local_webhooks(true).open().unwrap()
+    TicketingService::postgres(PostgresDatabase::new(url).unwrap()).allow_local_webhooks(true).open().unwrap()
 }
 
 /// The connection that listens. Its last statement is the one that checks it, which is empty, or the first one.
@@ -68,10 +68,13 @@ fn a_handler_is_called_for_the_order_of_another_process() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");
     let (called, calls) = channel();
-    let builder = TicketingService::postgres(&url).unwrap().on_notification("mail", move |_, notification| {
-        called.send(notification.id)?;
-        Ok(())
-    });
+    let builder = TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).on_notification(
+        "mail",
+        move |_, notification| {
+            called.send(notification.id)?;
+            Ok(())
+        },
+    );
     let handling = builder.open().unwrap();
     let seller = open(&url);
     let shop = Shop::create(&seller);

@@ -13,7 +13,7 @@ use ticketing::error::StoreErrorKind;
 use ticketing::payment::ManualMethod;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
-use ticketing::{Amount, Error, TicketingService, Timestamp};
+use ticketing::{Amount, DatabaseFile, Error, TicketingService, Timestamp};
 
 use crate::common::invariants::assert_consistent;
 use crate::common::processes::{child_role, run_child_by, send_to_parent};
@@ -259,7 +259,7 @@ fn a_vfs_is_used_for_readers_too_and_an_unknown_one_is_named() {
     let folder = tempfile::tempdir().unwrap();
     // A path with characters that have a meaning in a URI.
     let path = folder.path().join("a b?c#d%41&vfs=x.db");
-    let open = |vfs: &str| TicketingService::builder(&path).vfs(vfs).open();
+    let open = |vfs: &str| TicketingService::builder(DatabaseFile::new(&path).vfs(vfs)).open();
     for vfs in ["unix", "unix-excl"] {
         let service = open(vfs).unwrap();
         let organization = service.create_organization(Default::default()).unwrap();
@@ -270,7 +270,7 @@ fn a_vfs_is_used_for_readers_too_and_an_unknown_one_is_named() {
         [("no such thing", "no such vfs: no such thing"), ("unix-dotfile", "WAL mode is not possible here")]
     {
         let folder = tempfile::tempdir().unwrap();
-        let opened = TicketingService::builder(folder.path().join("ticketing.db")).vfs(vfs).open();
+        let opened = TicketingService::builder(DatabaseFile::new(folder.path().join("ticketing.db")).vfs(vfs)).open();
         let Err(Error::Store(error)) = opened else { panic!("{opened:?}") };
         let StoreErrorKind::CannotOpen(text) = error.kind() else { panic!("{error:?}") };
         assert!(text.contains(expected), "{text}");

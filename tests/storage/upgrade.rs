@@ -12,7 +12,7 @@ use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType};
 use ticketing::webhook::{ListWebhookDeliveries, ListWebhooks, SenderOptions};
-use ticketing::{Caller, Error, TicketingService};
+use ticketing::{Caller, DatabaseFile, Error, TicketingService};
 
 use crate::common::transport::FakeTransport;
 use crate::common::webhooks::wait_until;
@@ -213,7 +213,9 @@ fn a_copy_from_before_the_migration_is_kept_and_brings_everything_back() {
 fn no_copy_is_made_if_it_is_turned_off_or_nothing_is_migrated() {
     let (folder, path) = old_database();
     for _ in 0..2 {
-        drop(TicketingService::builder(&path).copy_before_migration(false).open().expect("a service"));
+        drop(
+            TicketingService::builder(DatabaseFile::new(&path).copy_before_migration(false)).open().expect("a service"),
+        );
     }
     drop(TicketingService::open(&path).expect("a service"));
     drop(TicketingService::open(folder.path().join("new.db")).expect("a service"));

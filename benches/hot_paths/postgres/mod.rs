@@ -21,7 +21,7 @@ use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::organization::ListOrganizations;
 use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::ticket_type::ListTicketTypes;
-use ticketing::{Caller, TicketingService};
+use ticketing::{Caller, PostgresDatabase, TicketingService};
 
 use crate::common::cluster::Cluster;
 use crate::common::database::stored_id;
@@ -108,14 +108,17 @@ impl Databases {
         let ours = server.url("ours");
         {
             let file = LargeStore::of(TICKETS);
-            let target = TicketingService::postgres(&ours).expect("a URL");
+            let target = PostgresDatabase::new(&ours).expect("a URL");
             file.fixture.service.copy_to(target, |_| ControlFlow::Continue(())).expect("copied");
         }
         client.batch_execute("CREATE DATABASE by_hand TEMPLATE ours").expect("a copy");
         for database in ["ours", "by_hand"] {
             server.client(database).batch_execute("VACUUM ANALYZE").expect("statistics");
         }
-        let service = TicketingService::postgres(&ours).expect("a URL").write_quota(None).open().expect("the database");
+        let service = TicketingService::postgres(PostgresDatabase::new(&ours).expect("a URL"))
+            .write_quota(None)
+            .open()
+            .expect("the database");
         let organization =
             service.list_organizations(ListOrganizations::default()).expect("readable").data.remove(0).id;
         let caller = service.act_for(organization).expect("the organization exists");

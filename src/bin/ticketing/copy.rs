@@ -16,14 +16,14 @@ pub(crate) fn copy(options: &DatabaseOptions, to: &str) -> Result<(), Failure> {
     let path = database.file("copy reads a database file")?;
     let file = database.builder_of_command(false)?.open()?;
     let bar = super::output::progress_bar("{wide_bar} {pos} of {len} rows, {per_sec}");
-    let result = file.copy_to(to.builder()?, |progress| {
+    let result = file.copy_to(to.database(true)?, |progress| {
         bar.set_length(progress.total_rows);
         bar.set_position(progress.rows);
         ControlFlow::Continue(())
     });
     bar.finish_and_clear();
     let copied = result?;
-    let target = to.builder_of_command(false)?.open()?;
+    let target = Database::Postgres(to).builder_of_command(false)?.open()?;
     let (before, after) = (super::database::find(&file)?, super::database::find(&target)?);
     let clean = before.is_clean() && after.is_clean();
     if clean {

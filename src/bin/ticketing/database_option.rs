@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
-use ticketing::{Builder, TicketingService};
+use ticketing::{Builder, DatabaseFile, TicketingService};
 
 use super::failure::{Failure, usage};
 
@@ -36,12 +36,12 @@ impl fmt::Debug for DatabaseOptions {
 #[derive(Debug)]
 pub(crate) enum Database {
     File(PathBuf),
-    Postgres(PostgresDatabase),
+    Postgres(PostgresOptions),
 }
 
-/// A PostgreSQL database, and how its password is found.
+/// The options of a PostgreSQL database.
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no value of it"))]
-pub(crate) struct PostgresDatabase {
+pub(crate) struct PostgresOptions {
     url: String,
     /// The file with the password.
     password_file: Option<PathBuf>,
@@ -51,10 +51,10 @@ pub(crate) struct PostgresDatabase {
     read_from: Option<String>,
 }
 
-impl fmt::Debug for PostgresDatabase {
+impl fmt::Debug for PostgresOptions {
     /// Without the URL, which may have the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresDatabase").field("password_file", &self.password_file).finish_non_exhaustive()
+        f.debug_struct("PostgresOptions").field("password_file", &self.password_file).finish_non_exhaustive()
     }
 }
 
@@ -78,7 +78,7 @@ impl Database {
     /// Reads the options of the database.
     pub(crate) fn read(options: &DatabaseOptions) -> Result<Self, Failure> {
         if let Some(url) = options.database.to_str().filter(|value| is_url(value)) {
-            return PostgresDatabase::read(url, options).map(Self::Postgres);
+            return PostgresOptions::read(url, options).map(Self::Postgres);
         }
         if options.database_password_file.is_some() {
             return Err(usage("--database-password-file is for PostgreSQL databases"));
@@ -90,40 +90,39 @@ impl Database {
     }
 
     /// Reads the options of the command `copy`: the file, and the database to which it is copied, which has the password.
-    pub(crate) fn read_copy(options: &DatabaseOptions, to: &str) -> Result<(Self, Self), Failure> {
+    pub(crate) fn read_copy(options: &DatabaseOptions, to: &str) -> Result<(Self, PostgresOptions), Failure> {
         if options.database.to_str().is_some_and(is_url) {
             return Err(usage("--database must be a database file"));
         }
         if !is_url(to) {
             return Err(usage("--to must be the URL of a PostgreSQL database"));
         }
-        let target = PostgresDatabase { read_from: None, ..PostgresDatabase::read(to, options)? };
-        Ok((Self::File(options.database.clone()), Self::Postgres(target)))
+        let target = PostgresOptions { read_from: None, ..PostgresOptions::read(to, options)? };
+        Ok((Self::File(options.database.clone()), target))
     }
 
-    /// The builder of a service on the database.
-    pub(crate) fn builder(&self) -> Result<Builder, Failure> {
+    /// The builder of a service on the database. `copy_before_migration` is for files.
+    pub(crate) fn builder(&self, copy_before_migration: bool) -> Result<Builder, Failure> {
         match self {
-            Self::File(path) => Ok(TicketingService::builder(path)),
-            Self::Postgres(database) => database.builder(),
+            Self::File(path) => {
+                let file = DatabaseFile::new(path).copy_before_migration(copy_before_migration);
+                Ok(TicketingService::builder(file))
+            }
+            Self::Postgres(options) => options.builder(true),
         }
     }
 
     /// The builder for a command, which migrates nothing: an older server may use the database. It creates the database
     /// only if `create` is true.
     pub(crate) fn builder_of_command(&self, create: bool) -> Result<Builder, Failure> {
-        if let Self::File(path) = self
-            && !create
-            && !path.exists()
-        {
-            return Err(Failure::Run(format!("there is no database at {}", path.display())));
-        }
-        let builder = self.builder()?.readers(1).migrate(false);
-        #[cfg(feature = "postgres")]
-        if let Self::Postgres(_) = self {
-            return Ok(builder.create_tables(create));
-        }
-        Ok(builder)
+        let builder = match self {
+            Self::File(path) if !create && !path.exists() => {
+                return Err(Failure::Run(format!("there is no database at {}", path.display())));
+            }
+            Self::File(path) => TicketingService::builder(path),
+            Self::Postgres(options) => options.builder(create)?,
+        };
+        Ok(builder.readers(1).migrate(false))
     }
 
     /// The path of a file. Another database is refused because of `problem`.
@@ -138,7 +137,7 @@ impl Database {
 const NOT_COMPILED: &str = "a PostgreSQL database needs a program that is compiled with the feature postgres: \
     cargo install ticketing --features program,postgres";
 
-impl PostgresDatabase {
+impl PostgresOptions {
     fn read(url: &str, options: &DatabaseOptions) -> Result<Self, Failure> {
         if cfg!(not(feature = "postgres")) {
             return Err(usage(NOT_COMPILED));
@@ -153,20 +152,26 @@ impl PostgresDatabase {
         })
     }
 
+    /// The database, for a service that creates its tables only if `create_tables` is true.
     #[cfg(feature = "postgres")]
-    fn builder(&self) -> Result<Builder, Failure> {
-        let mut builder = TicketingService::postgres(&self.url)?;
+    pub(crate) fn database(&self, create_tables: bool) -> Result<ticketing::PostgresDatabase, Failure> {
+        let mut database = ticketing::PostgresDatabase::new(&self.url)?.create_tables(create_tables);
         if let Some(url) = &self.read_from {
-            builder = builder.read_from(url);
+            database = database.read_from(url)?;
         }
         Ok(match self.password()? {
-            Some(password) => builder.database_password(password),
-            None => builder,
+            Some(password) => database.password(password),
+            None => database,
         })
     }
 
+    #[cfg(feature = "postgres")]
+    fn builder(&self, create_tables: bool) -> Result<Builder, Failure> {
+        Ok(TicketingService::postgres(self.database(create_tables)?))
+    }
+
     #[cfg(not(feature = "postgres"))]
-    fn builder(&self) -> Result<Builder, Failure> {
+    fn builder(&self, _: bool) -> Result<Builder, Failure> {
         Err(usage(NOT_COMPILED))
     }
 

@@ -42,10 +42,7 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     let stop = runtime.block_on(async { stop_signal() })?;
 
     let public_url = settings.public_url.unwrap_or_else(|| format!("http://{address}"));
-    let mut builder = database.builder()?;
-    if let Database::File(_) = database {
-        builder = builder.copy_before_migration(!settings.no_migration_copy);
-    }
+    let mut builder = database.builder(!settings.no_migration_copy)?;
     if settings.max_reserved_per_customer > 0 {
         builder = builder.max_reserved_per_customer(settings.max_reserved_per_customer);
     }

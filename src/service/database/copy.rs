@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::operation::backup::CopyProgress;
 use crate::service::TicketingService;
-use crate::service::opening::builder::{Builder, Database};
+use crate::service::opening::postgres_database::PostgresDatabase;
 
 /// # Moving to PostgreSQL
 impl TicketingService {
@@ -13,8 +13,8 @@ impl TicketingService {
     /// Ids, codes, keys and secrets stay the same, so that a service on the target goes on where this one stopped.
     ///
     /// Stop selling first: what this or another process writes after the start is not in the copy. `target` must have no
-    /// tables of this crate, or empty ones. Of its settings, only those of the database count. The copy is one transaction:
-    /// if it fails or is interrupted, the target is as it was.
+    /// tables of this crate, or empty ones. The copy is one transaction: if it fails or is interrupted, the target is as it
+    /// was.
     ///
     /// Calls `progress` every 1000 rows and at the end. If it returns [`ControlFlow::Break`], nothing is copied. Returns the
     /// final progress. 100,000 tickets of 25,000 orders keep a processor of PostgreSQL busy for 4 seconds. Until the copy ends,
@@ -24,8 +24,7 @@ impl TicketingService {
     /// [check](Self::check) both, and put the file out of use with [`mark_as_moved`](Self::mark_as_moved).
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) for `target` if it is not a PostgreSQL database, or one of its
-    ///   settings is invalid.
+    /// - [`Error::Validation`](crate::Error::Validation) for `url` if the file with certificates that it names cannot be read.
     /// - [`Error::Store`](crate::Error::Store) with one of these [kinds](crate::error::StoreErrorKind): `CannotCopy` if
     ///   the target is not empty, PostgreSQL refuses a row of a damaged file, or this database is not a file;
     ///   `CopyStopped` if `progress` returns `Break`; `CannotOpen` if the target cannot be reached; `SchemaTooOld` or
@@ -33,23 +32,19 @@ impl TicketingService {
     ///
     /// ```no_run
     /// use std::ops::ControlFlow;
-    /// use ticketing::TicketingService;
-    /// let url = "postgres://ticketing@127.0.0.1/ticketing";
+    /// use ticketing::{PostgresDatabase, TicketingService};
     /// let service = TicketingService::open("ticketing.db")?;
-    /// let copied = service.copy_to(TicketingService::postgres(url)?, |_| ControlFlow::Continue(()))?;
+    /// let target = PostgresDatabase::new("postgres://ticketing@127.0.0.1/ticketing")?;
+    /// let copied = service.copy_to(target.clone(), |_| ControlFlow::Continue(()))?;
     /// println!("{} rows", copied.rows);
-    /// assert!(TicketingService::postgres(url)?.open()?.check()?.is_clean());
+    /// assert!(TicketingService::postgres(target).open()?.check()?.is_clean());
     /// # Ok::<(), ticketing::Error>(())
     /// ```
     pub fn copy_to(
         &self,
-        target: Builder,
+        target: PostgresDatabase,
         mut progress: impl FnMut(CopyProgress) -> ControlFlow<()>,
     ) -> Result<CopyProgress> {
-        target.check()?;
-        let Database::Postgres(options) = target.database else {
-            return Err(Error::field("target", "must be a PostgreSQL database"));
-        };
-        self.store()?.copy_to(&options.prepare()?, &mut progress)
+        self.store()?.copy_to(&target.0.prepare()?, &mut progress)
     }
 }

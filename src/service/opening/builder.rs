@@ -1,11 +1,12 @@
 //! The builder of a service, and what it opens.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::database_file::DatabaseFile;
 use super::downtime::Downtime;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
@@ -51,9 +52,9 @@ const DAY: Duration = Duration::from_hours(24);
 #[must_use = "nothing is opened before open() is called"]
 pub struct Builder {
     pub(in crate::service) database: Database,
-    pub(in crate::service) vfs: Option<String>,
     pub(in crate::service) readers: ReaderOptions,
-    pub(in crate::service) migration: MigrationOptions,
+    /// Whether an older schema is migrated, or refused.
+    pub(in crate::service) migrate: bool,
     /// `None` for the clock of the system, or of the database server.
     pub(in crate::service) clock: Option<Arc<dyn Clock>>,
     pub(in crate::service) entropy: Arc<dyn Entropy>,
@@ -71,8 +72,6 @@ pub struct Builder {
     /// Whether each handler has a thread.
     pub(in crate::service) handler_threads: bool,
     pub(in crate::service) allow_local_webhooks: bool,
-    /// What is wrong with settings: this kind of database does not have them, or they cannot be read.
-    pub(in crate::service) problems: FieldErrors,
     #[cfg(feature = "documents")]
     pub(in crate::service) documents: Option<crate::documents::TicketDocuments>,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -82,10 +81,10 @@ pub struct Builder {
 /// Which database is opened.
 #[derive(Debug)]
 pub(in crate::service) enum Database {
-    File(PathBuf),
+    File(DatabaseFile),
     Temporary,
     #[cfg(feature = "postgres")]
-    Postgres(Box<crate::store::PostgresOptions>),
+    Postgres(super::postgres_database::PostgresDatabase),
 }
 
 pub(in crate::service) enum Gateway {
@@ -113,12 +112,23 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the file or its folder cannot be used.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::builder(path).open()
+        Self::builder(path.as_ref()).open()
     }
 
-    /// Returns a builder, which sets up a service for the database at `path`.
-    pub fn builder(path: impl AsRef<Path>) -> Builder {
-        Builder::new(Database::File(path.as_ref().to_owned()))
+    /// Returns a builder, which sets up a service on a database file: a path, or a [`DatabaseFile`] with settings.
+    pub fn builder(file: impl Into<DatabaseFile>) -> Builder {
+        Builder::new(Database::File(file.into()))
+    }
+
+    /// Returns a builder, which sets up a service on a PostgreSQL database. Several processes, on one machine or on many,
+    /// can open the same database.
+    ///
+    /// A service opens connections when it needs them: up to 16 that write, as many as there are
+    /// [readers](Builder::readers), and half as many again for searches. With the defaults, that is 28. The server's
+    /// `max_connections` must suffice for all processes together.
+    #[cfg(feature = "postgres")]
+    pub fn postgres(database: super::postgres_database::PostgresDatabase) -> Builder {
+        Builder::new(Database::Postgres(database))
     }
 
     /// Returns a builder, which sets up a service for a new, empty database. It is for tests and demonstrations.
@@ -144,9 +154,8 @@ impl Builder {
     pub(in crate::service) fn new(database: Database) -> Self {
         Self {
             database,
-            vfs: None,
             readers: ReaderOptions::default(),
-            migration: MigrationOptions::default(),
+            migrate: true,
             clock: None,
             entropy: Arc::new(SystemEntropy),
             gateway: Gateway::None,
@@ -162,7 +171,6 @@ impl Builder {
             handlers: Vec::new(),
             handler_threads: true,
             allow_local_webhooks: false,
-            problems: FieldErrors::default(),
             #[cfg(feature = "documents")]
             documents: None,
             #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -188,17 +196,23 @@ impl Builder {
             }
             _ => (environment, None),
         };
-        let migration = self.migration;
+        let migrate = self.migrate;
         let options = match self.database {
-            Database::File(path) => EngineOptions::Sqlite { location: Location::new(path, self.vfs), migration },
-            Database::Temporary => EngineOptions::Sqlite { location: Location::temporary(self.vfs)?, migration },
+            Database::File(DatabaseFile { path, vfs, keep_copy }) => EngineOptions::Sqlite {
+                location: Location::new(path, vfs),
+                migration: MigrationOptions { migrate, keep_copy },
+            },
+            Database::Temporary => {
+                let migration = MigrationOptions { migrate, ..MigrationOptions::default() };
+                EngineOptions::Sqlite { location: Location::temporary()?, migration }
+            }
             #[cfg(feature = "postgres")]
-            Database::Postgres(options) => {
+            Database::Postgres(database) => {
                 let options = match server_clock {
-                    Some(clock) => options.with_server_clock(clock),
-                    None => *options,
+                    Some(clock) => database.0.with_server_clock(clock),
+                    None => *database.0,
                 };
-                EngineOptions::Postgres(Box::new(options.with_migrate(migration.migrate).prepare()?))
+                EngineOptions::Postgres(Box::new(options.with_migrate(migrate).prepare()?))
             }
         };
         let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
@@ -260,7 +274,7 @@ impl Builder {
     }
 
     pub(in crate::service) fn check(&self) -> Result<()> {
-        let mut errors = self.problems.clone();
+        let mut errors = FieldErrors::default();
         errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
         let shortest = Duration::from_millis(10);
         errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::builder::{Builder, Database, Gateway};
+use super::builder::{Builder, Gateway};
 use crate::enums::text_enum::TextEnum;
 use crate::environment::{Clock, Entropy};
 use crate::error::Result;
@@ -286,36 +286,7 @@ impl Builder {
     /// [`StoreErrorKind::SchemaTooOld`](crate::error::StoreErrorKind::SchemaTooOld), which suits tools that must not
     /// migrate the file of a program that is still running.
     pub fn migrate(mut self, migrate: bool) -> Self {
-        self.migration.migrate = migrate;
-        self
-    }
-
-    /// Sets whether a copy of the database is kept when it is migrated to a newer schema. Default: true.
-    ///
-    /// The copy is next to the database, with the version of the old schema in its name, such as
-    /// `ticketing.db.schema-5`. It is complete and on disk before the migration begins, and nothing is sold in between.
-    /// If it cannot be made, for example because the disk is full, the database is not migrated and opening it fails
-    /// with [`StoreErrorKind::NoCopyBeforeMigration`](crate::error::StoreErrorKind::NoCopyBeforeMigration).
-    /// [`restore`](TicketingService::restore) brings the copy back, for the older version of the program.
-    ///
-    /// Only a database file has this setting. A PostgreSQL database is migrated in one transaction, and copied with
-    /// `pg_dump` before.
-    pub fn copy_before_migration(mut self, copy: bool) -> Self {
-        self.migration.keep_copy = copy;
-        self.only_of_files("copy_before_migration")
-    }
-
-    /// Sets the SQLite VFS by its name. Default: SQLite's default VFS. Only a database file has this setting.
-    pub fn vfs(mut self, name: impl Into<String>) -> Self {
-        self.vfs = Some(name.into());
-        self.only_of_files("vfs")
-    }
-
-    /// Opening another database than a file fails, because this was set.
-    fn only_of_files(mut self, setting: &'static str) -> Self {
-        if !matches!(self.database, Database::File(_) | Database::Temporary) {
-            self.problems.add(setting, "is a setting of database files");
-        }
+        self.migrate = migrate;
         self
     }
 }

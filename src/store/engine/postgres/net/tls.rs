@@ -50,7 +50,7 @@ pub(in crate::store::engine::postgres) fn connector(
     if encryption == Encryption::Disabled {
         return Ok(None);
     }
-    let provider = match crypto_provider::choose(provider, "Builder::database_crypto_provider") {
+    let provider = match crypto_provider::choose(provider, "PostgresDatabase::crypto_provider") {
         Ok(provider) => provider,
         Err(_) if encryption == Encryption::Preferred => return Ok(None),
         Err(error) => return Err(error),

@@ -43,12 +43,12 @@ impl Location {
     }
 
     /// A file in a new folder, which is deleted when the last clone of the location is dropped.
-    pub(crate) fn temporary(vfs: Option<String>) -> Result<Self> {
+    pub(crate) fn temporary() -> Result<Self> {
         let folder = TemporaryFolder::create().map_err(|error| {
             StoreError::new(StoreErrorKind::CannotOpen(format!("a temporary folder ({error})")), error)
         })?;
         let path = folder.path().join("ticketing.db");
-        Ok(Self { path, vfs, temporary_folder: Some(Arc::new(folder)) })
+        Ok(Self { path, vfs: None, temporary_folder: Some(Arc::new(folder)) })
     }
 
     pub(crate) fn path(&self) -> &Path {

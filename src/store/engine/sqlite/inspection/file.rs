@@ -44,7 +44,7 @@ impl InspectedDatabase {
     }
 
     fn copied(self) -> Result<Self> {
-        let copy = Location::temporary(None)?;
+        let copy = Location::temporary()?;
         copy.create_file();
         self.database.copy_to(&copy, |_| Ok(()))?;
         Ok(Self { database: copy.open()?, location: copy, is_temporary_copy: true, ..self })

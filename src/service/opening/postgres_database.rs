@@ -1,18 +1,28 @@
-//! The settings of a [`Builder`] that only a PostgreSQL database has.
+//! A PostgreSQL database, and how it is connected to.
 
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 
-use super::builder::{Builder, Database};
 use crate::error::Result;
-use crate::service::TicketingService;
 use crate::store::PostgresOptions;
 
-/// # Opening
-impl TicketingService {
-    /// Returns a builder, which sets up a service on a PostgreSQL database. Several processes, on one machine or on many,
-    /// can open the same database.
+/// A PostgreSQL database, and how it is connected to: what [`TicketingService::postgres`](crate::TicketingService::postgres) takes.
+///
+/// ```no_run
+/// use ticketing::{PostgresDatabase, TicketingService};
+/// let database = PostgresDatabase::new("postgres://ticketing@db1.example.com/ticketing?sslmode=require")?
+///     .password("from a file of your own")
+///     .read_from("postgres://ticketing@db2.example.com/ticketing?sslmode=require")?;
+/// let service = TicketingService::postgres(database).maintenance().open()?;
+/// # Ok::<(), ticketing::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct PostgresDatabase(pub(in crate::service) Box<PostgresOptions>);
+
+impl PostgresDatabase {
+    /// The database with this URL. Nothing is connected to yet.
     ///
     /// `url` is a [connection URI](https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS), such
     /// as `postgres://ticketing@db.example.com/ticketing`. With several hosts, the first one that accepts writes is used, so
@@ -36,34 +46,16 @@ impl TicketingService {
     ///
     /// The tables are in the first schema of the `search_path`. The encoding of the database must be UTF-8.
     ///
-    /// A service opens connections when it needs them: up to 16 that write, as many as there are
-    /// [readers](Builder::readers), and half as many again for searches. With the defaults, that is 28. The server's
-    /// `max_connections` must suffice for all processes together.
-    ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) if `url` is not a connection URL.
-    ///
-    /// ```no_run
-    /// use ticketing::TicketingService;
-    /// let service = TicketingService::postgres("postgres://ticketing@127.0.0.1/ticketing")?
-    ///     .database_password("from a file of your own")
-    ///     .maintenance()
-    ///     .open()?;
-    /// # Ok::<(), ticketing::Error>(())
-    /// ```
-    pub fn postgres(url: &str) -> Result<Builder> {
-        Ok(Builder::new(Database::Postgres(Box::new(PostgresOptions::of_primary(url)?))))
+    /// - [`Error::Validation`](crate::Error::Validation) for `url` if it is not a connection URL.
+    pub fn new(url: &str) -> Result<Self> {
+        Ok(Self(Box::new(PostgresOptions::of_primary(url)?)))
     }
-}
 
-/// # The PostgreSQL database
-///
-/// A database file has none of these settings: opening one fails if they are set.
-impl Builder {
     /// Sets the password of the user. Default: the one in the URL, if there is one.
-    pub fn database_password(self, password: impl Into<String>) -> Self {
-        let password = password.into();
-        self.set_postgres("database_password", |options| options.set_password(&password))
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.0.set_password(&password.into());
+        self
     }
 
     /// Sets the implementation of cryptography for TLS, which rustls calls a provider. Default: the default of the process,
@@ -74,20 +66,22 @@ impl Builder {
     /// use std::sync::Arc;
     ///
     /// use rustls::crypto::ring; // or aws_lc_rs
-    /// use ticketing::TicketingService;
+    /// use ticketing::PostgresDatabase;
     ///
     /// let url = "postgres://ticketing@db.example.com/ticketing?sslmode=require";
-    /// let builder = TicketingService::postgres(url)?.database_crypto_provider(Arc::new(ring::default_provider()));
+    /// let database = PostgresDatabase::new(url)?.crypto_provider(Arc::new(ring::default_provider()));
     /// # Ok::<(), ticketing::Error>(())
     /// ```
-    pub fn database_crypto_provider(self, provider: Arc<CryptoProvider>) -> Self {
-        self.set_postgres("database_crypto_provider", |options| options.crypto_provider = Some(provider))
+    pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
+        self.0.crypto_provider = Some(provider);
+        self
     }
 
     /// Sets whether the tables are created in a database that has none. Default: true. If false, opening such a database
     /// fails, which suits tools that must not create anything.
-    pub fn create_tables(self, create: bool) -> Self {
-        self.set_postgres("create_tables", |options| options.create_tables = create)
+    pub fn create_tables(mut self, create: bool) -> Self {
+        self.0.create_tables = create;
+        self
     }
 
     /// Sets the URL of a standby, a hot one with streaming replication, that serves the reads which may look at many rows.
@@ -96,9 +90,9 @@ impl Builder {
     /// A standby is a moment behind the primary, usually milliseconds. So these reads may miss what was just written:
     ///
     /// - lists with filters and searches;
-    /// - [`on_one_snapshot`](TicketingService::on_one_snapshot) and every read inside it;
-    /// - [`check`](TicketingService::check), [`organization_usage`](TicketingService::organization_usage),
-    ///   [`list_organization_usage`](TicketingService::list_organization_usage) and the backlog of webhooks in the metrics.
+    /// - [`on_one_snapshot`](crate::TicketingService::on_one_snapshot) and every read inside it;
+    /// - [`check`](crate::TicketingService::check), [`organization_usage`](crate::TicketingService::organization_usage),
+    ///   [`list_organization_usage`](crate::TicketingService::list_organization_usage) and the backlog of webhooks in the metrics.
     ///
     /// All others see every committed change, because the primary serves them: authentication, everything that is read by its
     /// id or code, summaries, lists without filters, what an operation reads before it writes, and the reads of background
@@ -110,33 +104,12 @@ impl Builder {
     /// deleted the rows that it reads: `hot_standby_feedback = on` avoids that. How far the standby is behind is not
     /// checked: monitor it.
     ///
-    /// The password is that of [`database_password`](Self::database_password), unless the URL has another.
+    /// The password is that of [`password`](Self::password), unless the URL has another.
     ///
-    /// ```
-    /// use ticketing::TicketingService;
-    /// let builder = TicketingService::postgres("postgres://ticketing@db1.example.com/ticketing")?
-    ///     .read_from("postgres://ticketing@db2.example.com/ticketing");
-    /// # Ok::<(), ticketing::Error>(())
-    /// ```
-    pub fn read_from(mut self, url: &str) -> Self {
-        match PostgresOptions::of_standby(url) {
-            Ok(standby) => self.set_postgres("read_from", |options| options.read_from = Some(Box::new(standby))),
-            Err(error) => {
-                for field in error.fields() {
-                    self.problems.add(&*field.path, &*field.message);
-                }
-                self
-            }
-        }
-    }
-
-    fn set_postgres(mut self, setting: &'static str, set: impl FnOnce(&mut PostgresOptions)) -> Self {
-        match &mut self.database {
-            Database::Postgres(options) => set(options),
-            Database::File(_) | Database::Temporary => {
-                self.problems.add(setting, "is a setting of PostgreSQL databases");
-            }
-        }
-        self
+    /// # Errors
+    /// - [`Error::Validation`](crate::Error::Validation) for `read_from` if `url` is not a connection URL.
+    pub fn read_from(mut self, url: &str) -> Result<Self> {
+        self.0.read_from = Some(Box::new(PostgresOptions::of_standby(url)?));
+        Ok(self)
     }
 }
