@@ -113,6 +113,9 @@ pub enum StoreErrorKind {
         /// What is wrong with the value. Never contains the value itself, which may be personal data.
         problem: String,
     },
+    /// Stored values are so large that their sum exceeds 64 bits.
+    #[error("the sum of the values exceeds 64 bits")]
+    SumTooLarge,
     /// The database was written by a newer version of this crate. If a newer program migrates it while it is open,
     /// nothing more is written.
     #[error(

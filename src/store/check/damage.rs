@@ -6,13 +6,10 @@ use crate::error::{Error, Result, StoreErrorKind};
 pub(super) fn report_damage(checked: Result<()>, report: impl FnOnce(String)) -> Result<()> {
     let Err(Error::Store(error)) = &checked else { return checked };
     match error.kind() {
-        StoreErrorKind::Damaged(_) | StoreErrorKind::CorruptRow { .. } => report(error.to_string()),
-        // A sum exceeds 64 bits. SQLite reports this with its general error code, SQLITE_ERROR, and no extended code,
-        // so only the message tells. PostgreSQL has a code for it.
-        StoreErrorKind::Failed(text) if text.contains("integer overflow") || text.ends_with("(SQLSTATE 22003)") => {
-            report("the sum of the values exceeds 64 bits".to_owned());
+        StoreErrorKind::Damaged(_) | StoreErrorKind::CorruptRow { .. } | StoreErrorKind::SumTooLarge => {
+            report(error.to_string());
+            Ok(())
         }
-        _ => return checked,
+        _ => checked,
     }
-    Ok(())
 }

@@ -69,6 +69,8 @@ fn other_error(sqlite_error: ffi::Error, message: String, error: rusqlite::Error
         ErrorCode::CannotOpen => StoreErrorKind::CannotOpen(message),
         ErrorCode::NotADatabase => StoreErrorKind::NotADatabase(message),
         ErrorCode::DatabaseCorrupt => StoreErrorKind::Damaged(message),
+        // SQLite has no code of its own for this.
+        ErrorCode::Unknown if message == "integer overflow" => return StoreErrorKind::SumTooLarge.into(),
         ErrorCode::SystemIoFailure => StoreErrorKind::Io(with_code(message)),
         _ => StoreErrorKind::Failed(with_code(message)),
     };
