@@ -288,7 +288,7 @@ fn run_if_active<T>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Written)> {
     // With PostgreSQL, the first statement of the work brings the answer.
-    change_context::read_ahead(tx, organization)?;
+    tx.read_ahead(|| change_context::require_active(tx, organization));
     let worked = work();
     match change_context::require_active(tx, organization) {
         Err(Error::OrganizationSuspended) if ignores_suspension => {}

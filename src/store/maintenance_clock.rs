@@ -29,6 +29,5 @@ pub(crate) fn is_in_doubt(tx: &Transaction<'_>) -> Result<bool> {
 
 /// Records that maintenance acts on this time.
 pub(crate) fn write(tx: &Transaction<'_>, believed_at: Timestamp) -> Result<()> {
-    tx.execute(WRITE, &[believed_at.into()])?;
-    Ok(())
+    tx.execute(WRITE, &[believed_at.into()])
 }

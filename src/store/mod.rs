@@ -40,7 +40,7 @@ pub(crate) use commits::subscriber_queues::Subscription;
 pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, LockedEvent, MigrationOptions, ReaderOptions, Row, Savepoint, Transaction,
 };
-use engine::{Constraint, RowLength, RowLock, on_violation};
+use engine::{Constraint, Query, RowLength, RowLock, on_violation};
 #[cfg(feature = "postgres")]
 pub(crate) use engine::{PostgresOptions, ServerClock};
 pub(crate) use open_database::Store;

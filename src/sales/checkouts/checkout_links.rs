@@ -97,7 +97,7 @@ pub(crate) fn create_or_resume(
     terms: &PaymentTerms,
     budget: &ReleaseBudget,
 ) -> Result<OrderProgress> {
-    order_creation::read_ahead(tx, organization, request)?;
+    order_creation::read_ahead(tx, organization, request);
     let order = match operation.prior_outcome(tx)? {
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));

@@ -24,7 +24,7 @@ use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customer_limit, customers, discounts, events, order_items, orders, ticket_types};
 use crate::store::tickets::issued_tickets;
 use crate::store::tickets::issued_tickets::TicketHolder;
-use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::webhooks::{handler_queue, outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 
 /// An order that was just created, the currency of its amounts, and the title of its event.
@@ -91,22 +91,22 @@ fn load(tx: &Transaction<'_>, organization: OrganizationId, request: &CreateOrde
     Ok((sale, entries))
 }
 
-/// Tells what the transaction that creates an order will read. The event is locked first.
-pub(in crate::sales) fn read_ahead(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    request: &Checked<CreateOrder>,
-) -> Result<()> {
-    events::read_sale_ahead(tx, organization, request.event_id)?;
+/// Announces what the transaction that creates an order will read.
+pub(in crate::sales) fn read_ahead(tx: &LockedEvent<'_>, organization: OrganizationId, request: &Checked<CreateOrder>) {
+    let (event, email) = (request.event_id, &request.customer.email);
+    tx.read_ahead(|| events::sale(tx, organization, event));
     if !has_many_items(request) {
         let types: BTreeSet<_> = request.items.iter().map(|item| item.ticket_type_id).collect();
-        types.into_iter().try_for_each(|id| ticket_types::read_offer_ahead(tx, request.event_id, id))?;
+        for ticket_type in types {
+            tx.read_ahead(|| ticket_types::offer(tx, event, ticket_type));
+        }
     }
     if request.discount_code.is_none() {
-        discounts::read_automatic_ahead(tx, request.event_id)?;
+        tx.read_ahead(|| discounts::automatic(tx, event));
     }
-    customers::read_ahead(tx, organization, &request.customer.email)?;
-    outbox::read_ahead(tx, organization)
+    tx.read_ahead(|| customers::find(tx, organization, email));
+    tx.read_ahead(|| customers::lock_new(tx, organization, email));
+    tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves

@@ -1,9 +1,9 @@
 //! Check-in and check-out: a ticket is scanned at the entrance.
 //!
 //! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and not
-//! the event. The conditional UPDATEs of `store::tickets::scans` make sure that exactly one of several simultaneous scans succeeds.
+//! the event. It decides after that, so that exactly one of several simultaneous scans succeeds.
 
-use crate::error::{Conflict, Error, Reason, Result};
+use crate::error::{Conflict, Error, Result};
 use crate::form::request::Request;
 use crate::model::notifications::notification_data::TicketCheckedIn;
 use crate::model::notifications::notification_types::NotificationData;
@@ -14,8 +14,8 @@ use crate::rules::Checked;
 use crate::rules::ticket as rules;
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::store::sale::sales_figures;
-use crate::store::tickets::scans::{self, AcceptedScan, ScannedTicket};
-use crate::store::webhooks::outbox;
+use crate::store::tickets::scans::{self, ScannedTicket};
+use crate::store::webhooks::{outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, Transaction};
 
 /// The result of a scan. A refusal is not an error: the transaction commits, because refused scans are counted too.
@@ -33,10 +33,10 @@ pub(crate) fn check_in(
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
     operation.lock(tx)?;
-    outbox::read_ahead(tx, organization)?;
+    tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
     // With a key, it is locked after the outcome is known.
     if !operation.has_key() {
-        scans::read_ahead(tx, organization, request)?;
+        tx.read_ahead(|| scans::find(tx, organization, request));
     }
     if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
@@ -65,16 +65,7 @@ fn accept(
         None => state.expiry_after_first_scan(now),
         Some(_) => state.expires_at,
     };
-    let accepted = AcceptedScan {
-        checked_in_by: api_key,
-        expires_at,
-        previous_status: state.status,
-        previous_check_in: state.check_in_date,
-    };
-    if !scans::check_in(tx, ticket.id, &accepted)? {
-        let detail = "the ticket is already checked in".to_owned();
-        return refuse(tx, ticket.id, Conflict { reason: Reason::AlreadyCheckedIn, detail });
-    }
+    scans::check_in(tx, ticket.id, api_key, expires_at)?;
     tx.record(CommitEvent::ScanAccepted);
     let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
         issued_ticket_id: ticket.id,
@@ -117,9 +108,7 @@ pub(crate) fn check_out(
     let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
     let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, &request)?;
     state.check_out(request.event_id).map_err(Error::Conflict)?;
-    if !scans::check_out(tx, ticket.id)? {
-        return Err(Error::conflict(Reason::NotCheckedIn, "the ticket is not checked in"));
-    }
+    scans::check_out(tx, ticket.id)?;
     sales_figures::checked_out(tx, ticket.ticket_type_id)?;
     let now = tx.now();
     ticket.status = TicketStatus::NotCheckedIn;

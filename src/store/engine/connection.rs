@@ -1,8 +1,10 @@
 //! The interface between a transaction and an engine.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use super::lock::{Lock, RowLock};
+use super::lock::Lock;
+use super::sql::query::Query;
 use super::sql::row::Row;
 use super::sql::values::Bind;
 use super::sql::violation::StatementError;
@@ -17,49 +19,49 @@ pub(super) trait Connection {
     /// Runs a statement. Returns how many rows it changed.
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError>;
 
+    /// Runs a statement like [`execute`](Self::execute), if nobody needs the number of rows. An engine may send it together
+    /// with a later one, which fails if this one does.
+    fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+        self.execute(sql, binds).map(drop).map_err(Error::from)
+    }
+
+    /// Inserts one row. Returns `false` if it ignored a conflict with another row.
+    ///
+    /// An engine may send the statement together with a later one and return `true`. If it turns out then that no row was
+    /// inserted, the transaction is run again.
+    fn insert_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
+        self.execute(sql, binds).map(|rows| rows == 1)
+    }
+
     /// Runs a query and passes its rows to `visit`, until that breaks or fails.
-    fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
+    fn query(&self, query: Query<'_>, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
+
+    /// Whether queries are only announced now: their rows are received with those of the next statement, and kept for the same
+    /// query. `None` if the engine answers each query at once.
+    fn reads_ahead(&self) -> Option<&Cell<bool>> {
+        None
+    }
 
     /// Like [`query`](Self::query), for a page of a list whose rows can be long. The page ends when it has 4 MiB. An engine
     /// that receives all rows before the first is visited asks for few that the page has no room for.
     fn query_page(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        self.query(sql, binds, visit)
+        self.query(sql.into(), binds, visit)
     }
 
     /// Like [`query`](Self::query), for a query without parameters that returns rows of a whole table. An engine keeps only
     /// some of them in memory. Runs in a transaction, and `visit` runs no other such query.
     fn query_table(&self, sql: &str, visit: &mut Visit<'_>) -> Result<()> {
-        self.query(sql, &[], visit)
+        self.query(sql.into(), &[], visit)
     }
 
-    /// Like [`query`](Self::query), and locks the rows for the rest of the transaction. Locks nothing if the engine has
-    /// only one write transaction at a time.
-    fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
+    /// Sets a savepoint. Savepoints can be nested.
+    fn set_savepoint(&self) -> Result<()>;
 
-    /// Tells that the transaction will run this query, see [`query`](Self::query) and
-    /// [`query_locking`](Self::query_locking). An engine may send it together with the next statement.
-    fn read_ahead(&self, _lock: Option<RowLock>, _sql: &str, _binds: &[Bind<'_>]) -> Result<()> {
-        Ok(())
-    }
+    /// Keeps what was written since the last savepoint, and removes the savepoint.
+    fn release_savepoint(&self) -> Result<()>;
 
-    /// Runs a statement that changes one row. Returns whether it did.
-    ///
-    /// An engine may send the statement together with a later one and return `true`. If it turns out then that no row was
-    /// changed, the transaction is run again.
-    fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
-        self.execute(sql, binds).map(|rows| rows == 1)
-    }
-
-    /// Runs a statement whose result nobody needs. An engine may send it together with a later one, which fails if this one
-    /// does.
-    fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
-        self.execute(sql, binds).map(drop).map_err(Error::from)
-    }
-
-    /// Runs all statements that were to be sent together with a later one.
-    fn flush(&self) -> Result<()> {
-        Ok(())
-    }
+    /// Undoes what was written since the last savepoint, and removes the savepoint.
+    fn undo_savepoint(&self) -> Result<()>;
 
     /// Whether the transaction has to be run again after this error of a job, and cannot go on after a part of it is undone.
     fn must_run_again(&self, _: &Error) -> bool {
@@ -73,11 +75,6 @@ pub(super) trait Connection {
     /// if the customer exists already. If another transaction is inserting it, fails, and the job is run again.
     fn lock_new_customer(&self, _: OrganizationId, _email_key: &str) -> Result<bool> {
         Ok(true)
-    }
-
-    /// Tells that the transaction will call [`lock_new_customer`](Self::lock_new_customer) if there is no such customer.
-    fn lock_new_customer_ahead(&self, _: OrganizationId, _email_key: &str) -> Result<()> {
-        Ok(())
     }
 
     /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.

@@ -62,15 +62,6 @@ impl Transaction<'_> {
         self.connection.lock_new_customer(organization, email_key)
     }
 
-    /// Tells that the transaction will call [`lock_new_customer`](Self::lock_new_customer) if there is no such customer.
-    pub(in crate::store) fn lock_new_customer_ahead(
-        &self,
-        organization: OrganizationId,
-        email_key: &str,
-    ) -> Result<()> {
-        self.connection.lock_new_customer_ahead(organization, email_key)
-    }
-
     /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.
     pub(in crate::store) fn try_lock_cleanup(&self) -> Result<bool> {
         self.connection.try_lock_cleanup()

@@ -32,6 +32,7 @@ pub(super) use lock::RowLock;
 pub(crate) use locking::LockedEvent;
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};
+pub(crate) use sql::query::Query;
 pub(crate) use sql::row::Row;
 pub(crate) use sql::values::Bind;
 pub(super) use sql::violation::{Constraint, on_violation};

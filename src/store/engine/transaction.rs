@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use super::connection::Connection;
 use super::ids::IdSource;
-use super::lock::RowLock;
 use super::memory::Memory;
+use super::sql::query::Query;
 use super::sql::row::Row;
 use super::sql::values::Bind;
 use super::sql::violation::StatementError;
@@ -147,20 +147,19 @@ impl<'c> Transaction<'c> {
         self.connection.max_savepoints()
     }
 
-    /// Runs a statement. Returns how many rows it changed.
-    pub(crate) fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize> {
-        Ok(self.try_execute(sql, binds)?)
-    }
-
-    /// Runs a statement like [`execute`](Self::execute), for a caller that does not need to know how many rows it changed.
-    /// With PostgreSQL it costs no round trip: it is sent together with a later statement, which fails if this one does.
-    pub(crate) fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
+    /// Runs a statement. An engine may send it together with a later one, which fails if this one does.
+    pub(crate) fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
         self.count_statement(binds);
         self.connection.execute_later(sql, binds)
     }
 
-    /// Like [`execute`](Self::execute), for a statement whose violation of a constraint the caller handles. The job
-    /// must fail after a violation, because on some engines the transaction cannot go on.
+    /// Like [`execute`](Self::execute), and returns how many rows the statement changed.
+    pub(crate) fn execute_counted(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize> {
+        Ok(self.try_execute(sql, binds)?)
+    }
+
+    /// Like [`execute_counted`](Self::execute_counted), for a statement whose violation of a constraint the caller handles.
+    /// The job must fail after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
         self.count_statement(binds);
         self.connection.execute(sql, binds)
@@ -198,13 +197,10 @@ impl<'c> Transaction<'c> {
             return Ok(known);
         }
         let value = Rc::new(read()?);
-        self.memory.insert(organization, Rc::clone(&value));
+        if !self.connection.reads_ahead().is_some_and(Cell::get) {
+            self.memory.insert(organization, Rc::clone(&value));
+        }
         Ok(value)
-    }
-
-    /// Whether the transaction has read such a value about an organization.
-    pub(in crate::store) fn remembers<T: 'static>(&self, organization: OrganizationId) -> bool {
-        self.memory.get::<T>(organization).is_some()
     }
 
     /// Forgets what the transaction [remembers](Self::remember): the next use reads it again.
@@ -221,18 +217,14 @@ impl<'c> Transaction<'c> {
     /// Inserts a row under a new id, which is `?1`; the other parameters follow. The statement must end with
     /// `ON CONFLICT (id) DO NOTHING`: if the id is taken, the insert is tried again with another id.
     pub(crate) fn insert<K: Kind>(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Id<K>> {
-        Ok(self.insert_with_new_id(sql, binds, |values| self.change_row(sql, values))?)
+        Ok(self.insert_with_new_id(sql, binds, |values| self.insert_row(sql, values))?)
     }
 
-    /// Runs a statement that changes one row. Returns `false` if it changed none: a conflict with another row prevents it,
-    /// which the statement ignores with `ON CONFLICT DO NOTHING`, or its condition is false.
-    ///
-    /// With PostgreSQL this costs no round trip: the statement is sent together with a later one, which fails if this one
-    /// does. If it turns out that no row was changed, the transaction is run again instead of returning `false`. So this is
-    /// for what is rare, and ends otherwise the next time.
-    pub(in crate::store) fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
+    /// Inserts a row with a statement that ends with `ON CONFLICT DO NOTHING`. Returns `false` if a conflict with another row
+    /// prevents it, which must be rare: an engine may run the transaction again instead.
+    pub(in crate::store) fn insert_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
         self.count_statement(binds);
-        self.connection.change_row(sql, binds)
+        self.connection.insert_row(sql, binds)
     }
 
     /// Like [`insert`](Self::insert), for a row whose violation of a constraint the caller handles. The job must fail
@@ -263,26 +255,25 @@ impl<'c> Transaction<'c> {
     /// Runs `work` in a savepoint. If it fails, its writes and what it has recorded are undone, and the transaction goes
     /// on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
-        self.execute("SAVEPOINT step", &[])?;
+        self.count_statement(&[]);
+        self.connection.set_savepoint()?;
         let (events, notifications) = {
             let recorded = self.recorded.borrow();
             (recorded.events.len(), recorded.notifications.len())
         };
-        let worked = work(self).and_then(|value| self.connection.flush().map(|()| value));
-        let result = match worked {
-            Ok(value) => Savepoint::Released(value),
-            Err(error) if self.connection.must_run_again(&error) => return Err(error),
+        let worked = work(self).and_then(|value| self.connection.release_savepoint().map(|()| value));
+        match worked {
+            Ok(value) => Ok(Savepoint::Released(value)),
+            Err(error) if self.connection.must_run_again(&error) => Err(error),
             Err(error) => {
-                self.execute("ROLLBACK TO step", &[])?;
+                self.connection.undo_savepoint()?;
                 self.forget();
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
                 recorded.notifications.truncate(notifications);
-                Savepoint::RolledBack(error)
+                Ok(Savepoint::RolledBack(error))
             }
-        };
-        self.execute("RELEASE step", &[])?;
-        Ok(result)
+        }
     }
 
     /// Runs `work` in a savepoint. Returns `false` if it ended in a conflict and was undone. Any other error is
@@ -296,72 +287,42 @@ impl<'c> Transaction<'c> {
     }
 
     /// Returns the first row, if there is one.
-    pub(crate) fn query_opt<T>(
+    pub(crate) fn query_opt<'s, T>(
         &self,
-        sql: &str,
+        query: impl Into<Query<'s>>,
         binds: &[Bind<'_>],
         mut decode: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let mut found = None;
-        self.connection.query(sql, binds, &mut |row| {
+        self.connection.query(query.into(), binds, &mut |row| {
             found = Some(decode(row)?);
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
     }
 
-    /// Like [`query_opt`](Self::query_opt), for a query that locks the row until the transaction ends.
+    /// Announces the queries of `read`, which the transaction will run. An engine may receive their rows together with the
+    /// answer to the next statement. Until then `read` finds no rows, and what it returns is dropped.
     ///
-    /// SQLite has only one write transaction at a time, so that nothing has to be locked there.
-    pub(in crate::store) fn query_opt_locking<T>(
-        &self,
-        lock: RowLock,
-        sql: &str,
-        binds: &[Bind<'_>],
-        mut decode: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let mut found = None;
-        self.connection.query_locking(lock, sql, binds, &mut |row| {
-            found = Some(decode(row)?);
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(found)
-    }
-
-    /// Like [`query_each`](Self::query_each), for a query that locks the rows until the transaction ends.
-    pub(in crate::store) fn query_each_locking(
-        &self,
-        lock: RowLock,
-        sql: &str,
-        binds: &[Bind<'_>],
-        mut visit: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.connection.query_locking(lock, sql, binds, &mut |row| {
-            visit(row)?;
-            Ok(ControlFlow::Continue(()))
-        })
-    }
-
-    /// Tells that the transaction will run this query. With PostgreSQL, it is sent with the next statement, so that it costs
-    /// no round trip. It runs then: what must be locked before it is locked first.
-    pub(in crate::store) fn read_ahead(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
-        self.connection.read_ahead(None, sql, binds)
-    }
-
-    /// Like [`read_ahead`](Self::read_ahead), for a query that locks its rows.
-    pub(in crate::store) fn read_ahead_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
-        self.connection.read_ahead(Some(lock), sql, binds)
+    /// The queries run then: what must be locked before it is read is locked first.
+    pub(crate) fn read_ahead<T>(&self, read: impl FnOnce() -> Result<T>) {
+        if let Some(reads_ahead) = self.connection.reads_ahead() {
+            reads_ahead.set(true);
+            // If a query failed, the transaction that runs it fails too.
+            drop(read());
+            reads_ahead.set(false);
+        }
     }
 
     /// Returns every row.
-    pub(crate) fn query_all<T>(
+    pub(crate) fn query_all<'s, T>(
         &self,
-        sql: &str,
+        query: impl Into<Query<'s>>,
         binds: &[Bind<'_>],
         mut decode: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let mut decoded = Vec::new();
-        self.query_each(sql, binds, |row| {
+        self.query_each(query, binds, |row| {
             decoded.push(decode(row)?);
             Ok(())
         })?;
@@ -369,13 +330,13 @@ impl<'c> Transaction<'c> {
     }
 
     /// Passes every row to `visit`, one after another.
-    pub(crate) fn query_each(
+    pub(crate) fn query_each<'s>(
         &self,
-        sql: &str,
+        query: impl Into<Query<'s>>,
         binds: &[Bind<'_>],
         mut visit: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.connection.query(sql, binds, &mut |row| {
+        self.connection.query(query.into(), binds, &mut |row| {
             visit(row)?;
             Ok(ControlFlow::Continue(()))
         })
@@ -390,7 +351,7 @@ impl<'c> Transaction<'c> {
         mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         match length {
-            RowLength::Short => self.connection.query(sql, binds, &mut visit),
+            RowLength::Short => self.connection.query(sql.into(), binds, &mut visit),
             RowLength::Long => self.connection.query_page(sql, binds, &mut visit),
         }
     }
@@ -405,8 +366,8 @@ impl<'c> Transaction<'c> {
     }
 
     /// Whether a query finds any row.
-    pub(crate) fn exists(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
-        let found = self.query_opt(sql, binds, |_| Ok(()))?;
+    pub(crate) fn exists<'s>(&self, query: impl Into<Query<'s>>, binds: &[Bind<'_>]) -> Result<bool> {
+        let found = self.query_opt(query, binds, |_| Ok(()))?;
         Ok(found.is_some())
     }
 }

@@ -64,27 +64,23 @@ pub(in crate::store) const COUNT_BY_GATEWAY: &str = "SELECT gateway, COUNT(*) AS
 
 /// Records that the checkout of an order has to be closed, because the order has ended.
 pub(crate) fn begin_closing(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
-    tx.execute(BEGIN_CLOSING, &[order.into(), tx.now().into()])?;
-    Ok(())
+    tx.execute(BEGIN_CLOSING, &[order.into(), tx.now().into()])
 }
 
 /// Records that nothing can be paid any more.
 pub(crate) fn close(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
-    tx.execute(CLOSE, &[order.into()])?;
-    Ok(())
+    tx.execute(CLOSE, &[order.into()])
 }
 
 /// Records that nothing can be paid any more under the newest checkout of an order, if it has this reference. An earlier one
 /// has been closed already.
 pub(crate) fn close_newest(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> Result<()> {
-    tx.execute(CLOSE_NEWEST, &[order.into(), reference.into()])?;
-    Ok(())
+    tx.execute(CLOSE_NEWEST, &[order.into(), reference.into()])
 }
 
 /// Records that nothing can be paid any more under the checkout of an order, if it is the only one.
 pub(crate) fn close_only(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
-    tx.execute(CLOSE_ONLY, &[order.into()])?;
-    Ok(())
+    tx.execute(CLOSE_ONLY, &[order.into()])
 }
 
 /// A checkout about which the gateway is to be asked.
@@ -146,7 +142,7 @@ pub(crate) struct CheckoutAttempt {
 /// Claims a checkout that is due: no other process asks about it before `until`. Returns `None` if it is not due now.
 pub(crate) fn claim(tx: &LockedEvent<'_>, order: OrderId, until: Timestamp) -> Result<Option<CheckoutAttempt>> {
     let binds = [order.into(), tx.now().into(), until.into(), latest_due(tx).into()];
-    if tx.execute(CLAIM, &binds)? == 0 {
+    if tx.execute_counted(CLAIM, &binds)? == 0 {
         return Ok(None);
     }
     tx.query_opt(ATTEMPT, &[order.into()], |row| {
@@ -167,8 +163,7 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, order: OrderId, until: Timestamp) -> R
 
 /// Renews a claim of this process that ends at `until`. Changes nothing if the claim is another one by now.
 pub(crate) fn renew_claim(tx: &Transaction<'_>, order: OrderId, until: Timestamp, new_end: Timestamp) -> Result<()> {
-    tx.execute(RENEW_CLAIM, &[order.into(), until.into(), new_end.into()])?;
-    Ok(())
+    tx.execute(RENEW_CLAIM, &[order.into(), until.into(), new_end.into()])
 }
 
 /// Sets when the gateway is asked next about a checkout that still has this status. `None` if it is not asked again.
@@ -179,8 +174,7 @@ pub(crate) fn postpone(
     until: Option<Timestamp>,
     problem: Option<&str>,
 ) -> Result<()> {
-    tx.execute(POSTPONE, &[order.into(), until.into(), problem.into(), status.as_str().into()])?;
-    Ok(())
+    tx.execute(POSTPONE, &[order.into(), until.into(), problem.into(), status.as_str().into()])
 }
 
 /// Counts the checkouts that are to be closed, over all organizations.
@@ -246,5 +240,5 @@ pub(crate) fn open_before(
 
 /// Lets an open checkout be looked up now. Returns whether it was to be looked up later.
 pub(crate) fn look_up_now(tx: &LockedEvent<'_>, order: OrderId) -> Result<bool> {
-    Ok(tx.execute(LOOK_UP_NOW, &[order.into(), tx.now().into(), latest_claim(tx).into()])? > 0)
+    Ok(tx.execute_counted(LOOK_UP_NOW, &[order.into(), tx.now().into(), latest_claim(tx).into()])? > 0)
 }

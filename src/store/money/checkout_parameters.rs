@@ -124,8 +124,7 @@ pub(crate) fn insert(
         account,
         mode,
     ];
-    tx.execute(INSERT, &binds)?;
-    Ok(())
+    tx.execute(INSERT, &binds)
 }
 
 /// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Other processes do not ask
@@ -149,8 +148,7 @@ pub(crate) fn renew(
         account,
         mode,
     ];
-    tx.execute(RENEW, &binds)?;
-    Ok(())
+    tx.execute(RENEW, &binds)
 }
 
 /// Loads an order with the parameters of its checkout. Without stored parameters, it has the current values, and

@@ -61,8 +61,7 @@ pub(crate) fn keep(tx: &LockedEvent<'_>, order: OrderId, checkout: &CurrentCheck
     let Some(reference) = &checkout.reference else { return Ok(()) };
     let binds = [order.into(), checkout.renewals.into(), reference.into()];
     on_violation(tx.try_execute(KEEP, &binds), Constraint::ReplacedCheckout, reference_taken)?;
-    tx.execute(FORGET_REFERENCE, &[order.into()])?;
-    Ok(())
+    tx.execute(FORGET_REFERENCE, &[order.into()])
 }
 
 /// Returns until when a process may be waiting for the gateway to start the newest checkout of an order.
@@ -72,14 +71,12 @@ pub(crate) fn lease_ends_at(tx: &Transaction<'_>, order: OrderId) -> Result<Opti
 
 /// Renews a lease of this process that ends at `ends_at`. Changes nothing if the lease is another one by now.
 pub(crate) fn renew_lease(tx: &Transaction<'_>, order: OrderId, ends_at: Timestamp, new_end: Timestamp) -> Result<()> {
-    tx.execute(RENEW_LEASE, &[order.into(), ends_at.into(), new_end.into()])?;
-    Ok(())
+    tx.execute(RENEW_LEASE, &[order.into(), ends_at.into(), new_end.into()])
 }
 
 /// Sets until when a process waits for the gateway to start this renewal. `None` if it does not wait any more.
 pub(crate) fn lease(tx: &LockedEvent<'_>, order: OrderId, renewals: i64, ends_at: Option<Timestamp>) -> Result<()> {
-    tx.execute(LEASE, &[order.into(), renewals.into(), ends_at.into()])?;
-    Ok(())
+    tx.execute(LEASE, &[order.into(), renewals.into(), ends_at.into()])
 }
 
 /// Stores the link and the reference of a renewed checkout, whose payment is waited for.

@@ -125,8 +125,7 @@ pub(crate) fn update(tx: &LockedEvent<'_>, id: DisputeId, new: &NewDispute<'_>) 
         new.payment.into(),
         tx.now().into(),
     ];
-    tx.execute(UPDATE, &binds)?;
-    Ok(())
+    tx.execute(UPDATE, &binds)
 }
 
 /// What banks have taken of a payment, and what they have not decided about, in minor units.

@@ -20,7 +20,7 @@ use crate::rules::money::balance::PaymentSums;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
 use crate::store::lists::page_ids::select_ids;
-use crate::store::{LockedEvent, Row, Transaction};
+use crate::store::{LockedEvent, Query, Row, Transaction};
 
 macro_rules! columns {
     () => {
@@ -261,13 +261,12 @@ pub(crate) fn by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Vec<
 
 /// Records the gateway's id of a payment that was reported without it.
 pub(crate) fn set_reference(tx: &LockedEvent<'_>, id: PaymentId, reference: &str) -> Result<()> {
-    tx.execute(SET_REFERENCE, &[id.into(), reference.into()])?;
-    Ok(())
+    tx.execute(SET_REFERENCE, &[id.into(), reference.into()])
 }
 
 /// Promises a part of a payment, so that it goes back once. Returns `false` if so much is not left.
 pub(crate) fn promise(tx: &LockedEvent<'_>, id: PaymentId, amount: i64) -> Result<bool> {
-    Ok(tx.execute(PROMISE, &[id.into(), amount.into()])? == 1)
+    Ok(tx.execute_counted(PROMISE, &[id.into(), amount.into()])? == 1)
 }
 
 /// Stores what changes of a payment.
@@ -283,8 +282,7 @@ pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()
         payment.check_at.into(),
         payment.checks.into(),
     ];
-    tx.execute(UPDATE, &binds)?;
-    Ok(())
+    tx.execute(UPDATE, &binds)
 }
 
 /// A payment that its gateway is to be asked about.
@@ -305,13 +303,12 @@ pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Resul
 
 /// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due now.
 pub(crate) fn claim_check(tx: &LockedEvent<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
-    tx.query_opt(CLAIM_CHECK, &[id.into(), tx.now().into(), until.into()], decode_stored)
+    tx.query_opt(Query::changing(CLAIM_CHECK), &[id.into(), tx.now().into(), until.into()], decode_stored)
 }
 
 /// Sets when the gateway is next asked about a payment, and how many times it has answered.
 pub(crate) fn schedule_check(tx: &LockedEvent<'_>, id: PaymentId, at: Option<Timestamp>, answers: i64) -> Result<()> {
-    tx.execute(SCHEDULE_CHECK, &[id.into(), at.into(), answers.into()])?;
-    Ok(())
+    tx.execute(SCHEDULE_CHECK, &[id.into(), at.into(), answers.into()])
 }
 
 /// Whether a gateway has ever taken real money.

@@ -16,7 +16,7 @@ use crate::rules::money::refund_share::LATEST_DUE;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
 use crate::store::lists::page_ids::select_ids;
-use crate::store::{Bind, LockedEvent, Row, Transaction};
+use crate::store::{Bind, LockedEvent, Query, Row, Transaction};
 
 macro_rules! columns {
     () => {
@@ -278,8 +278,7 @@ pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> 
         refund.last_error.as_ref().into(),
         tx.now().into(),
     ];
-    tx.execute(UPDATE, &binds)?;
-    Ok(())
+    tx.execute(UPDATE, &binds)
 }
 
 /// Returns a refund of an order.
@@ -318,7 +317,11 @@ pub(crate) fn not_settled(tx: &Transaction<'_>, payment: PaymentId) -> Result<Ve
 
 /// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
 pub(crate) fn claim(tx: &LockedEvent<'_>, id: RefundId, until: Timestamp) -> Result<Option<StoredRefund>> {
-    tx.query_opt(CLAIM, &[id.into(), tx.now().into(), until.into(), latest_due(tx).into()], decode_stored)
+    tx.query_opt(
+        Query::changing(CLAIM),
+        &[id.into(), tx.now().into(), until.into(), latest_due(tx).into()],
+        decode_stored,
+    )
 }
 
 /// A refund that is due.

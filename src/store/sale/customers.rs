@@ -5,7 +5,7 @@ use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
 use crate::store::columns::{self, Column};
-use crate::store::{RowLock, Transaction};
+use crate::store::{Query, RowLock, Transaction};
 
 pub(in crate::store) const BY_EMAIL: &str =
     "SELECT id, email, metadata FROM customers WHERE organization_id = ?1 AND email_key = ?2";
@@ -15,7 +15,8 @@ const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_k
 /// How often a customer is looked for and inserted.
 const MAX_ATTEMPTS: usize = 16;
 
-const LOCK: &str = "SELECT id FROM customers WHERE id = ?1 AND organization_id = ?2";
+const LOCK: Query<'_> =
+    Query::locking(RowLock::ChangeUnlocked, "SELECT id FROM customers WHERE id = ?1 AND organization_id = ?2");
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
 /// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
@@ -30,7 +31,7 @@ pub(crate) fn find_or_insert(
         if let Some(customer) = find_and_update(tx, organization, new)? {
             return Ok(customer);
         }
-        if tx.lock_new_customer(organization, &fold(&new.email))?
+        if lock_new(tx, organization, &new.email)?
             && let Some(customer) = insert(tx, organization, new)?
         {
             return Ok(customer);
@@ -39,11 +40,9 @@ pub(crate) fn find_or_insert(
     Err(Error::Unavailable(Unavailable::NoFreeId))
 }
 
-/// Tells that the transaction will look for the customer with this e-mail address.
-pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<()> {
-    let key = fold(email);
-    tx.read_ahead(BY_EMAIL, &[organization.into(), (&key).into()])?;
-    tx.lock_new_customer_ahead(organization, &key)
+/// Lets no other transaction insert a customer with this e-mail address. Returns `false` if there is one.
+pub(crate) fn lock_new(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<bool> {
+    tx.lock_new_customer(organization, &fold(email))
 }
 
 fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
@@ -60,10 +59,7 @@ fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &New
     if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
         // If another transaction stores metadata of the customer now, its request counts as the later one: waiting for it could
         // be a deadlock, because both transactions have orders of several customers.
-        if tx
-            .query_opt_locking(RowLock::ChangeUnlocked, LOCK, &[customer.id.into(), organization.into()], |_| Ok(()))?
-            .is_some()
-        {
+        if tx.exists(LOCK, &[customer.id.into(), organization.into()])? {
             tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
         }
         customer.metadata.clone_from(metadata);
@@ -77,7 +73,7 @@ fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer)
     let metadata = new.metadata.clone().unwrap_or_default();
     let (email, key) = (&new.email, fold(&new.email));
     let values = [id.into(), organization.into(), email.into(), (&key).into(), metadata.bind()?, tx.now().into()];
-    let inserted = tx.change_row(INSERT, &values)?;
+    let inserted = tx.insert_row(INSERT, &values)?;
     Ok(inserted.then(|| Customer { id, name: new.name.clone(), email: email.clone(), metadata }))
 }
 

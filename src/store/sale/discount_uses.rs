@@ -14,7 +14,7 @@ const RELEASE: &str =
 
 /// Adds one use. Returns whether the usage limit allowed it.
 pub(crate) fn claim(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
-    tx.execute(CLAIM, &[discount.into(), event.into()]).map(|rows| rows == 1)
+    tx.execute_counted(CLAIM, &[discount.into(), event.into()]).map(|rows| rows == 1)
 }
 
 /// How many uses must be released before another one can be claimed.
@@ -25,7 +25,7 @@ pub(crate) fn missing(tx: &Transaction<'_>, event: EventId, discount: DiscountId
 
 /// Subtracts one use.
 pub(crate) fn release(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId) -> Result<()> {
-    match tx.execute(RELEASE, &[discount.into(), event.into()])? {
+    match tx.execute_counted(RELEASE, &[discount.into(), event.into()])? {
         0 => Err(Error::Internal(format!("the use count of {discount} is lower than its orders require"))),
         _ => Ok(()),
     }

@@ -246,11 +246,6 @@ pub(crate) fn automatic(tx: &Transaction<'_>, event: EventId) -> Result<Vec<Disc
     tx.query_all(AUTOMATIC, &[event.into()], decode_terms)
 }
 
-/// Tells that the transaction will read the [automatic](automatic) discounts of an event.
-pub(crate) fn read_automatic_ahead(tx: &Transaction<'_>, event: EventId) -> Result<()> {
-    tx.read_ahead(AUTOMATIC, &[event.into()])
-}
-
 /// Whether an event has at least this number of automatic discounts that are enabled.
 pub(crate) fn has_at_least_automatic(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
     has_at_least(tx, NTH_AUTOMATIC, event.into(), number)
@@ -287,7 +282,7 @@ pub(crate) fn list(
 
 /// Deletes a discount. Fails with the conflict `in-use` if an order has ever used it.
 pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: DiscountId) -> Result<()> {
-    if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
+    if tx.execute_counted(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
     let current = stored(tx, organization, id)?;
@@ -297,5 +292,5 @@ pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: Dis
 /// Deletes a batch of the discounts of an event without orders. Returns whether these were all.
 pub(crate) fn delete_batch_of_event(tx: &LockedEvent<'_>, event: EventId) -> Result<bool> {
     let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
-    Ok(tx.execute(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
+    Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
 }

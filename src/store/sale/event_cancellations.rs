@@ -16,8 +16,7 @@ pub(in crate::store) const PENDING: &str = "SELECT id, organization_id, hold_unt
 
 /// Records that the pending orders of an event are to be cancelled.
 pub(crate) fn insert(tx: &LockedEvent<'_>, event: EventId) -> Result<()> {
-    tx.execute(INSERT, &[event.into()])?;
-    Ok(())
+    tx.execute(INSERT, &[event.into()])
 }
 
 /// Whether there are pending orders of the event to be cancelled.
@@ -27,8 +26,7 @@ pub(crate) fn exists(tx: &Transaction<'_>, event: EventId) -> Result<bool> {
 
 /// Records that all pending orders of the event are cancelled.
 pub(crate) fn delete(tx: &Transaction<'_>, event: EventId) -> Result<()> {
-    tx.execute(DELETE, &[event.into()])?;
-    Ok(())
+    tx.execute(DELETE, &[event.into()])
 }
 
 /// The next event after `after` that has pending orders to be cancelled.

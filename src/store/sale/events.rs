@@ -202,8 +202,7 @@ pub(crate) fn update_settings(
         current.status.as_str().into(),
     ];
     binds.extend(settings_values(settings)?);
-    tx.execute(&UPDATE_SETTINGS, &binds)?;
-    Ok(())
+    tx.execute(&UPDATE_SETTINGS, &binds)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Event> {
@@ -243,11 +242,6 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
     })
 }
 
-/// Tells that the transaction will read the [sale](sale) of an event.
-pub(crate) fn read_sale_ahead(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
-    tx.read_ahead(SALE, &[id.into(), organization.into()])
-}
-
 /// Returns the number of decimals of an event's currency; `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Decimals>> {
     tx.query_opt(CURRENCY, &[id.into(), organization.into()], read_decimals)
@@ -255,8 +249,7 @@ pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: E
 
 /// Adds views of an event's page. Does nothing if the event was deleted.
 pub(crate) fn add_page_views(tx: &Transaction<'_>, id: EventId, views: i64) -> Result<()> {
-    tx.execute(ADD_PAGE_VIEWS, &[id.into(), views.into()])?;
-    Ok(())
+    tx.execute(ADD_PAGE_VIEWS, &[id.into(), views.into()])
 }
 
 /// An event and its organization. Neither an event nor an order, ticket type, ticket or discount ever gets another one.
@@ -309,14 +302,13 @@ fn in_use() -> Error {
 
 /// Takes an event off sale. Nothing changes if it is not on sale.
 pub(crate) fn withdraw(tx: &LockedEvent<'_>, id: EventId) -> Result<()> {
-    tx.execute(WITHDRAW, &[id.into(), tx.now().into()])?;
-    Ok(())
+    tx.execute(WITHDRAW, &[id.into(), tx.now().into()])
 }
 
 /// Deletes an event, its ticket types and its discounts. Fails with the conflict `in-use` if the event has orders or
 /// tickets.
 pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: EventId) -> Result<()> {
-    if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
+    if tx.execute_counted(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
     get(tx, organization, id)?;
@@ -341,18 +333,16 @@ pub(crate) fn over(tx: &Transaction<'_>, after: Option<OverEvent>, limit: i64) -
 
 /// Sets a PUBLISHED or `SOLD_OUT` event that is over to EXPIRED. Returns whether it was.
 pub(crate) fn expire(tx: &LockedEvent<'_>, id: EventId) -> Result<bool> {
-    tx.execute(EXPIRE, &[id.into(), tx.now().into()]).map(|rows| rows == 1)
+    tx.execute_counted(EXPIRE, &[id.into(), tx.now().into()]).map(|rows| rows == 1)
 }
 
 /// Sets a PUBLISHED event to `SOLD_OUT` if all its seats are sold.
 pub(crate) fn close_if_sold_out(tx: &LockedEvent<'_>, id: EventId) -> Result<()> {
-    tx.execute(SOLD_OUT, &[id.into(), tx.now().into()])?;
-    Ok(())
+    tx.execute(SOLD_OUT, &[id.into(), tx.now().into()])
 }
 
 /// Sets a `SOLD_OUT` event to PUBLISHED after `added` seats were added or restocked. An event that had unsold seats
 /// before stays `SOLD_OUT`: its organizer has chosen that status.
 pub(crate) fn reopen_if_first_unsold(tx: &LockedEvent<'_>, id: EventId, added: i64) -> Result<()> {
-    tx.execute(REOPEN, &[id.into(), tx.now().into(), added.into()])?;
-    Ok(())
+    tx.execute(REOPEN, &[id.into(), tx.now().into(), added.into()])
 }

@@ -8,7 +8,7 @@ use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::values::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::money::gateway_identity;
-use crate::store::{Bind, LockedEvent, Row, Transaction};
+use crate::store::{Bind, LockedEvent, Query, Row, Transaction};
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
@@ -172,12 +172,11 @@ pub(crate) fn record_payment(tx: &LockedEvent<'_>, id: OrderId, status: PaymentS
 /// Records that money of an order has moved, or that something was decided about it. `payment` is the status of the payment
 /// of its checkout, if it is about that.
 pub(crate) fn money_moved(tx: &LockedEvent<'_>, id: OrderId, payment: Option<PaymentStatus>) -> Result<()> {
-    tx.execute(MONEY_MOVED, &[id.into(), payment.map(PaymentStatus::as_str).into(), tx.now().into()])?;
-    Ok(())
+    tx.execute(MONEY_MOVED, &[id.into(), payment.map(PaymentStatus::as_str).into(), tx.now().into()])
 }
 
 fn transition(tx: &LockedEvent<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<bool> {
-    tx.execute(sql, binds).map(|rows| rows == 1)
+    tx.execute_counted(sql, binds).map(|rows| rows == 1)
 }
 
 /// An order that was marked as EXPIRED.
@@ -192,7 +191,7 @@ pub(crate) struct Expired {
 
 /// Marks an order as EXPIRED. Returns `None` if its hold has not expired, or if it was marked already.
 pub(crate) fn expire(tx: &LockedEvent<'_>, id: OrderId) -> Result<Option<Expired>> {
-    tx.query_opt(EXPIRE, &[id.into(), tx.now().into()], |row| {
+    tx.query_opt(Query::changing(EXPIRE), &[id.into(), tx.now().into()], |row| {
         Ok(Expired {
             organization: row.get("organization_id")?,
             customer: row.get("customer_id")?,

@@ -193,5 +193,5 @@ pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Tim
 
 /// Records that the customer was reminded, if the order is still PENDING. Returns whether it was.
 pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
-    tx.execute(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
+    tx.execute_counted(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
 }

@@ -69,19 +69,19 @@ pub(crate) fn money_moved(tx: &LockedEvent<'_>, order: OrderId, currency: &str, 
         disputed.into(),
         currency.into(),
     ];
-    tx.execute_later(MOVE, &binds)
+    tx.execute(MOVE, &binds)
 }
 
 fn count(tx: &LockedEvent<'_>, sql: &str, order: OrderId) -> Result<()> {
-    tx.execute_later(sql, &[order.into()])
+    tx.execute(sql, &[order.into()])
 }
 
 /// Counts a ticket that was checked in.
 pub(crate) fn checked_in(tx: &Transaction<'_>, ticket_type: TicketTypeId) -> Result<()> {
-    tx.execute_later(COUNT_SCAN, &[ticket_type.into(), 1_i64.into()])
+    tx.execute(COUNT_SCAN, &[ticket_type.into(), 1_i64.into()])
 }
 
 /// Counts a ticket that was checked out.
 pub(crate) fn checked_out(tx: &Transaction<'_>, ticket_type: TicketTypeId) -> Result<()> {
-    tx.execute_later(COUNT_SCAN, &[ticket_type.into(), (-1_i64).into()])
+    tx.execute(COUNT_SCAN, &[ticket_type.into(), (-1_i64).into()])
 }

@@ -8,7 +8,7 @@
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::rules::money::pricing::ItemPrice;
-use crate::store::{Bind, LockedEvent, Transaction};
+use crate::store::{Bind, LockedEvent, Query, Transaction};
 
 const SELL: &str = "UPDATE ticket_types SET sold = sold + ?3, used = 1,
         completed_orders = completed_orders + ?4, expired_orders = expired_orders - ?5,
@@ -168,7 +168,7 @@ fn release(tx: &LockedEvent<'_>, seats: Seats, expired_orders: i64, cancelled_or
         expired_orders.into(),
         cancelled_orders.into(),
     ];
-    match tx.execute(RELEASE, &binds)? {
+    match tx.execute_counted(RELEASE, &binds)? {
         0 => Err(inconsistent(seats)),
         _ => Ok(()),
     }
@@ -189,7 +189,7 @@ fn update_if_possible<const N: usize>(
 ) -> Result<Option<i64>> {
     let mut binds = vec![seats.ticket_type.into(), seats.event.into(), seats.count.into()];
     binds.extend(figures);
-    tx.query_opt(sql, &binds, |row| row.get("unsold"))
+    tx.query_opt(Query::changing(sql), &binds, |row| row.get("unsold"))
 }
 
 /// The seats of a ticket type that are not sold.

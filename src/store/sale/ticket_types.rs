@@ -132,7 +132,7 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> =
         vec![current.id.into(), organization.into(), current.event_id.into(), tx.now().into(), fields.quantity.into()];
     binds.extend(values(fields)?);
-    Ok(tx.execute(&UPDATE, &binds)? == 1)
+    Ok(tx.execute_counted(&UPDATE, &binds)? == 1)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
@@ -186,7 +186,7 @@ pub(crate) fn list(
 
 /// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.
 pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<()> {
-    if tx.execute(DELETE, &[id.into(), organization.into()])? == 1 {
+    if tx.execute_counted(DELETE, &[id.into(), organization.into()])? == 1 {
         return Ok(());
     }
     let current = get(tx, organization, id)?;
@@ -210,11 +210,6 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
             sale_end: row.get("sale_end_at")?,
         })
     })
-}
-
-/// Tells that the transaction will read the [offer](offer) of a ticket type.
-pub(crate) fn read_offer_ahead(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<()> {
-    tx.read_ahead(OFFER, &[id.into(), event.into()])
 }
 
 /// The ids of the ticket types of an event of the organization, each with the event.

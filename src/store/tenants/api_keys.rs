@@ -83,8 +83,7 @@ pub(crate) fn insert(
 
 /// Copies to the keys of an organization that are not revoked since when it is suspended.
 pub(crate) fn set_suspended(tx: &Transaction<'_>, organization: &Organization) -> Result<()> {
-    tx.execute(SET_SUSPENDED, &[organization.id.into(), organization.suspended_at.into()])?;
-    Ok(())
+    tx.execute(SET_SUSPENDED, &[organization.id.into(), organization.suspended_at.into()])
 }
 
 /// Whether an organization has at least this number of keys that are not revoked.
@@ -132,6 +131,5 @@ pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: Api
 
 /// Stores when a key was last used. Does nothing if a later use is stored already.
 pub(crate) fn record_use(tx: &Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<()> {
-    tx.execute(RECORD_USE, &[id.into(), at.into()])?;
-    Ok(())
+    tx.execute(RECORD_USE, &[id.into(), at.into()])
 }

@@ -5,14 +5,15 @@ use std::rc::Rc;
 
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::id::OrganizationId;
-use crate::store::{RowLock, Transaction};
+use crate::store::{Query, RowLock, Transaction};
 
-/// A row for each handler, or one without a handler if there is none.
-const READ: &str = "SELECT o.id, o.suspended_at, h.name, h.topics
-    FROM organizations o LEFT JOIN notification_handlers h ON TRUE WHERE o.id = ?1";
-
-/// The organization is kept until the transaction ends: whoever suspends or deletes it waits for that.
-const LOCK: RowLock = RowLock::Keep("o");
+/// A row for each handler, or one without a handler if there is none. The organization is kept until the transaction ends: a
+/// transaction that suspends or deletes it waits for that.
+const READ: Query<'_> = Query::locking(
+    RowLock::Keep("o"),
+    "SELECT o.id, o.suspended_at, h.name, h.topics
+    FROM organizations o LEFT JOIN notification_handlers h ON TRUE WHERE o.id = ?1",
+);
 
 struct ChangeContext {
     /// Whether the organization is active; `None` if it does not exist.
@@ -31,14 +32,6 @@ pub(in crate::store) struct Handler {
 impl Handler {
     pub(in crate::store) fn wants(&self, topic: &str) -> bool {
         self.topics.as_ref().is_none_or(|topics| topics.iter().any(|known| known == topic))
-    }
-}
-
-/// Tells that the transaction will change something of this organization.
-pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
-    match tx.remembers::<ChangeContext>(organization) {
-        true => Ok(()),
-        false => tx.read_ahead_locking(LOCK, READ, &[organization.into()]),
     }
 }
 
@@ -62,7 +55,7 @@ fn read(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Rc<ChangeC
     tx.remember(organization, || {
         let mut is_active = None;
         let mut handlers = Vec::new();
-        tx.query_each_locking(LOCK, READ, &[organization.into()], |row| {
+        tx.query_each(READ, &[organization.into()], |row| {
             is_active = Some(row.is_null("suspended_at")?);
             if let Some(name) = row.get("name")? {
                 handlers.push(Handler { name, topics: row.json("topics").ok() });

@@ -99,7 +99,7 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
         tx.now().into(),
         latest_expired(tx.now()).into(),
     ];
-    match tx.execute(INSERT, &binds)? {
+    match tx.execute_counted(INSERT, &binds)? {
         0 => Err(Error::IdempotencyInProgress { retry_after: Duration::from_secs(1) }),
         _ => Ok(()),
     }
@@ -108,8 +108,7 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
 /// Deletes the record of a request if its outcome is this pending order. The next request with the key is a new one.
 pub(crate) fn delete_pending_order(tx: &Transaction<'_>, request: &IdempotentRequest, order: OrderId) -> Result<()> {
     let binds = [request.organization.into(), request.key.as_str().into(), order.into()];
-    tx.execute(DELETE_PENDING_ORDER, &binds)?;
-    Ok(())
+    tx.execute(DELETE_PENDING_ORDER, &binds)
 }
 
 /// Whether there is an expired record.
@@ -123,5 +122,5 @@ pub(crate) fn delete_expired(tx: &Transaction<'_>) -> Result<usize> {
         return Ok(0);
     }
     let latest = latest_expired(tx.now());
-    tx.execute(DELETE_EXPIRED, &[latest.into(), BATCH.into()])
+    tx.execute_counted(DELETE_EXPIRED, &[latest.into(), BATCH.into()])
 }

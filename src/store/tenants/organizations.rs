@@ -7,7 +7,7 @@ use crate::model::values::page::Page;
 use crate::rules::Checked;
 use crate::store::lists::list_query::limit_plus_one;
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, Constraint, Row, RowLength, RowLock, Transaction, on_violation};
+use crate::store::{Bind, Constraint, Query, Row, RowLength, RowLock, Transaction, on_violation};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -26,7 +26,7 @@ const LIST: &str = select!("WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
 pub(in crate::store) const LIST_BY_REFERENCE: &str =
     select!("WHERE reference = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
 const ANY: &str = "SELECT id FROM organizations LIMIT 1";
-const SUSPENDED: &str = "SELECT id, suspended_at FROM organizations WHERE id = ?1";
+const LOCK: Query<'_> = Query::locking(RowLock::Update, "SELECT id FROM organizations WHERE id = ?1");
 pub(in crate::store) const ALL_SUSPENDED: &str = "SELECT id FROM organizations WHERE suspended_at IS NOT NULL";
 const SUSPEND: &str = "UPDATE organizations SET suspended_at = ?2 WHERE id = ?1 AND suspended_at IS NULL";
 const RESUME: &str = "UPDATE organizations SET suspended_at = NULL WHERE id = ?1";
@@ -134,7 +134,7 @@ pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>>
 /// Suspends an organization. One that is suspended already stays as it is. Waits for the transactions that
 /// [require](super::change_context::require_active) it to be active.
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
-    tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
+    tx.exists(LOCK, &[id.into()])?;
     tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
     tx.forget();
     get(tx, id)
@@ -151,7 +151,7 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
 /// organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of these.
 pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
     // Waits for the transactions that create something for the organization.
-    tx.query_opt_locking(RowLock::Update, SUSPENDED, &[id.into()], |_| Ok(()))?;
+    tx.exists(LOCK, &[id.into()])?;
     get(tx, id)?;
     if tx.exists(IN_USE, &[id.into()])? {
         return Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints"));
@@ -162,7 +162,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
         tx.execute(DELETE_KEY, &[(*key).into()])?;
     }
     let room = BATCH - revoked.len().min(BATCH);
-    if tx.execute(DELETE_IDEMPOTENCY_RECORDS, &[id.into(), limit(room)])? == room {
+    if tx.execute_counted(DELETE_IDEMPOTENCY_RECORDS, &[id.into(), limit(room)])? == room {
         return Ok(false);
     }
     tx.execute(DELETE_KEYS, &[id.into()])?;

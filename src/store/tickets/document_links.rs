@@ -30,7 +30,7 @@ pub(crate) fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
 /// Stores a new secret, unless there is one.
 pub(crate) fn make_secret(tx: &Transaction<'_>) -> Result<()> {
     let secret: [u8; 32] = tx.environment().random();
-    tx.execute(INSERT_SECRET, &[hex::encode(secret).into()]).map(drop)
+    tx.execute(INSERT_SECRET, &[hex::encode(secret).into()])
 }
 
 /// The ticket that a link may lead to.
@@ -55,7 +55,7 @@ pub(crate) fn find_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<
 
 /// Gives a ticket a new link. The one before is dead.
 pub(crate) fn renew(tx: &Transaction<'_>, organization: OrganizationId, ticket: TicketId) -> Result<()> {
-    match tx.execute(RENEW, &[ticket.into(), organization.into(), tx.now().into()])? {
+    match tx.execute_counted(RENEW, &[ticket.into(), organization.into(), tx.now().into()])? {
         0 => Err(Error::NotFound(ResourceKind::Ticket)),
         _ => Ok(()),
     }

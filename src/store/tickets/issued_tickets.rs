@@ -13,7 +13,7 @@ use crate::model::values::id::{CustomerId, EventId, OrderId, OrderItemId, Organi
 use crate::rules::ticket::code_from_random;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::sale::order_items::StoredItem;
-use crate::store::{LockedEvent, Row, Transaction, columns};
+use crate::store::{LockedEvent, Query, Row, Transaction, columns};
 
 /// The columns that [`decode`] reads, in the order in which it reads them, which saves searches for their names. Others
 /// may follow.
@@ -134,7 +134,7 @@ pub(crate) fn issue(
             (&code).into(),
             tx.now().into(),
         ];
-        if tx.change_row(INSERT, &binds)? {
+        if tx.insert_row(INSERT, &binds)? {
             return Ok(NewTicket { id, code });
         }
     }
@@ -213,7 +213,7 @@ pub(crate) fn cancel(
     organization: OrganizationId,
     id: TicketId,
 ) -> Result<Option<CancelledTicket>> {
-    tx.query_opt(CANCEL, &[id.into(), organization.into(), tx.now().into()], decode_cancelled)
+    tx.query_opt(Query::changing(CANCEL), &[id.into(), organization.into(), tx.now().into()], decode_cancelled)
 }
 
 /// A ticket that was cancelled.
@@ -236,5 +236,5 @@ fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
 
 /// Cancels the order's remaining valid tickets, and returns them.
 pub(crate) fn cancel_of_order(tx: &LockedEvent<'_>, order: OrderId) -> Result<Vec<CancelledTicket>> {
-    tx.query_all(CANCEL_OF_ORDER, &[order.into(), tx.now().into()], decode_cancelled)
+    tx.query_all(Query::changing(CANCEL_OF_ORDER), &[order.into(), tx.now().into()], decode_cancelled)
 }

@@ -2,12 +2,12 @@
 
 use super::issued_tickets::{decode, ticket_columns};
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
+use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
 use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
-use crate::store::{Row, RowLock, Transaction, columns};
+use crate::store::{Query, Row, RowLock, Transaction, columns};
 
 // The keys of the joined rows are selected so that an error about one of their values can name the row.
 pub(in crate::store) const BY_CODE: &str = concat!(
@@ -21,28 +21,17 @@ pub(in crate::store) const BY_CODE: &str = concat!(
 );
 const REFUSED: &str =
     "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?2 WHERE id = ?1";
-// The condition prevents a double check-in: the ticket must not have changed since the decision was made.
 const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
         first_scan_at = COALESCE(first_scan_at, ?2), expires_at = ?4, last_scan_at = ?2, scan_count = scan_count + 1,
-        updated_at = ?2
-    WHERE id = ?1 AND status = ?6 AND (status = 'NOT_CHECKED_IN' OR status = 'CHECKED_IN' AND check_in_at = ?5)";
-const CHECK_OUT: &str = "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?2
-    WHERE id = ?1 AND status = 'CHECKED_IN'";
+        updated_at = ?2 WHERE id = ?1";
+const CHECK_OUT: &str =
+    "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?2 WHERE id = ?1";
 
-/// A ticket, its order, and everything that decides whether it admits its holder.
+/// A ticket that is locked, its order, and everything that decides whether it admits its holder.
 pub(crate) struct ScannedTicket {
     pub(crate) ticket: IssuedTicket,
     pub(crate) order_id: Option<OrderId>,
     pub(crate) state: Scanned,
-}
-
-/// An accepted check-in.
-pub(crate) struct AcceptedScan {
-    pub(crate) checked_in_by: Option<ApiKeyId>,
-    pub(crate) expires_at: Option<Timestamp>,
-    /// The status and the check-in that the ticket had when the decision was made.
-    pub(crate) previous_status: TicketStatus,
-    pub(crate) previous_check_in: Option<Timestamp>,
 }
 
 fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> {
@@ -69,34 +58,26 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> 
 /// Loads the ticket with the scanned code, and locks it.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<ScannedTicket> {
     let binds = [(&scan.code).into(), organization.into()];
-    let found = tx.query_opt_locking(RowLock::Change("t"), BY_CODE, &binds, |row| decode_scanned(tx, row))?;
+    let found = tx.query_opt(Query::locking(RowLock::Change("t"), BY_CODE), &binds, |row| decode_scanned(tx, row))?;
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
-}
-
-/// Tells that the transaction will [find](find) the ticket.
-pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<()> {
-    tx.read_ahead_locking(RowLock::Change("t"), BY_CODE, &[(&scan.code).into(), organization.into()])
 }
 
 /// Counts a scan that was refused.
 pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId) -> Result<()> {
-    tx.execute(REFUSED, &[ticket.into(), tx.now().into()]).map(drop)
+    tx.execute(REFUSED, &[ticket.into(), tx.now().into()])
 }
 
-/// Checks a ticket in. Returns `false` if the ticket has changed since the decision was made.
-pub(crate) fn check_in(tx: &Transaction<'_>, ticket: TicketId, scan: &AcceptedScan) -> Result<bool> {
-    let binds = [
-        ticket.into(),
-        tx.now().into(),
-        scan.checked_in_by.into(),
-        scan.expires_at.into(),
-        scan.previous_check_in.into(),
-        scan.previous_status.as_str().into(),
-    ];
-    Ok(tx.change_row(CHECK_IN, &binds)?)
+/// Checks a locked ticket in.
+pub(crate) fn check_in(
+    tx: &Transaction<'_>,
+    ticket: TicketId,
+    checked_in_by: Option<ApiKeyId>,
+    expires_at: Option<Timestamp>,
+) -> Result<()> {
+    tx.execute(CHECK_IN, &[ticket.into(), tx.now().into(), checked_in_by.into(), expires_at.into()])
 }
 
-/// Checks a ticket out. Returns `false` if it was not checked in.
-pub(crate) fn check_out(tx: &Transaction<'_>, ticket: TicketId) -> Result<bool> {
-    tx.execute(CHECK_OUT, &[ticket.into(), tx.now().into()]).map(|rows| rows == 1)
+/// Checks a locked ticket out.
+pub(crate) fn check_out(tx: &Transaction<'_>, ticket: TicketId) -> Result<()> {
+    tx.execute(CHECK_OUT, &[ticket.into(), tx.now().into()])
 }

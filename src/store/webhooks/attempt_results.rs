@@ -101,7 +101,7 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &At
 fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &AttemptResult) -> Result<bool> {
     let end_claim = |sql, at: Timestamp| -> Result<bool> {
         let binds = [attempt.outbox_id.into(), attempt.claim.into(), at.into()];
-        Ok(tx.execute(sql, &binds)? == 1)
+        Ok(tx.execute_counted(sql, &binds)? == 1)
     };
     // Attempts are deleted by the time in their ids. The row must be deleted after them.
     let finished_at = tx.id_time();
@@ -123,7 +123,7 @@ fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &Att
     }
     // A row that was set to REMOVED during the attempt is not sent again, but the attempt counts.
     let earlier_attempts = attempt.number - 1;
-    Ok(tx.execute(COUNT_REMOVED, &[attempt.outbox_id.into(), earlier_attempts.into()])? == 1)
+    Ok(tx.execute_counted(COUNT_REMOVED, &[attempt.outbox_id.into(), earlier_attempts.into()])? == 1)
 }
 
 /// Whether the endpoint exists, and was not unsubscribed from the type since the notification was queued.
@@ -134,6 +134,5 @@ fn is_wanted(tx: &Transaction<'_>, attempt: &ClaimedAttempt) -> Result<bool> {
 
 /// Releases the claim of an attempt that was not made. The row is due again at once, with the same attempt number.
 pub(crate) fn release(tx: &Transaction<'_>, attempt: &ClaimedAttempt) -> Result<()> {
-    tx.execute(RELEASE, &[attempt.outbox_id.into(), attempt.claim.into(), tx.now().into()])?;
-    Ok(())
+    tx.execute(RELEASE, &[attempt.outbox_id.into(), attempt.claim.into(), tx.now().into()])
 }

@@ -16,7 +16,7 @@ use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, Webhook
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::delivery::{LATEST_DUE, MAX_INTERRUPTIONS};
-use crate::store::{Bind, Row, RowLock, Transaction};
+use crate::store::{Bind, Query, Row, RowLock, Transaction};
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
 const LEASE: Duration = Duration::from_secs(18);
@@ -218,7 +218,7 @@ fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<DueRow
         for row in due_too_late(tx, *queue, limit)? {
             tx.execute(SET_DUE, &[row.into(), tx.now().into()])?;
         }
-        tx.query_each_locking(RowLock::UpdateUnlocked, DUE, &queue.binds(tx.now(), limit), |row| {
+        tx.query_each(Query::locking(RowLock::UpdateUnlocked, DUE), &queue.binds(tx.now(), limit), |row| {
             match decode_due(row, queue.generation) {
                 Ok(row) => due.push(row),
                 Err(error) if error.concerns_all_rows() => return Err(error),
@@ -240,7 +240,7 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
         tx.execute(POSTPONE, &[row.id.into(), retry_at.into(), now.into()])?;
         return Ok(None);
     }
-    if tx.execute(CLAIM, &[row.id.into(), claim.into(), now.saturating_add(LEASE).into(), now.into()])? == 0 {
+    if tx.execute_counted(CLAIM, &[row.id.into(), claim.into(), now.saturating_add(LEASE).into(), now.into()])? == 0 {
         return Ok(None);
     }
     let attempt = ClaimedAttempt {

@@ -14,7 +14,7 @@ use crate::rules::Checked;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::{cursor_bound, has_at_least, limit_plus_one};
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, CommitEvent, RowLength, RowLock, Transaction};
+use crate::store::{Bind, CommitEvent, Query, RowLength, RowLock, Transaction};
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &WebhookFields) {
@@ -95,7 +95,7 @@ pub(crate) fn update(
         current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
     if !unsubscribed.is_empty() {
         // Waits for the transactions that are queuing notifications for the endpoint as it was, which are then removed too.
-        tx.query_opt_locking(RowLock::Update, EXISTS, &[current.id.into(), organization.into()], |_| Ok(()))?;
+        tx.exists(Query::locking(RowLock::Update, EXISTS), &[current.id.into(), organization.into()])?;
     }
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
@@ -112,7 +112,7 @@ pub(crate) fn update(
 /// Replaces the signing secret of an endpoint.
 pub(crate) fn rotate(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId, secret: &Secret) -> Result<()> {
     let binds = [id.into(), organization.into(), secret.expose().into(), tx.now().into()];
-    if tx.execute(ROTATE, &binds)? == 0 {
+    if tx.execute_counted(ROTATE, &binds)? == 0 {
         return Err(not_found());
     }
     tx.record(CommitEvent::EndpointChanged(id));
@@ -153,7 +153,7 @@ pub(crate) fn list(
 /// Deletes an endpoint and its queued notifications. Its deliveries can no longer be read. They are deleted when they
 /// reach the age of the webhook retention.
 pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<()> {
-    if tx.execute(DELETE, &[id.into(), organization.into()])? == 0 {
+    if tx.execute_counted(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());
     }
     tx.forget();

@@ -173,9 +173,9 @@ pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()>
     let end = progress.done.saturating_add(BATCH).min(progress.total);
     let [before, after] = [progress.done, end].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
     let claimed = if end < progress.total {
-        tx.execute(ADVANCE, &[(*id).into(), before.into(), after.into()])?
+        tx.execute_counted(ADVANCE, &[(*id).into(), before.into(), after.into()])?
     } else {
-        tx.execute(DELETE, &[(*id).into(), before.into()])?
+        tx.execute_counted(DELETE, &[(*id).into(), before.into()])?
     };
     if claimed == 0 {
         return Ok(());

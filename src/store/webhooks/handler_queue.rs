@@ -14,7 +14,7 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
 use crate::store::engine::ids::first_of;
 use crate::store::tenants::change_context::{self, Handler};
-use crate::store::{Bind, CommitEvent, Row, RowLock, Transaction};
+use crate::store::{Bind, CommitEvent, Query, Row, RowLock, Transaction};
 
 /// How long a claim lasts. If the process ends during a call, the handler is called again after this time.
 const LEASE: Duration = Duration::from_mins(1);
@@ -177,7 +177,7 @@ fn find_due(tx: &Transaction<'_>, handler: &str) -> Result<Option<DueRow>> {
 
 /// Returns the first row that no other process is claiming, and locks it.
 fn find_unlocked(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<Option<DueRow>> {
-    tx.query_opt_locking(RowLock::UpdateUnlocked, sql, binds, decode_due)
+    tx.query_opt(Query::locking(RowLock::UpdateUnlocked, sql), binds, decode_due)
 }
 
 /// Returns a notification of the next organization after `last` that has one due, in the order of the ids. Looks at a
@@ -235,8 +235,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -
 
 /// Removes a notification that the handler has processed.
 pub(crate) fn finish(tx: &Transaction<'_>, claimed: &ClaimedNotification) -> Result<()> {
-    tx.execute(DELETE_CLAIMED, &[claimed.notification.id.into(), claimed.claim.into()])?;
-    Ok(())
+    tx.execute(DELETE_CLAIMED, &[claimed.notification.id.into(), claimed.claim.into()])
 }
 
 /// Schedules the next call after one that failed. Returns when it is; `None` if it was the last one, and the
@@ -272,7 +271,7 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> 
         return Ok(0);
     }
     let (first_kept, last_unseen) = limits(tx, kept);
-    let deleted = tx.execute(DELETE_OLD, &[first_kept.into(), BATCH.into()])?;
+    let deleted = tx.execute_counted(DELETE_OLD, &[first_kept.into(), BATCH.into()])?;
     tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;
     tx.forget();
     Ok(deleted)

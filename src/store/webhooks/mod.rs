@@ -9,7 +9,7 @@ pub(crate) mod handler_queue;
 pub(crate) mod outbox;
 pub(crate) mod outbox_backlog;
 pub(super) mod outbox_rows;
-pub(super) mod subscribed_endpoints;
+pub(crate) mod subscribed_endpoints;
 pub(super) mod webhook_notifications;
 pub(crate) mod webhook_removals;
 pub(crate) mod webhook_retention;

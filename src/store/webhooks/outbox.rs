@@ -20,11 +20,6 @@ use crate::store::{CommitEvent, Transaction};
 /// How many rows a transaction inserts for all endpoints. Beyond that, it inserts one row for each notification.
 const MAX_DIRECT_ROWS: usize = 256;
 
-/// Tells that the transaction will [report](report) something.
-pub(crate) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
-    subscribed_endpoints::read_ahead(tx, organization)
-}
-
 /// Queues a notification of each change for every enabled endpoint of the organization that is subscribed to its type,
 /// and for the handlers of the program.
 pub(crate) fn report(

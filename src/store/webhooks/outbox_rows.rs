@@ -90,7 +90,7 @@ fn insert_chunk(
             binds.extend([notification.event_type.as_str().into(), row.generation.into()]);
         }
         binds.push(queued_at.into());
-        if tx.execute(&STATEMENTS[rows.len() - 1], &binds)? == rows.len() {
+        if tx.execute_counted(&STATEMENTS[rows.len() - 1], &binds)? == rows.len() {
             return Ok(());
         }
         for (row, (id, position)) in rows.iter().zip(&identified) {

@@ -10,12 +10,10 @@ use std::rc::Rc;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{OrganizationId, WebhookId};
-use crate::store::{CommitEvent, Row, RowLock, Transaction};
+use crate::store::{CommitEvent, Query, Row, RowLock, Transaction};
 
 pub(in crate::store) const ENABLED: &str = "SELECT id, events, generations FROM webhook_endpoints
     WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
-/// The endpoints are kept until the transaction ends: the notifications refer to them.
-const LOCK: RowLock = RowLock::Keep("webhook_endpoints");
 pub(in crate::store) const OF_ORGANIZATION: &str =
     "SELECT id, enabled, generations FROM webhook_endpoints WHERE organization_id = ?1";
 const GENERATIONS: &str = "SELECT generations FROM webhook_endpoints WHERE id = ?1";
@@ -33,7 +31,7 @@ impl Generations {
 }
 
 /// An enabled endpoint and its subscriptions.
-pub(in crate::store) struct EnabledEndpoint {
+pub(crate) struct EnabledEndpoint {
     pub(in crate::store) id: WebhookId,
     pub(in crate::store) types: Vec<EventType>,
     pub(in crate::store) generations: Generations,
@@ -41,24 +39,15 @@ pub(in crate::store) struct EnabledEndpoint {
 
 /// Returns the enabled endpoints of an organization, which a transaction reads once. One that cannot be read is skipped:
 /// it must not stop the sales of its organization.
-pub(in crate::store) fn enabled(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-) -> Result<Rc<Vec<EnabledEndpoint>>> {
+pub(crate) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Rc<Vec<EnabledEndpoint>>> {
     tx.remember(organization, || read_enabled(tx, organization))
-}
-
-/// Tells that the transaction will read the [enabled](enabled) endpoints.
-pub(in crate::store) fn read_ahead(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
-    match tx.remembers::<Vec<EnabledEndpoint>>(organization) {
-        true => Ok(()),
-        false => tx.read_ahead_locking(LOCK, ENABLED, &[organization.into()]),
-    }
 }
 
 fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
     let mut endpoints = Vec::new();
-    tx.query_each_locking(LOCK, ENABLED, &[organization.into()], |row| {
+    // They are kept until the transaction ends: the notifications refer to them.
+    let query = Query::locking(RowLock::Keep("webhook_endpoints"), ENABLED);
+    tx.query_each(query, &[organization.into()], |row| {
         match decode_enabled(row) {
             Ok(endpoint) => endpoints.push(endpoint),
             Err(error) if error.concerns_all_rows() => return Err(error),
@@ -187,7 +176,7 @@ mod tests {
         let location = Location::new(folder.path().join("ticketing.db"), None);
         let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
         let store = Arc::new(store);
-        store.write(None, |tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+        store.write(None, |tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
 
         std::thread::scope(|scope| {
             let (report, reports) = mpsc::channel();

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::NotificationId;
-use crate::store::{Bind, Transaction};
+use crate::store::{Bind, Query, Transaction};
 
 const INSERT: &str = "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES ";
 /// The id of a notification is that of its first row, or the notification is stored already.
@@ -49,26 +49,26 @@ pub(in crate::store) fn add_rows<'n>(
             let rows = i64::try_from(*rows).unwrap_or(i64::MAX);
             binds.extend([notification.id.into(), (&notification.body).into(), rows.into()]);
         }
-        tx.execute_later(&STATEMENTS[chunk.len() - 1], &binds)?;
+        tx.execute(&STATEMENTS[chunk.len() - 1], &binds)?;
     }
     Ok(())
 }
 
-/// Deletes rows of the outbox, and the notifications that have no others. `sql` returns the notification of each deleted row
+/// Deletes rows of the outbox, and the notifications that have no others. `delete` returns the notification of each deleted row
 /// as `event_id`. Returns the number of rows.
-pub(in crate::store) fn delete_rows(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<usize> {
+pub(in crate::store) fn delete_rows(tx: &Transaction<'_>, delete: Query<'_>, binds: &[Bind<'_>]) -> Result<usize> {
     // In the order in which `add_rows` locks them.
     let mut numbers: BTreeMap<NotificationId, i64> = BTreeMap::new();
     let mut deleted = 0;
-    tx.query_each(sql, binds, |row| {
+    tx.query_each(delete, binds, |row| {
         *numbers.entry(row.get("event_id")?).or_default() += 1;
         deleted += 1;
         Ok(())
     })?;
     for (notification, number) in numbers {
         let binds = [notification.into(), number.into()];
-        tx.execute_later(DELETE_LAST, &binds)?;
-        tx.execute_later(REMOVE_ROWS, &binds)?;
+        tx.execute(DELETE_LAST, &binds)?;
+        tx.execute(REMOVE_ROWS, &binds)?;
     }
     Ok(deleted)
 }

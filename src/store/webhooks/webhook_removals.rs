@@ -10,7 +10,7 @@ use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::WebhookId;
-use crate::store::{RowLock, Transaction};
+use crate::store::{Query, RowLock, Transaction};
 
 /// How many rows one transaction removes. Other writers wait for as long as this takes.
 const BATCH: usize = 1000;
@@ -47,9 +47,7 @@ pub(crate) fn next(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<Webh
 /// Removes a batch. Returns whether nothing is left.
 pub(crate) fn go_on(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
     // One process at a time: another one would find fewer rows than a batch, and take it for the last one.
-    let found: Option<WebhookId> =
-        tx.query_opt_locking(RowLock::Update, FIND, &[endpoint.into()], |row| row.get("endpoint_id"))?;
-    if found.is_none() {
+    if !tx.exists(Query::locking(RowLock::Update, FIND), &[endpoint.into()])? {
         return Ok(true);
     }
     let is_finished = remove_batch(tx, endpoint)?;
@@ -63,7 +61,11 @@ pub(crate) fn go_on(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
 fn remove_batch(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
     match subscribed_endpoints::generations(tx, endpoint)? {
         Some(generations) => remove_unsubscribed(tx, endpoint, &generations),
-        None => Ok(webhook_notifications::delete_rows(tx, DELETE_WAITING, &[endpoint.into(), limit(BATCH)])? < BATCH),
+        None => Ok(webhook_notifications::delete_rows(
+            tx,
+            Query::changing(DELETE_WAITING),
+            &[endpoint.into(), limit(BATCH)],
+        )? < BATCH),
     }
 }
 
@@ -72,7 +74,7 @@ fn remove_unsubscribed(tx: &Transaction<'_>, endpoint: WebhookId, generations: &
     for event_type in EventType::ALL {
         let generation = generations.of(*event_type);
         let binds = [endpoint.into(), event_type.as_str().into(), generation.into(), tx.id_time().into(), limit(room)];
-        room -= tx.execute(REMOVE_WAITING, &binds)?.min(room);
+        room -= tx.execute_counted(REMOVE_WAITING, &binds)?.min(room);
         if room == 0 {
             return Ok(false);
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::webhook_notifications;
 use crate::error::Result;
 use crate::model::values::timestamp::Timestamp;
-use crate::store::Transaction;
 use crate::store::engine::ids::first_of;
+use crate::store::{Query, Transaction};
 
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: i64 = 1000;
@@ -58,10 +58,13 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<Deleted
     if !tx.try_lock_cleanup()? {
         return Ok(Deleted::default());
     }
-    let attempts = tx.execute(DELETE_DELIVERIES, &[first_kept_delivery(tx, kept).into(), BATCH.into()])?;
+    let attempts = tx.execute_counted(DELETE_DELIVERIES, &[first_kept_delivery(tx, kept).into(), BATCH.into()])?;
     if attempts > 0 {
         return Ok(Deleted { attempts, notifications: 0 });
     }
     let binds = [last_deleted_notification(tx, kept).into(), BATCH.into()];
-    Ok(Deleted { attempts, notifications: webhook_notifications::delete_rows(tx, DELETE_NOTIFICATIONS, &binds)? })
+    Ok(Deleted {
+        attempts,
+        notifications: webhook_notifications::delete_rows(tx, Query::changing(DELETE_NOTIFICATIONS), &binds)?,
+    })
 }

@@ -110,7 +110,7 @@ pub(super) fn version(connection: &PostgresConnection) -> Result<i64> {
 /// The column `found` of the only row of a query.
 fn number(connection: &PostgresConnection, sql: &str) -> Result<i64> {
     let mut found = 0;
-    connection.query(sql, &[], &mut |row| {
+    connection.query(sql.into(), &[], &mut |row| {
         found = row.get("found")?;
         Ok(ControlFlow::Break(()))
     })?;

@@ -20,7 +20,7 @@ use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, fan_outs, handler_queue, outbox_backlog, outbox_rows,
     subscribed_endpoints, webhook_notifications, webhook_removals, webhook_retention,
 };
-use crate::store::{Bind, EngineOptions, Location, ReaderOptions, Store, Transaction};
+use crate::store::{Bind, EngineOptions, Location, Query, ReaderOptions, Store, Transaction};
 
 /// A statement and the indexes that its plan must use.
 type Expected = (&'static str, &'static [&'static str]);
@@ -286,7 +286,8 @@ fn plan(store: &Store, sql: &str) -> Vec<String> {
 fn explain(store: &Store, command: &str, column: &'static str, sql: &str) -> Vec<String> {
     let parameters = (1..200).rev().find(|number| sql.contains(&format!("?{number}"))).unwrap_or(0);
     let binds = vec![Bind::Null; parameters];
-    store.read(|tx| tx.query_all(&format!("{command} {sql}"), &binds, |row| row.get(column))).unwrap()
+    let explanation = format!("{command} {sql}");
+    store.read(|tx| tx.query_all(Query::changing(&explanation), &binds, |row| row.get(column))).unwrap()
 }
 
 /// Asserts each plan. Returns the indexes that the lists above name.

@@ -11,7 +11,8 @@ use super::errors::{convert, statement_error};
 use super::transaction_cost::CostMeter;
 use crate::error::Result;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::lock::{Lock, RowLock};
+use crate::store::engine::lock::Lock;
+use crate::store::engine::sql::query::Query;
 use crate::store::engine::sql::row::{ColumnNames, Origin, RawRow, Row};
 use crate::store::engine::sql::values::{Bind, Value};
 use crate::store::engine::sql::violation::StatementError;
@@ -68,7 +69,7 @@ impl Connection for SqliteConnection {
             .measure(&mut statement, |statement| statement.execute(params_from_iter(binds)).map_err(statement_error))
     }
 
-    fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
+    fn query(&self, Query { sql, .. }: Query<'_>, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
         let mut statement = self.raw.prepare_cached(sql).map_err(convert)?;
         let columns = self.columns(sql, &statement);
         self.cost_meter.measure(&mut statement, |statement| {
@@ -82,8 +83,17 @@ impl Connection for SqliteConnection {
         })
     }
 
-    fn query_locking(&self, _: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        self.query(sql, binds, visit)
+    fn set_savepoint(&self) -> Result<()> {
+        self.execute_later("SAVEPOINT step", &[])
+    }
+
+    fn release_savepoint(&self) -> Result<()> {
+        self.execute_later("RELEASE step", &[])
+    }
+
+    fn undo_savepoint(&self) -> Result<()> {
+        self.execute_later("ROLLBACK TO step", &[])?;
+        self.release_savepoint()
     }
 
     fn lock(&self, _: Lock<'_>) -> Result<()> {

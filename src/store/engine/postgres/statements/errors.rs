@@ -57,9 +57,7 @@ pub(in crate::store::engine::postgres) fn failure(error: &postgres::Error) -> Fa
     match *code {
         SqlState::UNIQUE_VIOLATION | SqlState::FOREIGN_KEY_VIOLATION => Failure::Violation,
         // An UPDATE divides by the number of changed rows, if it has to change one.
-        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED | SqlState::DIVISION_BY_ZERO => {
-            Failure::RunAgain
-        }
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => Failure::RunAgain,
         // Nothing else is NULL in this table, see `INSERT_TOKEN`.
         SqlState::NOT_NULL_VIOLATION if table(error) == Some("transaction_tokens") => Failure::OtherSchema,
         // The last one: a prepared statement has other columns than before.
@@ -152,6 +150,7 @@ fn other_error(error: postgres::Error, purpose: Purpose) -> Error {
         Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => StoreErrorKind::ReadOnly(message),
         Some(&SqlState::DISK_FULL) => StoreErrorKind::Full,
         Some(&(SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED)) => StoreErrorKind::Damaged(message),
+        Some(&SqlState::NUMERIC_VALUE_OUT_OF_RANGE) => return StoreErrorKind::SumTooLarge.into(),
         Some(&SqlState::IO_ERROR) => StoreErrorKind::Io(message),
         Some(code) => StoreErrorKind::Failed(with_code(code)),
         None => StoreErrorKind::Failed(message),

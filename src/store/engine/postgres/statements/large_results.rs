@@ -36,10 +36,12 @@ impl PostgresConnection {
         binds: &[Bind<'_>],
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let Some(bounded) = bounded(sql, &self.prepare(sql, binds)?) else { return self.query(sql, binds, visit) };
+        let Some(bounded) = bounded(sql, &self.prepare(sql, binds)?) else {
+            return self.query(sql.into(), binds, visit);
+        };
         let (mut visited, mut bytes) = (0, 0);
         let mut flow = ControlFlow::Continue(());
-        self.query(&bounded, binds, &mut |row| {
+        self.query((&bounded).into(), binds, &mut |row| {
             visited += 1;
             bytes = row.get("bytes_so_far")?;
             flow = visit(row)?;
@@ -49,7 +51,7 @@ impl PostgresConnection {
             return Ok(());
         }
         let mut skipped = 0;
-        self.query(sql, binds, &mut |row| {
+        self.query(sql.into(), binds, &mut |row| {
             if skipped == visited {
                 return visit(row);
             }

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use postgres::SimpleQueryMessage;
 use postgres::types::ToSql;
+use postgres::{SimpleQueryMessage, Statement};
 use tokio_postgres::Client;
 
 use super::budget::Budget;
@@ -19,11 +19,12 @@ use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result, Unavailable};
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::lock::{Lock, RowLock};
+use crate::store::engine::lock::Lock;
 use crate::store::engine::postgres::net::pipelining_client::{PipeliningClient, Request};
 use crate::store::engine::postgres::net::purpose::Purpose;
 use crate::store::engine::postgres::writing::locks;
 use crate::store::engine::postgres::writing::write_state::WriteState;
+use crate::store::engine::sql::query::{Access, Query};
 use crate::store::engine::sql::row::Row;
 use crate::store::engine::sql::values::Bind;
 use crate::store::engine::sql::violation::StatementError;
@@ -42,6 +43,8 @@ pub(in crate::store::engine::postgres) struct PostgresConnection {
     budget: RefCell<Option<Budget>>,
     statements: RefCell<Statements>,
     ahead: RefCell<ReadAhead>,
+    /// Whether queries are only announced.
+    reads_ahead: Cell<bool>,
     /// What the first failed statement of the transaction means for it.
     failure: Cell<Option<Failure>>,
     /// Whether that statement was a queued one.
@@ -63,8 +66,8 @@ struct Queued {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QueuedKind {
     Statement,
-    /// A statement that has to change a row.
-    Change,
+    /// A statement that has to insert a row.
+    Insert,
     /// The end of a job of a group, and the savepoint of the next one.
     NextJob,
 }
@@ -89,6 +92,7 @@ impl PostgresConnection {
             budget: RefCell::default(),
             statements: RefCell::default(),
             ahead: RefCell::default(),
+            reads_ahead: Cell::new(false),
             failure: Cell::new(None),
             queued_failed: Cell::new(false),
             write: WriteState::default(),
@@ -148,14 +152,15 @@ impl PostgresConnection {
 
     /// Forgets the queries whose rows are not used yet.
     pub(in crate::store::engine::postgres) fn clear_ahead(&self) {
+        self.reads_ahead.set(false);
         self.ahead.borrow_mut().clear();
     }
 
-    /// Runs the queued statements up to the last one that has to change a row, which is no error of the server if it does not.
-    pub(in crate::store::engine::postgres) fn check_changes(&self) -> Result<()> {
-        let changes = self.queue.borrow().iter().rposition(|queued| queued.kind == QueuedKind::Change);
-        let Some(last_change) = changes else { return Ok(()) };
-        let later = self.queue.borrow_mut().split_off(last_change + 1);
+    /// Runs the queued statements up to the last one that has to insert a row: to the server it is no error if it does not.
+    pub(in crate::store::engine::postgres) fn check_inserts(&self) -> Result<()> {
+        let inserts = self.queue.borrow().iter().rposition(|queued| queued.kind == QueuedKind::Insert);
+        let Some(last_insert) = inserts else { return Ok(()) };
+        let later = self.queue.borrow_mut().split_off(last_insert + 1);
         self.flush()?;
         *self.queue.borrow_mut() = later;
         Ok(())
@@ -196,7 +201,7 @@ impl PostgresConnection {
         let (answers, last) = answered.map_err(|error| self.failed(error))?;
         for (position, answer) in answers.into_iter().enumerate() {
             let error = match answer {
-                Ok(0) if kinds[position] == QueuedKind::Change => {
+                Ok(0) if kinds[position] == QueuedKind::Insert => {
                     self.note(Failure::RunAgain);
                     StatementError::Other(Error::Unavailable(Unavailable::Busy))
                 }
@@ -300,26 +305,33 @@ impl PostgresConnection {
         Ok(self.statements.borrow_mut().add(sql, (types, limits), statement))
     }
 
+    /// Runs all queued statements.
+    fn flush(&self) -> Result<(), StatementError> {
+        let is_empty = self.queue.borrow().is_empty();
+        if is_empty { Ok(()) } else { self.request(|_| std::future::ready(Ok(()))) }
+    }
+
+    /// Queues a query, and keeps its rows for the one that uses them.
+    fn queue_query(&self, sql: &str, statement: Statement, binds: &[Bind<'_>]) {
+        let rows = self.ahead.borrow_mut().add(sql, binds);
+        let binds: Vec<_> = binds.iter().map(Bind::owned).collect();
+        self.push(QueuedKind::Statement, |client| async move {
+            let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+            let received = client.query(&statement, &binds).await?;
+            drop(rows.set(received));
+            Ok(0)
+        });
+    }
+
     fn queue_statement(&self, kind: QueuedKind, sql: &str, binds: &[Bind<'_>]) -> Result<(), StatementError> {
         if self.queue.borrow().len() >= MAX_QUEUED {
-            self.flush().map_err(StatementError::Other)?;
+            self.flush()?;
         }
         let statement = self.prepare(sql, binds)?.statement;
         let binds: Vec<_> = binds.iter().map(Bind::owned).collect();
         self.push(kind, |client| async move { client.execute_raw(&statement, binds).await });
         Ok(())
     }
-}
-
-/// The text of a query that locks its rows.
-fn with_lock(sql: &str, lock: RowLock) -> String {
-    format!("{sql} {}", locks::clause(lock))
-}
-
-/// An UPDATE that fails if it changes no row: it divides by the number of rows. So it can be sent together with the commit.
-/// INSERTs are not written like this: their numbers of rows are checked once for all orders of a transaction.
-fn failing_without_change(update: &str) -> String {
-    format!("WITH changed AS ({update} RETURNING 1) SELECT 1 / COUNT(*) FROM changed")
 }
 
 /// The first column of a row.
@@ -332,65 +344,41 @@ pub(in crate::store::engine::postgres) fn first_column(message: &SimpleQueryMess
 
 impl Connection for PostgresConnection {
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
-        self.write.executed(sql);
-        let undoes = sql.starts_with("ROLLBACK TO ");
-        if undoes {
-            // It was queued after the savepoint, which is not queued.
-            self.clear_queue();
-        }
+        self.write.changes();
         let prepared = self.prepare(sql, binds)?;
         let changed = self.request(|client| async move { client.execute_raw(&prepared.statement, binds).await })?;
-        // A deadlock in a savepoint is resolved by running the whole transaction again, and a lock is not waited for twice.
-        let ends_transaction = matches!(self.failure(), Some(Failure::RunAgain | Failure::LockTimeout));
-        if undoes && !ends_transaction && !self.is_lost() {
-            self.forget_failure();
-        }
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    fn read_ahead(&self, lock: Option<RowLock>, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
-        let sql = lock.map_or(Cow::Borrowed(sql), |lock| with_lock(sql, lock).into());
-        let statement = self.prepare(&sql, binds)?.statement;
-        let rows = self.ahead.borrow_mut().add(&sql, binds);
-        let binds: Vec<_> = binds.iter().map(Bind::owned).collect();
-        self.push(QueuedKind::Statement, |client| async move {
-            let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-            let received = client.query(&statement, &binds).await?;
-            drop(rows.set(received));
-            Ok(0)
-        });
-        Ok(())
-    }
-
-    fn change_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
-        self.write.executed(sql);
-        let queued = match sql.starts_with("UPDATE ") {
-            true => self.queue_statement(QueuedKind::Statement, &failing_without_change(sql), binds),
-            false => self.queue_statement(QueuedKind::Change, sql, binds),
-        };
-        queued.map(|()| true)
-    }
-
     fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
-        self.write.executed(sql);
+        self.write.changes();
         Ok(self.queue_statement(QueuedKind::Statement, sql, binds)?)
     }
 
-    fn flush(&self) -> Result<()> {
-        let is_empty = self.queue.borrow().is_empty();
-        if is_empty { Ok(()) } else { Ok(self.request(|_| std::future::ready(Ok(())))?) }
+    fn insert_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
+        self.write.changes();
+        self.queue_statement(QueuedKind::Insert, sql, binds).map(|()| true)
     }
 
-    fn query(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
+    fn query(&self, Query { sql, access }: Query<'_>, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
         // PostgreSQL's texts have no NUL, so that no row has a text with one.
         if binds.iter().any(|bind| matches!(bind, Bind::Text(text) if text.contains('\0'))) {
             return Ok(());
         }
-        if !sql.starts_with("SELECT ") {
-            self.write.executed(sql);
+        let sql = match access {
+            Access::Read => Cow::Borrowed(sql),
+            Access::Lock(lock) => format!("{sql} {}", locks::clause(lock)).into(),
+            Access::Change => {
+                self.write.changes();
+                Cow::Borrowed(sql)
+            }
+        };
+        let Prepared { statement, columns, .. } = self.prepare(&sql, binds)?;
+        if self.reads_ahead.get() {
+            self.queue_query(&sql, statement, binds);
+            return Ok(());
         }
-        let Prepared { statement, columns, .. } = self.prepare(sql, binds)?;
-        let ahead = self.ahead.borrow_mut().take(sql, binds);
+        let ahead = self.ahead.borrow_mut().take(&sql, binds);
         if ahead.as_ref().is_some_and(|rows| rows.get().is_none()) {
             self.flush()?;
         }
@@ -410,6 +398,10 @@ impl Connection for PostgresConnection {
         Ok(())
     }
 
+    fn reads_ahead(&self) -> Option<&Cell<bool>> {
+        Some(&self.reads_ahead)
+    }
+
     fn query_page(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
         self.visit_page(sql, binds, visit)
     }
@@ -418,8 +410,25 @@ impl Connection for PostgresConnection {
         self.visit_in_steps(sql, visit)
     }
 
-    fn query_locking(&self, lock: RowLock, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        self.query(&with_lock(sql, lock), binds, visit)
+    fn set_savepoint(&self) -> Result<()> {
+        self.write.add_savepoint();
+        self.batch("SAVEPOINT step")
+    }
+
+    fn release_savepoint(&self) -> Result<()> {
+        self.batch("RELEASE step")
+    }
+
+    fn undo_savepoint(&self) -> Result<()> {
+        // It was queued after the savepoint, which was not queued.
+        self.clear_queue();
+        self.batch("ROLLBACK TO step; RELEASE step")?;
+        // A deadlock is resolved by running the whole transaction again, and a lock is not waited for twice.
+        let ends_transaction = matches!(self.failure(), Some(Failure::RunAgain | Failure::LockTimeout));
+        if !ends_transaction && !self.is_lost() {
+            self.forget_failure();
+        }
+        Ok(())
     }
 
     fn must_run_again(&self, error: &Error) -> bool {
@@ -443,7 +452,7 @@ impl Connection for PostgresConnection {
 
     fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
         let mut is_locked = None;
-        self.query(locks::TRY_NEW_CUSTOMER, &locks::new_customer(organization, email_key), &mut |row| {
+        self.query(locks::TRY_NEW_CUSTOMER.into(), &locks::new_customer(organization, email_key), &mut |row| {
             is_locked = Some(row.get("is_locked")?);
             Ok(ControlFlow::Break(()))
         })?;
@@ -454,13 +463,9 @@ impl Connection for PostgresConnection {
         Ok(is_locked.is_some())
     }
 
-    fn lock_new_customer_ahead(&self, organization: OrganizationId, email_key: &str) -> Result<()> {
-        self.read_ahead(None, locks::TRY_NEW_CUSTOMER, &locks::new_customer(organization, email_key))
-    }
-
     fn try_lock_cleanup(&self) -> Result<bool> {
         let mut is_locked = false;
-        self.query(locks::TRY_CLEANUP, &[], &mut |row| {
+        self.query(locks::TRY_CLEANUP.into(), &[], &mut |row| {
             is_locked = row.get("is_locked")?;
             Ok(ControlFlow::Break(()))
         })?;

@@ -99,7 +99,7 @@ pub(in crate::store::engine::postgres) fn delete_old(tx: &Transaction<'_>) -> Re
             WHERE began_at < {} ORDER BY began_at LIMIT {DELETED_AT_ONCE} FOR UPDATE SKIP LOCKED)",
         deleted_before()
     );
-    tx.execute(&sql, &[]).map(drop)
+    tx.execute(&sql, &[])
 }
 
 fn deleted_before() -> String {

@@ -96,12 +96,9 @@ impl WriteState {
     }
 
     /// Notes that a statement is executed which may change something.
-    pub(in crate::store::engine::postgres) fn executed(&self, sql: &str) {
+    pub(in crate::store::engine::postgres) fn changes(&self) {
         self.job_changed.set(true);
         self.changed.set(true);
-        if sql.starts_with("SAVEPOINT ") {
-            self.add_savepoint();
-        }
     }
 
     /// Whether a job that locks this event has to send the statement. Debug builds check that the job is one of an event:

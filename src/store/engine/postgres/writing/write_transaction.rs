@@ -94,7 +94,7 @@ impl PostgresConnection {
     /// Commits the transaction, and stores its token if it has changed something.
     pub(in crate::store::engine::postgres) fn commit(&self, token: Token) -> Result<()> {
         // Otherwise the transaction would be committed without them.
-        self.check_changes()?;
+        self.check_inserts()?;
         let sql = if self.write.has_changed() { format!("{}; COMMIT", token.insert()) } else { "COMMIT".to_owned() };
         self.set_max_time(Some(MAX_COMMIT_TIME));
         let committed = self.batch(&sql);

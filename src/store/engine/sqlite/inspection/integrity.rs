@@ -126,5 +126,5 @@ pub(in crate::store) fn rewrite_header(tx: &Transaction<'_>) -> Result<()> {
         version = row.get("user_version")?;
         Ok(())
     })?;
-    tx.execute(&format!("PRAGMA user_version = {version}"), &[]).map(drop)
+    tx.execute(&format!("PRAGMA user_version = {version}"), &[])
 }
