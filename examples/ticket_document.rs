@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let ada = NewCustomer::new("Ada Lovelace", "ada@example.com");
     let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 1))?.order;
-    let document = service.order_document(&caller, order.id)?;
+    let document = service.get_order_document(&caller, order.id)?;
     std::fs::write(&path, &document.bytes)?;
     println!("{}: {} bytes", path.display(), document.bytes.len());
     Ok(())

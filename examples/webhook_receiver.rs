@@ -21,7 +21,6 @@ use axum::routing::post;
 use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::id::NotificationId;
 use ticketing::order::{CreateOrder, NewCustomer};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, EventType, NotificationData, SenderOptions};
 use ticketing::webhook::{Verifier, VerifyError, WebhookNotification};

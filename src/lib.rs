@@ -58,9 +58,9 @@
 //! | Change only the version that was read | [`&caller.if_revision(event.revision)`](Caller::if_revision) |
 //! | Restrict what a caller may do | [`caller.with_scopes([Scope::TicketsCheckIn])`](Caller::with_scopes) |
 //! | Let clients in with API keys | [`create_api_key`](TicketingService::create_api_key), [`authenticate`](TicketingService::authenticate) |
-//! | Find a tenant by a name of your own | [`find_organization_by_reference`](TicketingService::find_organization_by_reference) |
+//! | Find a tenant by a name of your own | [`get_organization_by_reference`](TicketingService::get_organization_by_reference) |
 //! | Suspend a tenant | [`suspend_organization`](TicketingService::suspend_organization), [`resume_organization`](TicketingService::resume_organization) |
-//! | Bill tenants by usage | [`organization_usage`](TicketingService::organization_usage), [`list_organization_usage`](TicketingService::list_organization_usage) |
+//! | Bill tenants by usage | [`get_organization_usage`](TicketingService::get_organization_usage), [`list_organization_usage`](TicketingService::list_organization_usage) |
 //! | Sell for cash in one call | [`create_order`](TicketingService::create_order) with [`PaymentChoice::Paid`](order::PaymentChoice::Paid) |
 //! | Complete orders that are paid by hand later | [`mark_order_paid`](TicketingService::mark_order_paid) |
 //! | Record money that was given back by hand | [`mark_order_refunded`](TicketingService::mark_order_refunded) |

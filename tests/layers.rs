@@ -35,7 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("pages", &["documents", "words", "rules", "model", "form", "error"]),
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
-    ("documents", &["words", "rules", "environment", "model", "error", "fair", "enums"]),
+    ("documents", &["words", "rules", "environment", "model", "error", "fair"]),
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),
     ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "enums"]),

@@ -14,7 +14,6 @@ use std::time::Duration;
 use super::content::TicketToPrint;
 use super::logo_cache::{Known, LogoCache, LogoKey};
 use super::picture::{Logo, MAX_LOGO_BYTES, picture};
-use crate::enums::text_enum::TextEnum;
 use crate::environment::{Clock, SystemClock};
 use crate::fair::Semaphore;
 use crate::model::operation::statistics::LogoOutcome;

@@ -1,8 +1,8 @@
 //! Ticket documents: tickets as PDF, with a QR code that scanners read.
 //!
 //! [`Builder::ticket_documents`](crate::Builder::ticket_documents) switches them on.
-//! [`ticket_document`](crate::TicketingService::ticket_document) returns the document of a ticket, and
-//! [`order_document`](crate::TicketingService::order_document) one document with all valid tickets of an order.
+//! [`get_ticket_document`](crate::TicketingService::get_ticket_document) returns the document of a ticket, and
+//! [`get_order_document`](crate::TicketingService::get_order_document) one document with all valid tickets of an order.
 //!
 //! A document says what the event, the ticket type and the ticket say: title, date and time in the time zone of the event,
 //! location, ticket type, holder, validity, access areas, price, the text of the ticket type and its logo, the organizer, the
@@ -23,10 +23,10 @@
 //! and works without an API key; [`renew_ticket_link`](crate::TicketingService::renew_ticket_link) gives a ticket a new
 //! link. With the feature `server`, links lead to pages, documents and calendar entries. They begin with the
 //! [public URL](crate::Builder::public_url). A program with routes of its own passes the token of a link to
-//! [`ticket_by_link`](crate::TicketingService::ticket_by_link),
-//! [`ticket_document_by_link`](crate::TicketingService::ticket_document_by_link),
-//! [`order_by_link`](crate::TicketingService::order_by_link) or
-//! [`order_document_by_link`](crate::TicketingService::order_document_by_link).
+//! [`get_ticket_by_link`](crate::TicketingService::get_ticket_by_link),
+//! [`get_ticket_document_by_link`](crate::TicketingService::get_ticket_document_by_link),
+//! [`get_order_by_link`](crate::TicketingService::get_order_by_link) or
+//! [`get_order_document_by_link`](crate::TicketingService::get_order_document_by_link).
 //!
 //! A token is the id of the ticket or order and 130 bits of an HMAC-SHA256 of it, under a secret that is made when
 //! documents are first switched on and stored in the database: the secret is in every backup. Links stay the same after a

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::text_enum::{TextEnum, text_enum};
+use super::text_enum::text_enum;
 
 text_enum! {
     /// A permission of a caller, such as `orders:read`. No scope implies another.

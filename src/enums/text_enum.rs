@@ -47,6 +47,9 @@ macro_rules! text_enum {
         pub enum $name { $($(#[$value_doc])* $value,)+ }
 
         impl $name {
+            /// Every value, in the order of the declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$value,)+];
+
             /// The text of the value, as in JSON.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
@@ -58,7 +61,7 @@ macro_rules! text_enum {
 
         impl $crate::enums::text_enum::TextEnum for $name {
             const NAME: &'static str = stringify!($name);
-            const ALL: &'static [Self] = &[$(Self::$value,)+];
+            const ALL: &'static [Self] = Self::ALL;
 
             fn as_str(self) -> &'static str {
                 self.as_str()

@@ -9,7 +9,7 @@ use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
 use crate::error::{Error, FieldErrors, Result};
-use crate::model::values::timestamp::Timestamp;
+use crate::model::values::timestamp::{Timestamp, TimestampError};
 
 const DAY: i64 = 86_400;
 
@@ -86,6 +86,17 @@ impl Zone {
         }
         let seconds = u64::try_from(from).unwrap_or_default();
         Timestamp::UNIX_EPOCH.saturating_add(Duration::from_secs(seconds))
+    }
+
+    /// The first instant at which clocks show this time, in milliseconds since they showed the beginning of 1970.
+    pub(super) fn instant_of(self, shown: i64) -> Result<Timestamp, TimestampError> {
+        let seconds = shown.div_euclid(1000);
+        // The difference to UTC is one of those of a day before and a day after: no zone changes its clocks twice in between.
+        let offsets = [self.offset(seconds - DAY), self.offset(seconds + DAY)];
+        let is_shown = |unix: &i64| self.local_seconds(*unix) == seconds;
+        let first = offsets.iter().map(|offset| seconds - offset).filter(is_shown).min();
+        let millis = first.ok_or(TimestampError::Skipped)? * 1000 + shown.rem_euclid(1000);
+        Timestamp::from_millis(millis)
     }
 
     fn local_seconds(self, unix: i64) -> i64 {

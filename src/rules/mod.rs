@@ -8,6 +8,7 @@ pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod event;
+mod local_time;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;

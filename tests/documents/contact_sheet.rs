@@ -249,7 +249,7 @@ fn a_ticket_in_each_language_and_script_has_every_letter_and_scans() {
         request.language = Some(sample.language.to_owned());
         let order = service.create_order(caller, request).expect("an order").order;
         service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
-        let file = File::named(service.order_document(caller, order.id).expect("a document"), sample.name);
+        let file = File::named(service.get_order_document(caller, order.id).expect("a document"), sample.name);
         assert!(file.document.missing_glyphs.is_empty(), "{}: {:?}", sample.name, file.document.missing_glyphs);
         assert!(file.is_accessible(), "{}", sample.name);
         run("qpdf", &["--check", utf8(&file.path())]);

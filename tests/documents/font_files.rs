@@ -30,7 +30,7 @@ fn each_start_takes_the_same_fonts_of_a_file() {
             printed(documents.clone(), "王小明", |event| event.title = "直骨今、。".to_owned(), |_| {});
         for _ in 0..4 {
             let other = fixture.second_service_with(|builder| builder.ticket_documents(documents.clone()));
-            let again = other.ticket_document(&fixture.caller, ticket.id).expect("a document");
+            let again = other.get_ticket_document(&fixture.caller, ticket.id).expect("a document");
             assert_eq!(again.sha256, first.document.sha256, "{file}");
         }
     }
@@ -48,7 +48,7 @@ fn the_language_of_an_order_decides_in_whose_form_characters_are_drawn() {
         let mut request = CreateOrder::new(event.id, buyer, ticket_type.id, 1);
         request.language = language.map(str::to_owned);
         let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-        fixture.service.order_document(&fixture.caller, order.id).expect("a document")
+        fixture.service.get_order_document(&fixture.caller, order.id).expect("a document")
     };
     for (language, title, expected) in [
         (Some("ja"), "直骨今", "NotoSansCJKjp"),

@@ -33,15 +33,15 @@ fn the_link_of_an_order_that_is_not_paid_is_a_conflict() {
     assert_eq!(order, same);
     let details = paid.service.get_order_details(&paid.caller, *order).expect("details");
     let token = order_token(details.documents_url.as_deref());
-    assert!(paid.service.order_by_link(&token).is_ok());
+    assert!(paid.service.get_order_by_link(&token).is_ok());
     let details = pending.service.get_order_details(&pending.caller, *order).expect("details");
     assert_eq!(details.documents_url, None);
     let service = &pending.service;
-    assert_eq!(service.order_by_link(&token).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
-    assert_eq!(service.order_document_by_link(&token).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
+    assert_eq!(service.get_order_by_link(&token).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
+    assert_eq!(service.get_order_document_by_link(&token).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
     // The control: without the right code, nobody is told that there is such an order.
     let wrong = format!("{}{}", &token[..38], if token.ends_with('0') { '2' } else { '0' });
-    assert_eq!(service.order_by_link(&wrong), Err(Error::NotFound(ResourceKind::Order)));
+    assert_eq!(service.get_order_by_link(&wrong), Err(Error::NotFound(ResourceKind::Order)));
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn links_of_an_event_that_is_over_still_lead_to_its_tickets() {
     let details = service.get_order_details(caller, order.id).expect("details");
     let order_token = order_token(details.documents_url.as_deref());
     fixture.set_clock("2099-01-01T00:00:00Z");
-    let linked = service.ticket_by_link(&token).expect("the ticket");
+    let linked = service.get_ticket_by_link(&token).expect("the ticket");
     assert_eq!((linked.event.status, linked.is_cancelled()), (EventStatus::Expired, false));
-    assert_eq!(service.order_by_link(&order_token).expect("the order").event.status, EventStatus::Expired);
-    assert!(service.ticket_document_by_link(&token).is_ok());
-    assert!(service.order_document_by_link(&order_token).is_ok());
+    assert_eq!(service.get_order_by_link(&order_token).expect("the order").event.status, EventStatus::Expired);
+    assert!(service.get_ticket_document_by_link(&token).is_ok());
+    assert!(service.get_order_document_by_link(&order_token).is_ok());
 }
 
 #[test]
@@ -77,20 +77,20 @@ fn what_is_cancelled_has_a_page_and_no_document() {
     let of_order = order_token(details.documents_url.as_deref());
 
     service.cancel_ticket(caller, order.items[0].issued_tickets[0].id).expect("cancelled");
-    let linked = service.ticket_by_link(&first).expect("the ticket");
+    let linked = service.get_ticket_by_link(&first).expect("the ticket");
     assert_eq!((linked.ticket.status, linked.is_cancelled()), (TicketStatus::Cancelled, true));
-    assert_eq!(service.ticket_document_by_link(&first), Err(Error::Gone(ResourceKind::Ticket)));
-    assert!(service.ticket_document_by_link(&second).is_ok(), "the other ticket is valid");
-    assert!(service.order_document_by_link(&of_order).is_ok());
+    assert_eq!(service.get_ticket_document_by_link(&first), Err(Error::Gone(ResourceKind::Ticket)));
+    assert!(service.get_ticket_document_by_link(&second).is_ok(), "the other ticket is valid");
+    assert!(service.get_order_document_by_link(&of_order).is_ok());
 
     let cancelled = UpdateEvent::default().status(EventStatus::Cancelled);
     service.update_event(caller, event.id, cancelled).expect("cancelled");
-    let linked = service.ticket_by_link(&second).expect("the ticket");
+    let linked = service.get_ticket_by_link(&second).expect("the ticket");
     assert!(linked.is_cancelled());
-    let of_event = service.ticket_document_by_link(&second).unwrap_err();
+    let of_event = service.get_ticket_document_by_link(&second).unwrap_err();
     assert_eq!(of_event.code(), "gone");
-    assert_eq!(service.order_document_by_link(&of_order).unwrap_err().code(), "gone");
-    assert!(service.order_by_link(&of_order).is_ok());
+    assert_eq!(service.get_order_document_by_link(&of_order).unwrap_err().code(), "gone");
+    assert!(service.get_order_by_link(&of_order).is_ok());
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_hundred_thousand_mutated_tokens_lead_nowhere() {
         if tokens.contains(&mutated) {
             continue;
         }
-        assert_eq!(service.ticket_by_link(&mutated), Err(Error::NotFound(ResourceKind::Ticket)), "{mutated}");
-        assert_eq!(service.order_by_link(&mutated), Err(Error::NotFound(ResourceKind::Order)), "{mutated}");
+        assert_eq!(service.get_ticket_by_link(&mutated), Err(Error::NotFound(ResourceKind::Ticket)), "{mutated}");
+        assert_eq!(service.get_order_by_link(&mutated), Err(Error::NotFound(ResourceKind::Order)), "{mutated}");
     }
-    assert!(tokens[..3].iter().all(|token| service.ticket_by_link(token).is_ok()));
+    assert!(tokens[..3].iter().all(|token| service.get_ticket_by_link(token).is_ok()));
 }

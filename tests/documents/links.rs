@@ -7,7 +7,6 @@ use ticketing::error::ResourceKind;
 use ticketing::order::CreateOrder;
 use ticketing::organization::Scope;
 use ticketing::payment::ManualMethod;
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::{Builder, Error, TicketingService};
 
@@ -33,11 +32,11 @@ fn the_link_of_a_ticket_leads_to_this_ticket_only() {
         let ticket = service.get_ticket(caller, ticket.id).expect("the ticket");
         let token = ticket_token(ticket.download_ticket_url.as_deref());
         assert!(is_token(&token), "{token}");
-        let linked = service.ticket_by_link(&token).expect("the ticket");
+        let linked = service.get_ticket_by_link(&token).expect("the ticket");
         assert_eq!((&linked.ticket, linked.order_id), (&ticket, Some(order.id)));
         assert_eq!((linked.ticket_type.id, linked.event.id), (ticket_type.id, event.id));
-        assert_eq!(service.ticket_by_link(&token.to_lowercase()), Err(UNKNOWN_TICKET));
-        assert_eq!(service.order_by_link(&token), Err(UNKNOWN_ORDER), "a ticket's link is not that of an order");
+        assert_eq!(service.get_ticket_by_link(&token.to_lowercase()), Err(UNKNOWN_TICKET));
+        assert_eq!(service.get_order_by_link(&token), Err(UNKNOWN_ORDER), "a ticket's link is not that of an order");
         tokens.insert(token);
     }
     assert_eq!(tokens.len(), 3);
@@ -82,16 +81,16 @@ fn the_link_of_an_order_leads_to_all_its_tickets_once_it_is_completed() {
     let url = service.get_order_details(caller, order.id).expect("details").documents_url;
     let token = order_token(url.as_deref());
     assert!(is_token(&token), "{token}");
-    let linked = service.order_by_link(&token).expect("the order");
+    let linked = service.get_order_by_link(&token).expect("the order");
     assert_eq!((linked.order.id, linked.event.id, linked.tickets.len()), (order.id, event.id, 2));
     assert_eq!(linked.tickets_with_types().filter(|(_, of)| of.id == ticket_type.id).count(), 2);
     assert_eq!(linked.language.as_deref(), Some("fr-CH"));
-    assert_eq!(service.ticket_by_link(&token), Err(UNKNOWN_TICKET), "an order's link is not that of a ticket");
+    assert_eq!(service.get_ticket_by_link(&token), Err(UNKNOWN_TICKET), "an order's link is not that of a ticket");
 
     service.cancel_order(caller, order.id).expect("cancelled");
-    let linked = service.order_by_link(&token).expect("a cancelled order still has its page");
+    let linked = service.get_order_by_link(&token).expect("a cancelled order still has its page");
     assert!(linked.tickets.iter().all(|ticket| linked.is_cancelled(ticket)));
-    assert_eq!(service.order_document_by_link(&token), Err(Error::Gone(ResourceKind::Order)));
+    assert_eq!(service.get_order_document_by_link(&token), Err(Error::Gone(ResourceKind::Order)));
 }
 
 #[test]
@@ -112,14 +111,14 @@ fn a_renewed_link_is_dead_and_the_new_one_leads_to_the_same_ticket() {
     assert_eq!(renewed.value.code, ticket.code, "the code stays the same");
 
     for token in [&before, &before.to_lowercase()] {
-        assert_eq!(service.ticket_by_link(token), Err(UNKNOWN_TICKET));
-        assert_eq!(service.ticket_document_by_link(token), Err(UNKNOWN_TICKET));
+        assert_eq!(service.get_ticket_by_link(token), Err(UNKNOWN_TICKET));
+        assert_eq!(service.get_ticket_document_by_link(token), Err(UNKNOWN_TICKET));
     }
-    assert_eq!(service.ticket_by_link(&after).expect("the ticket").ticket, renewed.value);
-    assert!(service.ticket_document_by_link(&after).is_ok());
+    assert_eq!(service.get_ticket_by_link(&after).expect("the ticket").ticket, renewed.value);
+    assert!(service.get_ticket_document_by_link(&after).is_ok());
     assert_eq!(service.get_ticket(caller, ticket.id), Ok(renewed.value));
     let others_link = ticket_token(other.download_ticket_url.as_deref());
-    assert!(service.ticket_by_link(&others_link).is_ok(), "other tickets keep their links");
+    assert!(service.get_ticket_by_link(&others_link).is_ok(), "other tickets keep their links");
 }
 
 #[test]
@@ -149,7 +148,7 @@ fn links_stay_the_same_in_every_process_and_begin_with_the_public_url() {
     let caller = other.act_for(fixture.caller.organization()).expect("the organization");
     let there = other.get_ticket(&caller, ticket).expect("the ticket").download_ticket_url;
     assert_eq!(there, Some(format!("https://tickets.example.com/box/tickets/{token}/ticket.pdf")));
-    assert_eq!(other.ticket_by_link(&token).map(|linked| linked.ticket.id), Ok(ticket));
+    assert_eq!(other.get_ticket_by_link(&token).map(|linked| linked.ticket.id), Ok(ticket));
 }
 
 #[test]
@@ -198,8 +197,8 @@ fn without_documents_there_are_no_links() {
     let caller = without.act_for(fixture.caller.organization()).expect("the organization");
     assert_eq!(without.get_ticket(&caller, ticket).expect("the ticket").download_ticket_url, None);
     assert_eq!(without.get_order_details(&caller, order.id).expect("details").documents_url, None);
-    assert_eq!(without.ticket_by_link(&ticket_token(url.as_deref())), Err(UNKNOWN_TICKET));
-    assert_eq!(without.order_by_link(&order_token(details.documents_url.as_deref())), Err(UNKNOWN_ORDER));
+    assert_eq!(without.get_ticket_by_link(&ticket_token(url.as_deref())), Err(UNKNOWN_TICKET));
+    assert_eq!(without.get_order_by_link(&order_token(details.documents_url.as_deref())), Err(UNKNOWN_ORDER));
 
     let fresh = Fixture::new();
     assert_eq!(fresh.stored("SELECT COUNT(*) FROM link_secret"), 0, "nothing is stored for what is not switched on");
@@ -212,5 +211,5 @@ fn the_links_of_a_suspended_organization_still_work() {
     let ticket = fixture.issue(&ticket_type, 1).remove(0).id;
     let url = fixture.service.get_ticket(&fixture.caller, ticket).expect("the ticket").download_ticket_url;
     fixture.service.suspend_organization(fixture.caller.organization()).expect("suspended");
-    assert!(fixture.service.ticket_by_link(&ticket_token(url.as_deref())).is_ok());
+    assert!(fixture.service.get_ticket_by_link(&ticket_token(url.as_deref())).is_ok());
 }

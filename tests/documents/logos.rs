@@ -43,7 +43,7 @@ fn with_logo(fixture: &Fixture, logo: &str) -> NewTicket {
 }
 
 fn document(fixture: &Fixture, ticket: &NewTicket) -> TicketDocument {
-    fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document")
+    fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect("a document")
 }
 
 fn count(service: &TicketingService, wanted: LogoOutcome) -> u64 {
@@ -84,7 +84,7 @@ fn a_logo_is_fetched_once_an_hour_and_kept_for_a_day_while_it_cannot_be_fetched(
     // The same as that of a service that has never had the logo.
     let other = fixture
         .second_service_with(|builder| builder.ticket_documents(TicketDocuments::default()).allow_local_webhooks(true));
-    assert_eq!(other.ticket_document(&fixture.caller, ticket.id), Ok(without));
+    assert_eq!(other.get_ticket_document(&fixture.caller, ticket.id), Ok(without));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn tickets_without_a_logo_do_not_wait_for_those_whose_logo_is_being_fetched() {
     std::thread::scope(|scope| {
         for ticket in &tickets {
             // Four at a time may be too many for those that are rendered.
-            scope.spawn(|| drop(fixture.service.ticket_document(&fixture.caller, ticket.id)));
+            scope.spawn(|| drop(fixture.service.get_ticket_document(&fixture.caller, ticket.id)));
         }
         receiver.wait_for(4);
         // If they had the two turns of those that are rendered, this would be refused.
@@ -205,7 +205,7 @@ fn an_order_with_one_logo_fetches_it_once() {
     let ticket_type =
         fixture.ticket_type_with(&event, |ticket_type| ticket_type.ticket_logo = Some(receiver.url("/logo.png")));
     let order = fixture.paid_order(&ticket_type, 5);
-    let document = fixture.service.order_document(&fixture.caller, order.id).expect("a document");
+    let document = fixture.service.get_order_document(&fixture.caller, order.id).expect("a document");
     assert!(has_picture(&document));
     assert_eq!(receiver.requests().len(), 1);
 }

@@ -54,7 +54,7 @@ fn the_codes_of_a_thousand_random_tickets_are_read_back_from_their_pages() {
             CreateOrder::new(event.id, NewCustomer::new(text(195), "a@example.com"), items[0].ticket_type_id, 5);
         request.items = items;
         let order = service.create_order(caller, request).expect("an order").order;
-        let document = service.order_document(caller, order.id).expect("a document");
+        let document = service.get_order_document(caller, order.id).expect("a document");
         let file = File::new(document);
         let Some(pages) = file.corners() else { return };
         // Further pages of a ticket have none.
@@ -70,7 +70,7 @@ fn an_order_of_a_hundred_tickets_is_one_document_with_a_page_and_a_code_for_each
     let fixture = with_documents(TicketDocuments::default());
     let ticket_type = fixture.ticket_type_with(&fixture.event(), |ticket_type| ticket_type.max_per_order = Some(100));
     let order = fixture.paid_order(&ticket_type, 100);
-    let document = fixture.service.order_document(&fixture.caller, order.id).expect("a document");
+    let document = fixture.service.get_order_document(&fixture.caller, order.id).expect("a document");
     let file = File::new(document);
     let Some(pages) = file.corners() else { return };
     assert_eq!(pages.len(), 100);

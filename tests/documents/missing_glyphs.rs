@@ -24,9 +24,9 @@ fn a_document_with_missing_characters_is_logged_and_counted_once_until_it_change
         let (_, log) = log::during(work);
         log.lines().into_iter().filter(|line| line.starts_with("ticketing::documents ")).collect()
     };
-    let print = || drop(service.ticket_document(caller, ticket.id).expect("a document"));
+    let print = || drop(service.get_ticket_document(caller, ticket.id).expect("a document"));
 
-    let none = lines(&|| drop(service.ticket_document(caller, whole.id).expect("a document")));
+    let none = lines(&|| drop(service.get_ticket_document(caller, whole.id).expect("a document")));
     assert_eq!((none.len(), counted(service)), (0, 0));
     let first = lines(&print);
     assert_eq!(first.len(), 1, "{first:?}");
@@ -50,7 +50,7 @@ fn a_client_that_asks_for_such_documents_causes_no_warning() {
     let fixture = with_documents(TicketDocuments::default());
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let ticket = issue_to(&fixture, &ticket_type, "王明");
-    let (_, log) = log::during(|| fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document"));
+    let (_, log) = log::during(|| fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect("a document"));
     let levels = log.levels_of("ticketing::documents");
     assert_eq!(levels, [tracing::Level::INFO]);
 }
@@ -75,6 +75,6 @@ fn the_metrics_have_the_count() {
     let holder = ticketing::order::NewCustomer::new("王明", "holder@example.com");
     let request = ticketing::ticket::IssueTickets::new(on_sale.ticket_type.parse().expect("an id"), holder, 1);
     let ticket = server.service.issue_tickets(&caller, request).expect("a ticket").issued_tickets.remove(0);
-    server.service.ticket_document(&caller, ticket.id).expect("a document");
+    server.service.get_ticket_document(&caller, ticket.id).expect("a document");
     assert_eq!(value(), "1");
 }

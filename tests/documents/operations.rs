@@ -18,11 +18,11 @@ fn a_document_needs_the_scopes_of_what_it_shows() {
     let only_tickets = with(&[Scope::TicketsRead]);
     let only_orders = with(&[Scope::OrdersRead]);
     let service: &TicketingService = &fixture.service;
-    assert!(service.ticket_document(&only_tickets, ticket).is_ok());
-    assert_eq!(service.ticket_document(&only_orders, ticket), Err(Error::Forbidden(Scope::TicketsRead)));
-    assert_eq!(service.order_document(&only_tickets, order.id), Err(Error::Forbidden(Scope::OrdersRead)));
-    assert_eq!(service.order_document(&only_orders, order.id), Err(Error::Forbidden(Scope::TicketsRead)));
-    assert!(service.order_document(&with(&[Scope::OrdersRead, Scope::TicketsRead]), order.id).is_ok());
+    assert!(service.get_ticket_document(&only_tickets, ticket).is_ok());
+    assert_eq!(service.get_ticket_document(&only_orders, ticket), Err(Error::Forbidden(Scope::TicketsRead)));
+    assert_eq!(service.get_order_document(&only_tickets, order.id), Err(Error::Forbidden(Scope::OrdersRead)));
+    assert_eq!(service.get_order_document(&only_orders, order.id), Err(Error::Forbidden(Scope::TicketsRead)));
+    assert!(service.get_order_document(&with(&[Scope::OrdersRead, Scope::TicketsRead]), order.id).is_ok());
 }
 
 #[test]
@@ -31,9 +31,9 @@ fn tickets_and_orders_of_others_do_not_exist() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.paid_order(&ticket_type, 1);
     let other = fixture.other_organization();
-    let ticket = fixture.service.ticket_document(&other, order.items[0].issued_tickets[0].id);
+    let ticket = fixture.service.get_ticket_document(&other, order.items[0].issued_tickets[0].id);
     assert_eq!(ticket, Err(Error::NotFound(ResourceKind::Ticket)));
-    assert_eq!(fixture.service.order_document(&other, order.id), Err(Error::NotFound(ResourceKind::Order)));
+    assert_eq!(fixture.service.get_order_document(&other, order.id), Err(Error::NotFound(ResourceKind::Order)));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn documents_have_to_be_switched_on() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
     let order = fixture.paid_order(&ticket_type, 1);
     let refused = Err(Error::NotFound(ResourceKind::TicketDocument));
-    assert_eq!(fixture.service.order_document(&fixture.caller, order.id), refused);
+    assert_eq!(fixture.service.get_order_document(&fixture.caller, order.id), refused);
 }
 
 #[test]
@@ -55,21 +55,21 @@ fn what_is_cancelled_has_no_document() {
     let [first, second] = [0, 1].map(|position| order.items[0].issued_tickets[position].id);
 
     service.cancel_ticket(caller, first).expect("cancelled");
-    let gone = service.ticket_document(caller, first).unwrap_err();
+    let gone = service.get_ticket_document(caller, first).unwrap_err();
     assert_eq!(gone, Error::Gone(ResourceKind::Ticket));
     assert_eq!((gone.code(), gone.is_retryable()), ("gone", false));
     // The document of the order has the ticket that is left.
-    let left = File::new(service.order_document(caller, order.id).expect("a document"));
+    let left = File::new(service.get_order_document(caller, order.id).expect("a document"));
     if let Some(pages) = left.pages() {
         assert_eq!(pages.len(), 1);
     }
     service.cancel_ticket(caller, second).expect("cancelled");
-    assert_eq!(service.order_document(caller, order.id), Err(Error::Gone(ResourceKind::Order)));
+    assert_eq!(service.get_order_document(caller, order.id), Err(Error::Gone(ResourceKind::Order)));
 
     let pending = fixture.order(&ticket_type, 1);
-    assert_eq!(service.order_document(caller, pending.id).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
+    assert_eq!(service.get_order_document(caller, pending.id).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
     service.cancel_order(caller, pending.id).expect("cancelled");
-    assert_eq!(service.order_document(caller, pending.id), Err(Error::Gone(ResourceKind::Order)));
+    assert_eq!(service.get_order_document(caller, pending.id), Err(Error::Gone(ResourceKind::Order)));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_order_has_a_page_for_each_ticket() {
     let fixture = with_documents(TicketDocuments::default());
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     let order = fixture.paid_order(&ticket_type, 7);
-    let document = fixture.service.order_document(&fixture.caller, order.id).expect("a document");
+    let document = fixture.service.get_order_document(&fixture.caller, order.id).expect("a document");
     assert_eq!(document.file_name, format!("{}.pdf", order.id));
     let file = File::new(document);
     let Some(pages) = file.pages() else { return };

@@ -193,5 +193,5 @@ fn of_order(logos: impl Iterator<Item = Vec<u8>>) -> TicketDocument {
     let mut request = CreateOrder::new(event.id, buyer, items[0].ticket_type_id, 1);
     request.items = items;
     let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-    fixture.service.order_document(&fixture.caller, order.id).expect("a document")
+    fixture.service.get_order_document(&fixture.caller, order.id).expect("a document")
 }

@@ -99,10 +99,10 @@ fn the_file_is_sound_and_tagged_and_has_no_dates() {
 #[test]
 fn the_same_ticket_gives_the_same_bytes_until_something_on_it_changes() {
     let Printed { fixture, ticket, ticket_type, file, .. } = concert();
-    let again = || fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document");
+    let again = || fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect("a document");
     assert_eq!(again(), file.document);
     let other = fixture.second_service_with(|builder| builder.ticket_documents(TicketDocuments::default()));
-    assert_eq!(other.ticket_document(&fixture.caller, ticket.id).expect("a document"), file.document);
+    assert_eq!(other.get_ticket_document(&fixture.caller, ticket.id).expect("a document"), file.document);
     let change = UpdateTicketType::default().access_areas(vec!["Garden".to_owned()]);
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).expect("changed");
     assert_ne!(again().bytes, file.document.bytes);
@@ -183,7 +183,7 @@ fn a_ticket_says_who_sells_it_what_it_cost_and_which_of_its_order_it_is() {
     let (service, caller) = (&fixture.service, &fixture.caller);
     let event = fixture.event();
     let [paid, free] = [1250, 0].map(|price| fixture.ticket_type(&event, price, 10));
-    let text_of = |ticket| File::new(service.ticket_document(caller, ticket).expect("a document")).text();
+    let text_of = |ticket| File::new(service.get_ticket_document(caller, ticket).expect("a document")).text();
     // An organization that was given no name.
     let Some(text) = text_of(fixture.issue(&free, 1)[0].id) else { return };
     for none in ["My organization", "Price", "Ticket 1", "Order"] {
@@ -200,7 +200,7 @@ fn a_ticket_says_who_sells_it_what_it_cost_and_which_of_its_order_it_is() {
     service.update_ticket_type(caller, paid.id, dearer).expect("changed");
     let number = order.id.to_string().replace("order_", "Bestellung ");
     let tickets: Vec<_> = order.items.iter().flat_map(|item| &item.issued_tickets).collect();
-    let whole = File::new(service.order_document(caller, order.id).expect("a document")).text().expect("pdftotext");
+    let whole = File::new(service.get_order_document(caller, order.id).expect("a document")).text().expect("pdftotext");
     let pages: Vec<_> = whole.split('\u{C}').collect();
     for (index, ticket) in tickets.iter().enumerate() {
         let text = text_of(ticket.id).expect("pdftotext");
@@ -215,7 +215,7 @@ fn a_ticket_says_who_sells_it_what_it_cost_and_which_of_its_order_it_is() {
     }
     // A cancelled ticket does not change the numbers of the others.
     service.cancel_ticket(caller, tickets[0].id).expect("cancelled");
-    let file = File::new(service.order_document(caller, order.id).expect("a document"));
+    let file = File::new(service.get_order_document(caller, order.id).expect("a document"));
     let rest = file.text().expect("pdftotext");
     assert!(!rest.contains("Ticket 1 von 3") && rest.contains("Ticket 2 von 3"), "{rest}");
     assert!(file.is_accessible());
@@ -239,7 +239,7 @@ fn each_language_has_its_words_and_others_are_english() {
         order.customer.locale = locale.map(str::to_owned);
         let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order;
         fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid");
-        let file = File::new(fixture.service.order_document(&fixture.caller, order.id).expect("a document"));
+        let file = File::new(fixture.service.get_order_document(&fixture.caller, order.id).expect("a document"));
         let Some(text) = file.text() else { return };
         assert!(text.contains(expected), "{language:?} {locale:?}: {text}");
     }
@@ -264,7 +264,7 @@ fn a_period_of_two_lines_breaks_after_the_dash() {
         holder.locale = Some(language.to_owned());
         let issued = fixture.service.issue_tickets(&fixture.caller, IssueTickets::new(ticket_type.id, holder, 1));
         let ticket = issued.expect("a ticket").issued_tickets[0].id;
-        let file = File::new(fixture.service.ticket_document(&fixture.caller, ticket).expect("a document"));
+        let file = File::new(fixture.service.get_ticket_document(&fixture.caller, ticket).expect("a document"));
         let Some(text) = file.text() else { return };
         let lines: Vec<_> = text.lines().map(|line| line.trim().replace('\u{A0}', " ")).collect();
         assert_eq!(lines[1..3], [first, second], "{text}");
@@ -286,8 +286,8 @@ fn a_ticket_without_an_order_has_the_language_of_its_holder() {
         let issued = service.issue_tickets(caller, IssueTickets::new(ticket_type.id, holder, 1)).expect("a ticket");
         let ticket = service.get_ticket(caller, issued.issued_tickets[0].id).expect("the ticket");
         let token = ticket_token(ticket.download_ticket_url.as_deref());
-        assert_eq!(service.ticket_by_link(&token).expect("the ticket").language.as_deref(), locale);
-        let file = File::new(service.ticket_document(caller, ticket.id).expect("a document"));
+        assert_eq!(service.get_ticket_by_link(&token).expect("the ticket").language.as_deref(), locale);
+        let file = File::new(service.get_ticket_document(caller, ticket.id).expect("a document"));
         let Some(text) = file.text() else { return };
         assert!(text.contains(expected), "{locale:?}: {text}");
     }

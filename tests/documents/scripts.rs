@@ -272,7 +272,7 @@ fn whatever_a_ticket_says_there_is_a_document_that_scans() {
         });
         let name = format!("a{}", random_text(&mut random, 1 + round * 4));
         let ticket = issue_to(&fixture, &ticket_type, &name);
-        let document = fixture.service.ticket_document(&fixture.caller, ticket.id).expect(&name);
+        let document = fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect(&name);
         let file = File::new(document);
         assert!(file.is_accessible(), "{name:?}");
         if round % 10 == 9 {

@@ -25,7 +25,7 @@ fn ordered(language: &str) -> File {
     order.language = Some(language.to_owned());
     let order = service.create_order(caller, order).expect("an order").order;
     service.mark_order_paid(caller, order.id, ManualMethod::Cash).expect("paid");
-    File::new(service.order_document(caller, order.id).expect("a document"))
+    File::new(service.get_order_document(caller, order.id).expect("a document"))
 }
 
 /// The parts of a document's structure in the order in which they are read: what each is, and its own language, if it has one.

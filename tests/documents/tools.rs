@@ -56,7 +56,7 @@ pub fn printed(
     let event = fixture.event_with(event);
     let ticket_type = fixture.ticket_type_with(&event, ticket_type);
     let ticket = issue_to(&fixture, &ticket_type, name);
-    let document = fixture.service.ticket_document(&fixture.caller, ticket.id).expect("a document");
+    let document = fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect("a document");
     Printed { file: File::new(document), fixture, ticket_type, ticket }
 }
 

@@ -114,7 +114,7 @@ fn a_cash_sale_obeys_the_rules_of_orders_and_has_no_checkout() {
     let event = fixture.event();
     let (seat, free) = (fixture.ticket_type(&event, 1250, 3), fixture.ticket_type(&event, 0, 10));
     let urls = ["https://example.com/a", "https://example.com/b", "https://example.com/c"];
-    let urls = CheckoutRedirectUrls::default().success(urls[0]).failure(urls[1]).cancel(urls[2]);
+    let urls = CheckoutRedirectUrls::new(urls[0], urls[1], urls[2]);
     let before = fixture.all_rows();
     let with_urls = sale_of(&seat).checkout_redirect_urls(urls);
     let refused = fixture.service.create_order(&fixture.caller, with_urls).expect_err("no checkout");

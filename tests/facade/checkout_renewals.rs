@@ -279,9 +279,9 @@ fn the_page_of_the_sandbox_is_replaced_with_its_checkout() {
     let renewed = renew(&fixture, &order).expect("renewed");
     let second = token(&renewed.checkout_url);
     assert!(renewed.renewed && second != first);
-    assert!(matches!(service.hosted_checkout(&first), Err(Error::Gone(_))));
+    assert!(matches!(service.get_hosted_checkout(&first), Err(Error::Gone(_))));
     assert!(matches!(service.finish_hosted_checkout(&first, CheckoutOutcome::Success), Err(Error::Gone(_))));
-    assert_eq!(service.hosted_checkout(&second).expect("a page").order.id, order.id);
+    assert_eq!(service.get_hosted_checkout(&second).expect("a page").order.id, order.id);
     service.finish_hosted_checkout(&second, CheckoutOutcome::Success).expect("paid");
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
 }

@@ -14,7 +14,6 @@ use ticketing::event::{
 use ticketing::order::OrderStatus;
 use ticketing::organization::CreateOrganization;
 use ticketing::payment::ManualMethod;
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{ListTicketTypes, TicketTypeStatus};
 use ticketing::{Amount, Timestamp};
 

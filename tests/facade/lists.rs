@@ -12,7 +12,6 @@ use ticketing::id::{EventId, Id, Kind, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, ListOrders, NewCustomer, OrderStatus, OrderSummary};
 use ticketing::page::{Page, PageRequest};
 use ticketing::request::Request;
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType};
 

@@ -16,7 +16,6 @@ use ticketing::notification::{Notification, NotificationDetails, NotificationTop
 use ticketing::organization::ListOrganizations;
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent};
-use ticketing::text_enum::TextEnum;
 use ticketing::webhook::{EventType, ListWebhooks};
 use ticketing::{Builder, TicketingService, Timestamp};
 

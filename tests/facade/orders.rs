@@ -241,7 +241,7 @@ fn the_first_of_several_reasons_refuses_an_order() {
 
     assert_eq!(paths(case.try_create()), ["customer.companyName", "shippingAddress"]);
     case.request.customer.company_name = None;
-    let paris = ShippingAddress::default().street("1 Rue de Rivoli").zip("75001").city("Paris").country("FR");
+    let paris = ShippingAddress::new("1 Rue de Rivoli", "75001", "Paris", "FR");
     case.request.shipping_address = Some(paris.clone());
     assert_eq!(paths(case.try_create()), ["shippingAddress.country"]);
     case.request.shipping_address = Some(paris.country("DE"));
@@ -314,8 +314,7 @@ fn without_a_list_of_countries_an_event_ships_everywhere() {
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     assert_eq!(paths(fixture.try_order(&ticket_type, 1)), ["shippingAddress"]);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-    request.shipping_address =
-        Some(ShippingAddress::default().street("1 Main Street").zip("1").city("Suva").country("FJ"));
+    request.shipping_address = Some(ShippingAddress::new("1 Main Street", "1", "Suva", "FJ"));
     fixture.service.create_order(&fixture.caller, request).expect("ships everywhere");
     let digital = fixture.event_with(|new| new.shipping_countries = Some(vec!["DE".to_owned()]));
     fixture.order(&fixture.ticket_type(&digital, 1250, 10), 1);
@@ -469,11 +468,8 @@ fn the_details_of_an_order_are_those_of_its_request() {
     let event = fixture.event_with(|new| new.accepts_company = Some(true));
     let ticket_type = fixture.ticket_type(&event, 1250, 10);
     let mut request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-    let address = ShippingAddress::default().street("1 Main Street").zip("1").city("Suva").country("FJ");
-    let urls = CheckoutRedirectUrls::default()
-        .success("https://shop.example/yes")
-        .failure("https://shop.example/no")
-        .cancel("app://back");
+    let address = ShippingAddress::new("1 Main Street", "1", "Suva", "FJ");
+    let urls = CheckoutRedirectUrls::new("https://shop.example/yes", "https://shop.example/no", "app://back");
     request.customer.company_name = Some("Ada Ltd".to_owned());
     request.customer.locale = Some("en-GB".to_owned());
     request.language = Some(String::new());

@@ -88,7 +88,7 @@ fn usage_is_listed_for_a_page_of_organizations() {
     assert_eq!(selling.organization.id, fixture.caller.organization());
     let usage = selling.usage;
     assert_eq!((usage.events, usage.customers, usage.orders, usage.tickets), (1, 1, 1, 2));
-    assert_eq!(service.organization_usage(fixture.caller.organization()), Ok(usage));
+    assert_eq!(service.get_organization_usage(fixture.caller.organization()), Ok(usage));
     assert_eq!(paths(service.list_organization_usage(ListOrganizations::default().limit(0))), ["limit"]);
 }
 

@@ -61,10 +61,10 @@ fn an_organization_is_found_by_its_id_and_by_its_exact_reference() {
     let cellar = service.create_organization(CreateOrganization::new("Cellar").reference("customer-17")).expect("new");
     assert_eq!(cellar.reference.as_deref(), Some("customer-17"));
     assert_eq!(service.get_organization(cellar.id), Ok(cellar.clone()));
-    assert_eq!(service.find_organization_by_reference("customer-17"), Ok(cellar));
+    assert_eq!(service.get_organization_by_reference("customer-17"), Ok(cellar));
     for other in ["", "customer-1", "customer-170", "CUSTOMER-17", "customer-17 "] {
         assert_eq!(
-            service.find_organization_by_reference(other),
+            service.get_organization_by_reference(other),
             Err(Error::NotFound(ResourceKind::Organization)),
             "{other}"
         );
@@ -252,7 +252,7 @@ fn an_organization_that_has_sold_something_cannot_be_deleted() {
 fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     let fixture = Fixture::without_gateway();
     let other = fixture.other_organization();
-    let usage = |id| fixture.service.organization_usage(id).expect("the usage");
+    let usage = |id| fixture.service.get_organization_usage(id).expect("the usage");
     assert_eq!(usage(other.organization()).bytes, 0);
     let ticket_type = fixture.new_ticket_type(0, 10_000);
     let size = || fixture.database().size();
@@ -270,7 +270,7 @@ fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     // The estimate may be wrong by half. A server makes room at times of its own, so that only the magnitude is known.
     let (least, most) = if database::is_file() { (grown / 2, grown * 3 / 2) } else { (grown / 3, grown * 3) };
     assert!(least <= estimated && estimated <= most, "estimated {estimated}, grown by {grown}");
-    assert_eq!(fixture.service.organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
+    assert_eq!(fixture.service.get_organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
 }
 
 #[test]

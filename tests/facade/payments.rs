@@ -467,10 +467,7 @@ fn sandbox() -> Fixture {
 }
 
 fn redirect_urls() -> CheckoutRedirectUrls {
-    CheckoutRedirectUrls::default()
-        .success("https://shop.example/yes")
-        .failure("https://shop.example/no")
-        .cancel("https://shop.example/back")
+    CheckoutRedirectUrls::new("https://shop.example/yes", "https://shop.example/no", "https://shop.example/back")
 }
 
 /// Creates an order with the sandbox gateway. Returns it and the token of its checkout.
@@ -500,7 +497,7 @@ fn the_outcome_chosen_on_the_sandbox_page_decides_about_the_order() {
         let result = fixture.service.finish_hosted_checkout(&token, outcome).expect("an accepted outcome");
         assert_eq!((result.outcome, result.redirect_url.as_deref()), (outcome, Some(redirect)));
         assert_eq!((fixture.order_status(order.id), fixture.payment_status(order.id)), (status, Some(payment)));
-        let page = fixture.service.hosted_checkout(&token).expect("the page stays readable");
+        let page = fixture.service.get_hosted_checkout(&token).expect("the page stays readable");
         assert_eq!(page.order.items[0].ticket_type_name, "Seat");
         assert_eq!((page.order, page.event_title.as_str()), (fixture.read_order(order.id), "Summer Night"));
         assert_eq!(page.currency, "EUR");
@@ -555,11 +552,11 @@ fn on_the_sandbox_a_payment_that_is_refunded_is_reported_as_failure() {
 fn only_known_tokens_of_the_sandbox_have_a_hosted_checkout() {
     let fixture = sandbox();
     for token in ["", "x", "sandbox_", "\0"] {
-        assert_not_found(fixture.service.hosted_checkout(token));
+        assert_not_found(fixture.service.get_hosted_checkout(token));
         assert_not_found(fixture.service.finish_hosted_checkout(token, CheckoutOutcome::Success));
     }
     let fixture = Fixture::new();
     let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 1), 1);
-    assert_not_found(fixture.service.hosted_checkout(&format!("pay-{}", order.id)));
+    assert_not_found(fixture.service.get_hosted_checkout(&format!("pay-{}", order.id)));
     assert_not_found(fixture.service.finish_hosted_checkout(&format!("pay-{}", order.id), CheckoutOutcome::Success));
 }

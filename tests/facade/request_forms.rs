@@ -1165,13 +1165,12 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
             let street = "1".to_owned();
             let zip = "1".to_owned();
             let city = "1".to_owned();
-            new.shipping_address = Some(ShippingAddress::default().street(street).zip(zip).city(city).country("DEU"));
+            new.shipping_address = Some(ShippingAddress::new(street, zip, city, "DEU"));
         }),
         ("checkoutRedirectUrls.cancel", |new| {
             let success = "app://a".to_owned();
             let failure = "app://b".to_owned();
-            new.checkout_redirect_urls =
-                Some(CheckoutRedirectUrls::default().success(success).failure(failure).cancel("c"));
+            new.checkout_redirect_urls = Some(CheckoutRedirectUrls::new(success, failure, "c"));
         }),
     ];
     for (path, change) in of_order {

@@ -7,7 +7,6 @@ use ticketing::discount::{BasketItem, ValidateDiscount};
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::payment::{ListLedgerEntries, ListPayments, ListRefunds};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::ListTicketTypes;
 use ticketing::webhook::{ListWebhookDeliveries, ListWebhooks};

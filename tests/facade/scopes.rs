@@ -9,7 +9,6 @@ use ticketing::organization::Scope;
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, RefundOrder};
 use ticketing::payment::{MarkRefunded, RefundMethod};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use ticketing::webhook::{

@@ -16,7 +16,6 @@ use ticketing::page::PageRequest;
 use ticketing::payment::{
     ListLedgerEntries, ListPayments, ListRefunds, ManualMethod, MarkRefunded, Refund, RefundMethod, RefundOrder,
 };
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};

@@ -3,7 +3,6 @@
 use ticketing::Amount;
 use ticketing::error::Reason;
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
 
 use crate::common::*;

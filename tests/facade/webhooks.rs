@@ -7,7 +7,6 @@ use ticketing::Result;
 use ticketing::error::Reason;
 use ticketing::id::WebhookId;
 use ticketing::page::{Page, PageRequest};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::{
     CreateWebhook, DeliveryEventType, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookDelivery,

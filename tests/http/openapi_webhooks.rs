@@ -8,7 +8,6 @@ use crate::common::{Fixture, GatewayBehavior, Notice};
 use crate::walkthrough::Document;
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket::CheckInTicket;
 use ticketing::webhook::SenderOptions;
 use ticketing::webhook::{CreateWebhook, EventType};

@@ -13,7 +13,6 @@ use serde_json::Value;
 use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::organization::Scope;
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Amount, TicketingService, Timestamp};
 

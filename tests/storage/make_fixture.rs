@@ -35,7 +35,7 @@ fn write_the_fixture() {
     fill(&fixture);
     let keys = add_what_is_new(&fixture);
     let service = &fixture.service;
-    let other = service.find_organization_by_reference("tenant-2").expect("the organization").id;
+    let other = service.get_organization_by_reference("tenant-2").expect("the organization").id;
     let other = service.act_for(other).expect("the organization exists");
     let answers = json!({
         "now": fixture.clock.now(),

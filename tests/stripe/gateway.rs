@@ -267,9 +267,10 @@ fn a_refund_that_stripe_cannot_make_is_refused() {
 #[test]
 fn the_order_s_own_pages_are_not_told_to_stripe() {
     let stripe = Stripe::start();
-    let mut urls = CheckoutRedirectUrls::default();
-    urls.success = "https://shop.example/thanks".to_owned();
-    let request = request(1).redirect_urls(urls).public_url("https://tickets.example");
+    let thanks = "https://shop.example/thanks";
+    let request = request(1)
+        .redirect_urls(CheckoutRedirectUrls::new(thanks, thanks, thanks))
+        .public_url("https://tickets.example");
     let checkout = stripe.gateway.start_checkout(&request).unwrap();
     let session = stripe.fake.get(&checkout.reference);
     for name in ["success_url", "cancel_url"] {

@@ -61,7 +61,7 @@ pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Valu
             Ok(json!({ "deleted": id }))
         }
         AdminCommand::OrganizationUsage { organization } => {
-            Ok(json!(service.organization_usage(organization_id(&organization)?)?))
+            Ok(json!(service.get_organization_usage(organization_id(&organization)?)?))
         }
         AdminCommand::CreateKey { organization, name, scopes, expires } => {
             let mut key = CreateApiKey::new(name).scopes(scopes);

@@ -241,7 +241,6 @@ notification_types! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::enums::text_enum::TextEnum;
 
     #[test]
     fn deliveries_spell_a_type_in_upper_case_with_an_underscore_for_the_dot() {

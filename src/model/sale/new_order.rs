@@ -129,7 +129,7 @@ form! {
 
 form! {
     /// The address that physical tickets are sent to.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
     pub struct ShippingAddress {
         /// Street and number: 1 to 255 characters.
@@ -147,7 +147,7 @@ form! {
     /// Where the customer is redirected after the checkout: URIs (RFC 3986) of at most 2,048 characters. An `http` or `https`
     /// URL has a host and no user; the scheme of an app is accepted, but none that runs a script or reads local data, such as
     /// `javascript` or `data`.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {
         /// After a successful payment.
@@ -156,5 +156,28 @@ form! {
         pub failure: String [MaxLength(URL_LENGTH), Uri, SafeLink],
         /// After the customer has cancelled the checkout.
         pub cancel: String [MaxLength(URL_LENGTH), Uri, SafeLink],
+    }
+}
+
+/// # Constructors
+impl ShippingAddress {
+    /// Creates an address: street and number, postal code, town, and a two-letter country code (ISO 3166-1 alpha-2).
+    #[must_use]
+    pub fn new(
+        street: impl Into<String>,
+        zip: impl Into<String>,
+        city: impl Into<String>,
+        country: impl Into<String>,
+    ) -> Self {
+        Self { street: street.into(), zip: zip.into(), city: city.into(), country: country.into() }
+    }
+}
+
+/// # Constructors
+impl CheckoutRedirectUrls {
+    /// Creates the URLs for a successful payment, a failed one, and a cancelled checkout.
+    #[must_use]
+    pub fn new(success: impl Into<String>, failure: impl Into<String>, cancel: impl Into<String>) -> Self {
+        Self { success: success.into(), failure: failure.into(), cancel: cancel.into() }
     }
 }

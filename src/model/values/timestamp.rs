@@ -103,6 +103,12 @@ pub enum TimestampError {
     /// The time is before 1970 or after the year 9999.
     #[error("must be in the years 1970 to 9999")]
     OutOfRange,
+    /// No time zone has the name.
+    #[error("must be a time in a zone of the IANA database, such as Europe/Berlin")]
+    UnknownZone,
+    /// The clocks of the time zone are put forward over the time.
+    #[error("must be a time that the clocks of the zone show: they are put forward over it")]
+    Skipped,
 }
 
 impl FromStr for Timestamp {

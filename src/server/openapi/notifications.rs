@@ -3,7 +3,6 @@
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::enums::text_enum::TextEnum;
 use crate::form::declare::schema::NamedSchemas;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::NotificationId;

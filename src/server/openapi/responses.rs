@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::headers::{self, AUTHENTICATED};
 use super::{examples, links};
-use crate::enums::text_enum::TextEnum;
 use crate::error::Reason;
 use crate::server::http::problem::{self, CODES, ProblemCode};
 use crate::server::operations::operation::{Input, Operation};

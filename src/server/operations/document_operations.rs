@@ -7,7 +7,7 @@ use crate::error::Reason::OrderNotCompleted;
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::document("get_ticket_document", "/tickets/{issuedTicketId}/document", TicketsRead, |call| {
-            call.service.ticket_document(call.caller, call.id())
+            call.service.get_ticket_document(call.caller, call.id())
         })
         .docs(
             "Get an issued ticket as PDF",
@@ -15,7 +15,7 @@ pub(super) fn operations() -> Vec<Operation> {
              none (404).",
         ),
         Operation::document("get_order_document", "/orders/{orderId}/document", OrdersRead, |call| {
-            call.service.order_document(call.caller, call.id())
+            call.service.get_order_document(call.caller, call.id())
         })
         .docs(
             "Get all tickets of an order as PDF",

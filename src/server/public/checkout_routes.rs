@@ -39,7 +39,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     let accepted = accepted_languages(&headers);
     let (languages, gzip) = (accepted.clone(), prefers_gzip(&headers));
     let render = move |service: &TicketingService| {
-        let checkout = service.hosted_checkout(&token)?;
+        let checkout = service.get_hosted_checkout(&token)?;
         Ok(Content::page(pages::checkout_page(&checkout, service.now(), &languages)?, gzip))
     };
     let page = state.service.look_up(None, render).await;

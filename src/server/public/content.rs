@@ -4,6 +4,8 @@
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
+#[cfg(feature = "documents")]
+use axum::response::IntoResponse;
 use axum::response::Response;
 use flate2::Compression;
 
@@ -61,5 +63,13 @@ impl Content {
             }
         }
         response
+    }
+}
+
+#[cfg(feature = "documents")]
+impl IntoResponse for TicketDocument {
+    /// 200 with the PDF file, which browsers show and save under its name. The `ETag` is its digest.
+    fn into_response(self) -> Response {
+        Content::document(self).send(&HeaderMap::new())
     }
 }

@@ -64,7 +64,7 @@ const TICKET: Source = Source {
 };
 const TICKET_DOCUMENT: Source = Source {
     version: None,
-    content: |service, wanted| Ok(Content::document(service.ticket_document_by_link(&wanted.token)?)),
+    content: |service, wanted| Ok(Content::document(service.get_ticket_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..TICKET
 };
@@ -80,7 +80,7 @@ const ORDER: Source = Source {
 };
 const ORDER_DOCUMENT: Source = Source {
     version: None,
-    content: |service, wanted| Ok(Content::document(service.order_document_by_link(&wanted.token)?)),
+    content: |service, wanted| Ok(Content::document(service.get_order_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..ORDER
 };

@@ -75,14 +75,14 @@ impl TicketingService {
     /// let ticket = service.get_ticket(&caller, issued.id)?;
     /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
     /// let token = link.split('/').nth_back(1).expect("the link ends with the token and ticket.pdf");
-    /// assert_eq!(service.ticket_by_link(token)?.event.title, "Summer Night");
+    /// assert_eq!(service.get_ticket_by_link(token)?.event.title, "Summer Night");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
+    pub fn get_ticket_by_link(&self, token: &str) -> Result<LinkedTicket> {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get))
     }
 
-    /// Like [`ticket_by_link`](Self::ticket_by_link), for pages and calendar entries: without the logo.
+    /// Like [`get_ticket_by_link`](Self::get_ticket_by_link), for pages and calendar entries: without the logo.
     #[cfg(feature = "server")]
     pub(crate) fn ticket_of_page(&self, token: &str) -> Result<LinkedTicket> {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
@@ -146,10 +146,10 @@ impl TicketingService {
     /// let details = service.get_order_details(&caller, created.order.id)?;
     /// let link = details.documents_url.as_deref().expect("the order is completed");
     /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
-    /// assert_eq!(service.order_by_link(token)?.tickets.len(), 2);
+    /// assert_eq!(service.get_order_by_link(token)?.tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn order_by_link(&self, token: &str) -> Result<LinkedOrder> {
+    pub fn get_order_by_link(&self, token: &str) -> Result<LinkedOrder> {
         self.store()?.read(|tx| linked_documents::order(tx, token, ticket_types::get))
     }
 
@@ -185,10 +185,10 @@ impl TicketingService {
         Ok(C::output(result))
     }
 
-    /// Returns the document of the ticket of a link, as [`ticket_document`](Self::ticket_document) does.
+    /// Returns the document of the ticket of a link, as [`get_ticket_document`](Self::get_ticket_document) does.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] as for [`ticket_by_link`](Self::ticket_by_link).
+    /// - [`Error::NotFound`] as for [`get_ticket_by_link`](Self::get_ticket_by_link).
     /// - [`Error::Gone`] if the ticket or its event is cancelled.
     ///
     /// ```
@@ -202,18 +202,18 @@ impl TicketingService {
     /// let ticket = service.get_ticket(&caller, issued.id)?;
     /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
     /// let token = link.split('/').nth_back(1).expect("the link ends with the token and ticket.pdf");
-    /// assert_eq!(service.ticket_document_by_link(token)?, service.ticket_document(&caller, ticket.id)?);
+    /// assert_eq!(service.get_ticket_document_by_link(token)?, service.get_ticket_document(&caller, ticket.id)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
+    pub fn get_ticket_document_by_link(&self, token: &str) -> Result<TicketDocument> {
         let (organization, id) = self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token))?;
         self.document_of_ticket(organization, id)
     }
 
-    /// Returns one document with all valid tickets of the order of a link, as [`order_document`](Self::order_document) does.
+    /// Returns one document with all valid tickets of the order of a link, as [`get_order_document`](Self::get_order_document) does.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] and [`Error::Conflict`] as for [`order_by_link`](Self::order_by_link).
+    /// - [`Error::NotFound`] and [`Error::Conflict`] as for [`get_order_by_link`](Self::get_order_by_link).
     /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled.
     ///
     /// ```
@@ -228,10 +228,10 @@ impl TicketingService {
     /// let details = service.get_order_details(&caller, created.order.id)?;
     /// let link = details.documents_url.as_deref().expect("the order is completed");
     /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
-    /// assert!(service.order_document_by_link(token)?.bytes.starts_with(b"%PDF-"));
+    /// assert!(service.get_order_document_by_link(token)?.bytes.starts_with(b"%PDF-"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
+    pub fn get_order_document_by_link(&self, token: &str) -> Result<TicketDocument> {
         let (organization, id) = self.store()?.read_one(|tx| linked_documents::find_order(tx, token))?;
         self.document_of_order(organization, id)
     }

@@ -17,8 +17,8 @@ use crate::store::tickets::link_versions;
 
 /// # Ticket documents
 impl Builder {
-    /// Switches ticket documents on: [`ticket_document`](TicketingService::ticket_document) and
-    /// [`order_document`](TicketingService::order_document), and the
+    /// Switches ticket documents on: [`get_ticket_document`](TicketingService::get_ticket_document) and
+    /// [`get_order_document`](TicketingService::get_order_document), and the
     /// [links](crate::documents#links) of tickets and orders.
     ///
     /// Links begin with the [public URL](Self::public_url). Without one they begin with `http://127.0.0.1:8080`, which nobody
@@ -125,12 +125,12 @@ impl TicketingService {
     /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
     /// # let caller = service.act_for(event.organizer_id)?;
     /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
-    /// let document = service.ticket_document(&caller, issued.id)?;
+    /// let document = service.get_ticket_document(&caller, issued.id)?;
     /// assert_eq!(document.file_name, format!("{}.pdf", issued.id));
     /// assert!(document.bytes.starts_with(b"%PDF-"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
+    pub fn get_ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
         caller.require(Scope::TicketsRead)?;
         self.document_of_ticket(caller.organization, id)
     }
@@ -157,14 +157,14 @@ impl TicketingService {
     /// let service = builder.ticket_documents(TicketDocuments::default()).open()?;
     /// # let caller = service.act_for(event.organizer_id)?;
     /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
-    /// let unpaid = service.order_document(&caller, order.id).unwrap_err();
+    /// let unpaid = service.get_order_document(&caller, order.id).unwrap_err();
     /// assert_eq!(unpaid.reason(), Some(Reason::OrderNotCompleted));
     /// service.mark_order_paid(&caller, order.id, ticketing::payment::ManualMethod::Cash)?;
-    /// let document = service.order_document(&caller, order.id)?;
+    /// let document = service.get_order_document(&caller, order.id)?;
     /// assert!(document.missing_glyphs.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
+    pub fn get_order_document(&self, caller: &Caller, id: OrderId) -> Result<TicketDocument> {
         caller.require(Scope::OrdersRead)?;
         caller.require(Scope::TicketsRead)?;
         self.document_of_order(caller.organization, id)

@@ -27,10 +27,10 @@ impl TicketingService {
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
     /// let link = created.checkout_url.expect("a pending order has a link");
     /// let (_, token) = link.rsplit_once('/').expect("the link ends with the token");
-    /// assert_eq!(service.hosted_checkout(token)?.event_title, "Summer Night");
+    /// assert_eq!(service.get_hosted_checkout(token)?.event_title, "Summer Night");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
+    pub fn get_hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
         let reference = self.checkout_reference(token)?;
         self.store()?.read(|tx| hosted_checkout::page(tx, &reference))
     }

@@ -166,10 +166,10 @@ impl TicketingService {
     /// use ticketing::organization::CreateOrganization;
     #[doc = include_str!("../../doc_fixture.md")]
     /// let cellar = service.create_organization(CreateOrganization::new("Jazz Cellar").reference("customer-17"))?;
-    /// assert_eq!(service.find_organization_by_reference("customer-17")?, cellar);
+    /// assert_eq!(service.get_organization_by_reference("customer-17")?, cellar);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn find_organization_by_reference(&self, reference: &str) -> Result<Organization> {
+    pub fn get_organization_by_reference(&self, reference: &str) -> Result<Organization> {
         self.store()?.read_one(|tx| organizations::find_by_reference(tx, reference))
     }
 

@@ -22,11 +22,11 @@ impl TicketingService {
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
     /// service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let usage = service.organization_usage(caller.organization())?;
+    /// let usage = service.get_organization_usage(caller.organization())?;
     /// assert_eq!((usage.events, usage.orders, usage.tickets), (1, 1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn organization_usage(&self, id: OrganizationId) -> Result<OrganizationUsage> {
+    pub fn get_organization_usage(&self, id: OrganizationId) -> Result<OrganizationUsage> {
         self.store()?.read_on_dedicated_connection(|tx| {
             let organization = organizations::get(tx, id)?;
             organization_usage::get(tx, organization.id)

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::builder::{Builder, Gateway};
-use crate::enums::text_enum::TextEnum;
 use crate::environment::{Clock, Entropy};
 use crate::error::Result;
 use crate::model::notifications::notification::Notification;

@@ -91,7 +91,7 @@ impl PostgresDatabase {
     ///
     /// - lists with filters and searches;
     /// - [`on_one_snapshot`](crate::TicketingService::on_one_snapshot) and every read inside it;
-    /// - [`check`](crate::TicketingService::check), [`organization_usage`](crate::TicketingService::organization_usage),
+    /// - [`check`](crate::TicketingService::check), [`get_organization_usage`](crate::TicketingService::get_organization_usage),
     ///   [`list_organization_usage`](crate::TicketingService::list_organization_usage) and the backlog of webhooks in the metrics.
     ///
     /// All others see every committed change, because the primary serves them: authentication, everything that is read by its

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Reason};
 use crate::model::operation::statistics::{
     CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics, OrderStatistics,

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::list_query::{ListQuery, cursor_bound};
 use super::page_ids::PageIds;
 use super::pages::read_page_of;
-use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
 use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::values::id::{EventId, Id, Kind, OrderId, OrganizationId};

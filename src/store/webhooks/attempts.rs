@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::attempt_results::{AttemptResult, ClaimedAttempt, record};
 use super::subscribed_endpoints::Generations;
-use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::operation::statistics::WebhookOutcome;

@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use super::endpoints;
-use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::notifications::webhook::{ListWebhookDeliveries, WebhookDelivery};

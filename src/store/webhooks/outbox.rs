@@ -10,7 +10,6 @@ use super::outbox_rows::{self, NewRow};
 use super::subscribed_endpoints::{self, EnabledEndpoint};
 use super::webhook_notifications::IdentifiedNotification;
 use super::{fan_outs, handler_queue};
-use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification::WebhookNotification;
 use crate::model::notifications::notification_types::{EventType, NotificationData, NotificationDetails};

@@ -6,7 +6,6 @@
 
 use super::subscribed_endpoints::{self, Generations};
 use super::webhook_notifications;
-use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::WebhookId;

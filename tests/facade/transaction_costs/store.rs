@@ -4,7 +4,6 @@ use ticketing::discount::Discount;
 use ticketing::event::{Event, EventStatus};
 use ticketing::id::{EventId, OrderId, WebhookId};
 use ticketing::order::{CreateOrder, NewOrderItem, Order};
-use ticketing::text_enum::TextEnum;
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType};
 use ticketing::webhook::EventType;
 
