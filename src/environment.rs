@@ -2,8 +2,6 @@
 //! Nothing else in the crate reads the system time or draws random bytes.
 
 use std::fmt;
-#[cfg(feature = "documents")]
-use std::sync::OnceLock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -190,9 +188,12 @@ impl fmt::Debug for SeededEntropy {
 pub(crate) struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    /// The links of tickets and orders. Set once the store is open, if documents are switched on.
+    /// Where the pages of tickets and orders are, if documents are switched on.
     #[cfg(feature = "documents")]
-    pub(crate) links: Arc<OnceLock<DocumentLinks>>,
+    pub(crate) pages_url: Option<String>,
+    /// The links to these pages, in the transactions of an open store.
+    #[cfg(feature = "documents")]
+    pub(crate) links: Option<Arc<DocumentLinks>>,
 }
 
 impl Environment {
@@ -201,14 +202,10 @@ impl Environment {
             clock,
             entropy,
             #[cfg(feature = "documents")]
-            links: Arc::default(),
+            pages_url: None,
+            #[cfg(feature = "documents")]
+            links: None,
         }
-    }
-
-    /// The links of tickets and orders, if documents are switched on.
-    #[cfg(feature = "documents")]
-    pub(crate) fn links(&self) -> Option<&DocumentLinks> {
-        self.links.get()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -33,7 +33,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens the database, and creates or migrates its schema.
-    pub(crate) fn open(options: &EngineOptions, readers: ReaderOptions, environment: Environment) -> Result<Self> {
+    pub(crate) fn open(options: &EngineOptions, readers: ReaderOptions, environment: &Environment) -> Result<Self> {
         let counters = Arc::new(Counters::default());
         let commit_notifier = Arc::new(CommitNotifier::default());
         let subscriptions = Arc::new(Subscriptions::default());

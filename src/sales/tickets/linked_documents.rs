@@ -83,7 +83,7 @@ fn require_to_take_place(event: &Event) -> Result<()> {
 
 fn check_ticket(tx: &Transaction<'_>, token: &str) -> Result<TicketOfLink> {
     let unknown = || Error::NotFound(ResourceKind::Ticket);
-    let links = tx.environment().links().ok_or_else(unknown)?;
+    let links = tx.environment().links.as_ref().ok_or_else(unknown)?;
     let token = LinkToken::parse(token).ok_or_else(unknown)?;
     let found = document_links::find_ticket(tx, token.ticket())?;
     // Also computed for an unknown id, so that it takes as long as for a wrong token.
@@ -94,7 +94,7 @@ fn check_ticket(tx: &Transaction<'_>, token: &str) -> Result<TicketOfLink> {
 /// Returns the organization and the id of the order that the token is of.
 pub(crate) fn find_order(tx: &Transaction<'_>, token: &str) -> Result<(OrganizationId, OrderId)> {
     let unknown = || Error::NotFound(ResourceKind::Order);
-    let links = tx.environment().links().ok_or_else(unknown)?;
+    let links = tx.environment().links.as_ref().ok_or_else(unknown)?;
     let token = LinkToken::parse(token).ok_or_else(unknown)?;
     // The token says all that its code depends on, so a wrong one costs no look-up.
     if !links.is_of_order(token) {

@@ -2,10 +2,9 @@
 
 use crate::documents::TicketDocument;
 use crate::enums::scope::Scope;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::form::request::Nothing;
 use crate::model::tenants::caller::IdempotentCall;
-use crate::model::tickets::document_link::DocumentLinks;
 #[cfg(feature = "server")]
 use crate::model::tickets::linked::{LinkVersion, OrderPart};
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
@@ -16,34 +15,22 @@ use crate::model::values::id::TicketId;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::linked_documents;
 use crate::service::TicketingService;
-use crate::store::Store;
 use crate::store::sale::ticket_types;
-use crate::store::tickets::document_links;
 #[cfg(feature = "server")]
 use crate::store::tickets::link_versions;
 
-/// Where the pages are, if no public URL is set.
-const LOCAL_URL: &str = "http://127.0.0.1:8080";
+/// Where the pages of tickets and orders are: at the public URL.
+pub(in crate::service) fn pages_url(public_url: Option<&str>) -> String {
+    /// Where they are if no public URL is set.
+    const LOCAL_URL: &str = "http://127.0.0.1:8080";
 
-/// Makes the links of a store, and the secret that they need if it has none. Links of pages start with the public URL.
-pub(in crate::service) fn open(store: &Store, public_url: Option<&str>) -> Result<DocumentLinks> {
     if public_url.is_none() {
         tracing::warn!(
             target: "ticketing::documents",
             "links of tickets begin with {LOCAL_URL}, which only this machine can open: set the public URL"
         );
     }
-    let stored = store.read_one(document_links::secret)?;
-    let secret = match stored {
-        Some(secret) => secret,
-        None => {
-            store.write(None, document_links::make_secret)?;
-            // Another process may have been first.
-            let made = store.read_one(document_links::secret)?;
-            made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
-        }
-    };
-    Ok(DocumentLinks::new(secret, public_url.unwrap_or(LOCAL_URL)))
+    public_url.unwrap_or(LOCAL_URL).to_owned()
 }
 
 /// # Links of tickets and orders

@@ -25,6 +25,8 @@ use crate::service::background::threads::Background;
 use crate::service::calls::backlog_limit::BacklogLimit;
 use crate::service::calls::in_flight::InFlightKeys;
 use crate::service::calls::write_quota::WriteQuota;
+#[cfg(feature = "documents")]
+use crate::service::facade::document_links;
 use crate::service::payments::look_up_limit::LookUpLimit;
 use crate::service::ticketing_service::{Inner, TicketingService};
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
@@ -188,6 +190,11 @@ impl Builder {
         #[cfg(feature = "documents")]
         let documents = self.renderer()?;
         let environment = Environment::new(self.used_clock(), Arc::clone(&self.entropy));
+        #[cfg(feature = "documents")]
+        let environment = Environment {
+            pages_url: documents.as_ref().map(|_| document_links::pages_url(self.public_url.as_deref())),
+            ..environment
+        };
         #[cfg(feature = "postgres")]
         let (environment, server_clock) = match (&self.database, &self.clock) {
             (Database::Postgres(_), None) => {
@@ -215,12 +222,7 @@ impl Builder {
                 EngineOptions::Postgres(Box::new(options.with_migrate(migrate).prepare()?))
             }
         };
-        let store = Arc::new(Store::open(&options, self.readers, environment.clone())?);
-        #[cfg(feature = "documents")]
-        if documents.is_some() {
-            let links = crate::service::facade::document_links::open(&store, self.public_url.as_deref())?;
-            environment.links.get_or_init(|| links);
-        }
+        let store = Arc::new(Store::open(&options, self.readers, &environment)?);
         let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
         let background = Background::default();
         if let Some(options) = self.webhook_sender {

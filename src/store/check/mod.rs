@@ -94,7 +94,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
         let mut queries: Vec<_> = violations.chain(values::queries()).map(str::to_owned).collect();
         for rows in ROWS {

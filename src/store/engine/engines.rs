@@ -40,7 +40,7 @@ impl Engine {
     pub(in crate::store) fn open(
         options: &EngineOptions,
         readers: ReaderOptions,
-        environment: Environment,
+        environment: &Environment,
         after_commit: AfterCommit,
     ) -> Result<Self> {
         match options {

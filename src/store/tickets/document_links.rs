@@ -1,7 +1,10 @@
 //! The secret of the links of tickets and orders, and what a link leads to.
 
+use std::sync::Arc;
+
+use crate::environment::Environment;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::tickets::document_link::LinkSecret;
+use crate::model::tickets::document_link::{DocumentLinks, LinkSecret};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::store::Transaction;
 
@@ -12,8 +15,27 @@ const ORDER: &str = "SELECT id, organization_id FROM orders WHERE id = ?1";
 const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2";
 
+/// Returns the environment with the links of this store, if documents are switched on. Makes the secret that they need if there
+/// is none.
+pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> {
+    let environment = tx.environment().clone();
+    let Some(pages_url) = &environment.pages_url else { return Ok(environment) };
+    let found = secret(tx)?;
+    let secret = match found {
+        Some(secret) => secret,
+        None => {
+            tx.execute(INSERT_SECRET, &[hex::encode(environment.random::<32>()).into()])?;
+            // Another process may have been first.
+            let made = secret(tx)?;
+            made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
+        }
+    };
+    let links = DocumentLinks::new(secret, pages_url);
+    Ok(Environment { links: Some(Arc::new(links)), ..environment })
+}
+
 /// Returns the secret of the store. `None` if documents were never switched on.
-pub(crate) fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
+fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
     tx.query_opt(SECRET, &[], |row| {
         let secret = row.parsed(
             "secret",
@@ -25,12 +47,6 @@ pub(crate) fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
         )?;
         Ok(secret)
     })
-}
-
-/// Stores a new secret, unless there is one.
-pub(crate) fn make_secret(tx: &Transaction<'_>) -> Result<()> {
-    let secret: [u8; 32] = tx.environment().random();
-    tx.execute(INSERT_SECRET, &[hex::encode(secret).into()])
 }
 
 /// The ticket that a link may lead to.

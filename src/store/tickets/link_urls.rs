@@ -1,15 +1,25 @@
 //! The URLs of the documents of tickets and orders, in the rows that are read. Without the feature `documents`, and where
 //! documents are not switched on, there are none.
 
+#[cfg(feature = "documents")]
+pub(in crate::store) use super::document_links::open_links;
+#[cfg(not(feature = "documents"))]
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::values::id::{OrderId, TicketId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::{Row, Transaction};
 
+#[cfg(not(feature = "documents"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature `documents`, the store may be damaged")]
+pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> {
+    Ok(tx.environment().clone())
+}
+
 /// The URL of the document of a ticket, whose row has the column `link_version`.
 #[cfg(feature = "documents")]
 pub(in crate::store) fn of_ticket(tx: &Transaction<'_>, row: &Row<'_>, ticket: TicketId) -> Result<Option<String>> {
-    let Some(links) = tx.environment().links() else { return Ok(None) };
+    let Some(links) = &tx.environment().links else { return Ok(None) };
     Ok(Some(links.ticket_document(ticket, row.get("link_version")?)))
 }
 
@@ -26,7 +36,7 @@ pub(in crate::store) fn of_order(
     order: OrderId,
     completed_at: Option<Timestamp>,
 ) -> Option<String> {
-    let links = tx.environment().links()?;
+    let links = tx.environment().links.as_ref()?;
     completed_at.map(|_| links.order(order))
 }
 

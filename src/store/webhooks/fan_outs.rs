@@ -209,7 +209,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap()
+        Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap()
     }
 
     /// Queues a fan-out of two notifications for 300 endpoints.

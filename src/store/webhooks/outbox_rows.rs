@@ -146,7 +146,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap()
+        Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap()
     }
 
     /// Inserts notifications for three endpoints each, with this text and their index as bodies.

@@ -138,7 +138,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
         let work = |tx: &Transaction<'_>| {
             for sql in ROWS {
                 tx.execute(sql, &[])?;
@@ -174,7 +174,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
         let store = Arc::new(store);
         store.write(None, |tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
 

@@ -152,7 +152,7 @@ mod tests {
     fn store(folder: &tempfile::TempDir, fan_outs: &[(i64, i64)]) -> Store {
         let environment = Environment::new(Arc::new(ManualClock::new(NOW)), Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
         let fan_outs = fan_outs.to_vec();
         let insert = move |tx: &Transaction<'_>| {
             for (id, organization) in &fan_outs {

@@ -33,6 +33,7 @@ use crate::store::engine::sqlite::ClosingResult;
 use crate::store::engine::transaction::Transaction;
 use crate::store::sale::events;
 use crate::store::sale::events::EventOwner;
+use crate::store::tickets::link_urls;
 use crate::store::{migrations, newest_id};
 
 /// How a database is created whose encoding is UTF-8, also on a server whose own encoding is another one.
@@ -64,7 +65,7 @@ impl PostgresEngine {
     pub(in crate::store) fn open(
         options: &PostgresOptions,
         readers: ReaderOptions,
-        environment: Environment,
+        environment: &Environment,
         after_commit: AfterCommit,
     ) -> Result<Self> {
         let known = migrations::known_of_postgres();
@@ -80,6 +81,8 @@ impl PostgresEngine {
         if let Ok(Some(newest)) = first_reading.read(newest_id::newest_id) {
             ids.continue_after(newest, environment.now());
         }
+        let environment =
+            link_urls::open_links(&Transaction::new(&first_writing, environment.now(), environment, &ids))?;
         let scan_connections = (readers.connections / 2).max(1);
         let standby = options.read_from.as_ref().map(|options| Connector::new(options, Purpose::Read));
         let standby = standby.map(|connector| Arc::new(Standby::new(connector, scan_connections)));

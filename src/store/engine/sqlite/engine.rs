@@ -23,6 +23,7 @@ use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::Readers;
 use crate::store::engine::transaction::Transaction;
 use crate::store::tenants::organizations;
+use crate::store::tickets::link_urls;
 use crate::store::{migrations, newest_id};
 
 /// How many pages are written to find out whether the disk accepts writes again. An order of ten tickets writes fewer.
@@ -44,7 +45,7 @@ impl SqliteEngine {
         location: &Location,
         readers: ReaderOptions,
         migration: MigrationOptions,
-        environment: Environment,
+        environment: &Environment,
         after_commit: AfterCommit,
     ) -> Result<Self> {
         location.recover_from_failed_sync()?;
@@ -55,14 +56,15 @@ impl SqliteEngine {
             SchemaVersion { version: known, migrated_from: found } if !migration.migrate => {
                 Err(StoreErrorKind::SchemaTooOld { found, known }.into())
             }
-            schema if migration.keep_copy => location.copy_before_migration(schema, &environment),
+            schema if migration.keep_copy => location.copy_before_migration(schema, environment),
             _ => Ok(()),
         })?;
         let ids = Arc::new(IdSource::default());
         // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(&environment, &ids)) {
+        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(environment, &ids)) {
             ids.continue_after(newest, environment.now());
         }
+        let environment = link_urls::open_links(&database.transaction(environment, &ids))?;
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, after_commit)?;

@@ -275,7 +275,7 @@ fn open(folder: &tempfile::TempDir) -> Store {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
     let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
     let location = Location::new(folder.path().join("ticketing.db"), None);
-    Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap()
+    Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap()
 }
 
 fn plan(store: &Store, sql: &str) -> Vec<String> {

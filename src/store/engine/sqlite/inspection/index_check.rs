@@ -249,7 +249,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), environment).unwrap();
+        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
         for table in store.read(tables).unwrap() {
             assert_eq!(store.read(|tx| tx.compare_indexes(&table)), Ok(Compared::Equal), "{table}");
         }
