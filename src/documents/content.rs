@@ -1,4 +1,4 @@
-//! What a ticket says.
+//! The text of a ticket, for its document and its page.
 
 use super::picture::Logo;
 use crate::error::Result;
@@ -24,15 +24,16 @@ pub(crate) struct TicketToPrint<'a> {
     pub(crate) language: Option<&'a str>,
     /// The name of the organization.
     organizer: &'a str,
-    /// The price when it was ordered.
+    /// The price when the ticket was ordered, without discounts. `None` without an order.
     price: Option<Amount>,
-    /// Its number in its order, from 1, and how many tickets the order has.
+    /// The number of the ticket in its order, from 1.
     number: usize,
-    of: usize,
+    /// How many tickets the order has, including cancelled ones.
+    tickets_of_order: usize,
 }
 
 impl<'a> TicketToPrint<'a> {
-    /// A ticket by itself.
+    /// A single ticket, with or without an order.
     pub(crate) fn of(linked: &'a LinkedTicket) -> Self {
         Self {
             event: &linked.event,
@@ -43,14 +44,14 @@ impl<'a> TicketToPrint<'a> {
             organizer: &linked.organizer,
             price: linked.price,
             number: linked.number,
-            of: linked.tickets_of_order,
+            tickets_of_order: linked.tickets_of_order,
         }
     }
 
-    /// The ticket with this number, from 1, of an order with so many.
+    /// A ticket of an order: its number in the order, from 1, and how many tickets the order has.
     pub(crate) fn with_number(
         linked: &'a LinkedOrder,
-        (number, of): (usize, usize),
+        (number, tickets_of_order): (usize, usize),
         ticket: &'a IssuedTicket,
         ticket_type: &'a TicketType,
     ) -> Self {
@@ -64,7 +65,7 @@ impl<'a> TicketToPrint<'a> {
             organizer: &linked.organizer,
             price: item.map(|item| item.price),
             number,
-            of,
+            tickets_of_order,
         }
     }
 
@@ -72,51 +73,54 @@ impl<'a> TicketToPrint<'a> {
     pub(crate) fn of_order(linked: &'a LinkedOrder) -> Vec<Self> {
         let tickets = (1..).zip(linked.tickets_with_types());
         let valid = tickets.filter(|(_, (ticket, _))| ticket.status != TicketStatus::Cancelled);
-        let of = linked.tickets.len();
+        let count = linked.tickets.len();
         valid
-            .map(|(number, (ticket, ticket_type))| Self::with_number(linked, (number, of), ticket, ticket_type))
+            .map(|(number, (ticket, ticket_type))| Self::with_number(linked, (number, count), ticket, ticket_type))
             .collect()
     }
 }
 
-/// A label, and the lines below it.
+/// A field of the ticket: its label, and the lines below the label.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) label: &'static str,
     pub(crate) lines: Vec<String>,
-    /// Whether the organizer has written the lines.
+    /// Whether the organizer wrote the lines.
     pub(crate) is_organizers: bool,
 }
 
-/// What a ticket says, in the words of its language.
+/// The text of a ticket, in its language.
 #[derive(Debug)]
 pub(crate) struct Content {
+    /// The fixed texts of the document in its language.
     pub(crate) words: &'static Words,
     /// The language tag of the buyer, such as `de-AT`.
     pub(super) language: Option<String>,
     pub(crate) title: String,
     /// When the event takes place.
     pub(crate) period: String,
+    /// The time zone, such as `New York, UTC-5`.
     pub(crate) zone: String,
     pub(crate) location: Option<String>,
     pub(crate) ticket_type: String,
     pub(crate) fields: Vec<Field>,
-    /// The lines of the text of the ticket type.
+    /// The lines of the ticket type's ticket text.
     pub(crate) text: Vec<String>,
     pub(crate) code: String,
     pub(crate) order: Option<String>,
-    /// "Ticket 3 of 30", if its order has several.
+    /// The position in the order, such as "Ticket 3 of 30". `None` for the only ticket.
     pub(crate) position: Option<String>,
-    /// Who sells it.
+    /// The name of the organization that sells the ticket.
     pub(crate) organizer: Option<String>,
-    /// It may be damaged.
+    /// The logo of the ticket type. Its file may be damaged.
     pub(super) logo: Option<Logo>,
 }
 
 impl Content {
-    /// Returns what a ticket says in these words, without its logo.
+    /// Composes the text of a ticket in the language of `words`. Sets no logo.
     pub(crate) fn of(ticket: TicketToPrint<'_>, words: &'static Words) -> Result<Self> {
-        let TicketToPrint { event, ticket_type, ticket, order, language, organizer, price, number, of } = ticket;
+        let TicketToPrint { event, ticket_type, ticket, order, language, organizer, price, number, tickets_of_order } =
+            ticket;
         let zone = Zone::stored(&event.timezone)?;
         let name = ticket.customer.iter().map(|customer| printed_text::line(&customer.name)).collect();
         let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| printed_text::line(area)).collect();
@@ -142,13 +146,14 @@ impl Content {
             text: ticket_type.ticket_text.iter().flat_map(|text| printed_text::lines(text)).collect(),
             code: ticket.code.clone(),
             order: order.map(OrderId::number),
-            position: (of > 1).then(|| (words.ticket.position)(number, of)),
+            position: (tickets_of_order > 1).then(|| (words.ticket.position)(number, tickets_of_order)),
             organizer: self::organizer(organizer),
             logo: None,
         })
     }
 
-    /// What the organizer and the customer have written.
+    /// Iterates over the texts of the organizer and the customer, from which the language of the document is detected.
+    /// Fields with texts of the document itself are included.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let fields = self.fields.iter().flat_map(|field| &field.lines);
         let texts = [&self.title, &self.ticket_type].into_iter().chain(&self.location).chain(fields).chain(&self.text);
@@ -156,12 +161,12 @@ impl Content {
     }
 }
 
-/// The name of an organization as it is printed. The name that an organization has without one is not.
+/// Returns the name of an organization as it is printed. `None` for the default name, which is not printed.
 pub(crate) fn organizer(name: &str) -> Option<String> {
     (name != DEFAULT_NAME).then(|| printed_text::line(name))
 }
 
-/// A code in groups of five characters, as people read it out.
+/// Formats a ticket code in groups of five characters, so that it is easy to read out.
 pub(crate) fn code_in_groups(code: &str) -> String {
     let characters: Vec<char> = code.chars().collect();
     characters.chunks(5).map(String::from_iter).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The types that a field of a request can have: how each one is read from JSON, checked and described.
+//! The types of request fields: how a value of each type is read from JSON and checked, and its JSON Schema.
 
 use serde_json::json;
 
@@ -11,19 +11,20 @@ use super::text::CONTAINS_NUL;
 use crate::enums::text_enum::TextEnum;
 use crate::error::FieldErrors;
 
-/// A type that is read from one JSON value.
+/// The type of a request field, or of the entries of a list: it is read from one JSON value or query parameter.
 pub(crate) trait FormValue: serde::Serialize + Sized {
-    /// What can limit a field of this type.
+    /// The limits that a field of this type can have.
     type Limit: Limit;
 
-    /// The value of a required field that is missing or wrong, until the errors are reported.
+    /// Returns a value that stands in for one that is missing or could not be read. So reading goes on, and all errors
+    /// of a request are reported together.
     fn placeholder() -> Self;
 
-    /// Reads the value. If it is of the wrong kind, adds an error at `path` and returns `None`.
+    /// Reads the value. If it is not of this type, adds an error at `path` and returns `None`.
     fn read(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Self>;
 
-    /// Reads the value of a field with these limits. Stops early if the value is so far beyond them that reading it
-    /// would be a waste.
+    /// Like [`read`](Self::read), for a field with these limits. A type may refuse a value that is far beyond a limit
+    /// without reading it. [`check`](Self::check) still checks the limits of the value that was read.
     fn read_within(value: &Value, _limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
         Self::read(value, path, errors)
     }
@@ -31,7 +32,7 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
     /// Whether the value is within a limit.
     fn is_within(&self, limit: Self::Limit) -> bool;
 
-    /// Whether two entries of a list are the same.
+    /// Whether this entry of a list repeats another one: see [`ListLimit::Unique`].
     fn is_same(&self, other: &Self) -> bool
     where
         Self: PartialEq,
@@ -39,15 +40,15 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
         self == other
     }
 
-    /// Whether this is the value of a required field that a program has not set.
+    /// Whether this value means that a program has not set a required field.
     fn is_missing(&self) -> bool {
         false
     }
 
-    /// Adds an error for each part of the value that is invalid in every field, regardless of its limits.
+    /// Adds the errors that do not depend on the limits of the field, such as a string with U+0000.
     fn check_parts(&self, _: Path<'_>, _: &mut FieldErrors) {}
 
-    /// Adds an error for the first limit that the value exceeds.
+    /// Adds the errors of [`check_parts`](Self::check_parts), and an error for the first limit that the value exceeds.
     fn check(&self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
         self.check_parts(path, errors);
         if let Some(exceeded) = limits.iter().find(|limit| !self.is_within(**limit)) {
@@ -55,15 +56,15 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
         }
     }
 
-    /// Replaces what nests so deep that recursive functions, such as `clone` and `drop`, would overflow the stack. Called
-    /// after [`check`](Self::check) has added an error about it.
+    /// Replaces a value that nests so deep that recursive functions, such as `clone` and `drop`, could overflow the
+    /// stack. Called after [`check`](Self::check) has added an error about it.
     fn flatten(&mut self) {}
 
-    /// The JSON Schema of the values that can be read.
+    /// Returns the JSON Schema of the values that [`read`](Self::read) accepts.
     fn schema(named: &mut NamedSchemas) -> serde_json::Value;
 }
 
-/// The text of a string or of a query value.
+/// Returns the text of a JSON string or of a query parameter. `None` for any other value.
 pub(crate) fn text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) | Value::Query(text) => Some(text),
@@ -71,7 +72,7 @@ pub(crate) fn text(value: &Value) -> Option<&str> {
     }
 }
 
-/// Returns `value`. If it is `None`, adds an error.
+/// Returns `value`, and adds an error if it is `None`.
 pub(crate) fn or_error<T>(value: Option<T>, path: Path<'_>, errors: &mut FieldErrors, message: &str) -> Option<T> {
     if value.is_none() {
         errors.add(path, message);
@@ -130,7 +131,7 @@ impl FormValue for bool {
     }
 }
 
-/// Reads an exact decimal number.
+/// Reads a decimal number without rounding.
 pub(crate) fn read_decimal(value: &Value, path: Path<'_>, errors: &mut FieldErrors) -> Option<Decimal> {
     let parsed = match value {
         Value::Number(text) | Value::Query(text) => text.parse(),
@@ -216,7 +217,7 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
         Some(list)
     }
 
-    /// Does not read the entries of a list that has too many.
+    /// Refuses a list with too many entries without reading them.
     fn read_within(value: &Value, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
         if let Value::Array(items) = value
             && let Some(exceeded) = too_many_items(items.len(), limits)
@@ -230,7 +231,7 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
         match limit {
             ListLimit::MinItems(least) => self.len() >= least,
             ListLimit::MaxItems(most) => self.len() <= most,
-            // `check` looks at the entries.
+            // `check` compares and checks the entries.
             ListLimit::Unique | ListLimit::Each(_) => true,
         }
     }
@@ -241,7 +242,7 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
         }
     }
 
-    /// Adds an error for the list, or errors for its entries. Does not look at the entries of a list that has too many.
+    /// Adds errors for the list and for its entries. If the list has too many entries, that is the only error.
     fn check(&self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
         if let Some(exceeded) = too_many_items(self.len(), limits) {
             return errors.add(path, exceeded.message());
@@ -266,16 +267,16 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
     }
 }
 
-/// The limit on the number of entries, if a list with this many exceeds it.
+/// Returns the limit that a list with `count` entries exceeds, if it has too many.
 fn too_many_items<L: Limit>(count: usize, limits: &[ListLimit<L>]) -> Option<ListLimit<L>> {
     limits.iter().copied().find(|limit| matches!(limit, ListLimit::MaxItems(most) if count > *most))
 }
 
-/// Adds an error for each entry that is equal to an earlier one. The work is quadratic: lists with this limit also have
-/// one on their length.
+/// Adds an error for each entry that repeats an earlier one. Takes quadratic time, so a list with
+/// [`ListLimit::Unique`] also needs a limit on its length.
 fn check_unique<T: FormValue + PartialEq>(list: &[T], path: Path<'_>, errors: &mut FieldErrors) {
     for (index, item) in list.iter().enumerate() {
-        // An entry that could not be read has a placeholder, which may be equal to a valid entry.
+        // Skip earlier entries that could not be read: their placeholder may be equal to a valid entry.
         let repeats = |earlier: usize| list[earlier].is_same(item) && !errors.covers(&path.entry(earlier).to_string());
         if (0..index).any(repeats) {
             errors.add(path.entry(index), ListLimit::<T::Limit>::Unique.message());

@@ -1,4 +1,4 @@
-//! The trait of payment gateways.
+//! The trait that payment gateways implement.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::model::values::id::OrganizationId;
 
-/// How many characters the reference of a checkout, payment, refund or dispute may have.
-pub(super) const MAX_REFERENCE: usize = 255;
+/// The greatest length of the reference of a checkout, payment, refund or dispute, in characters.
+pub(super) const MAX_REFERENCE_LENGTH: usize = 255;
 
 /// A payment service provider: takes customers' payments and refunds them. The module [`stripe`](crate::stripe)
-/// (feature `stripe`) has one.
+/// (feature `stripe`) has an implementation.
 ///
 /// Requests are sent outside any database transaction, on a thread of their own, with a timeout of 20 seconds
 /// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). [`Statements`] are read without a timeout, on the thread
@@ -47,35 +47,37 @@ pub(super) const MAX_REFERENCE: usize = 255;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// What else a provider can do is in traits of their own, which a gateway implements as it needs them:
+/// Optional capabilities have their own traits. A gateway implements those that its provider supports:
 /// [`Checkouts`], [`PaymentWebhooks`], [`RefundReports`], [`Statements`] and [`Limits`]. The guide
 /// [`payment_gateway`](crate::guide::payment_gateway) shows them.
 pub trait PaymentGateway: Send + Sync + 'static {
     /// Creates a checkout page on which the customer pays.
     ///
     /// # Errors
-    /// On any error, or after the timeout, the service cancels the order and releases its seats, unless the payment was
-    /// reported in the meantime. A payment that is reported after that is refunded. After the timeout and after
-    /// [`GatewayError::Unavailable`], the service asks for the same checkout again, to close it. After the other errors,
-    /// it assumes that no checkout was created.
+    /// On any error, or after the timeout, the service cancels the order and releases its seats, unless the payment
+    /// was reported in the meantime. A payment that is reported later is refunded. After the timeout and after
+    /// [`GatewayError::Unavailable`], a checkout may exist: the service repeats the request to learn its reference,
+    /// and closes it. The same applies to [`GatewayError::NotExecuted`] if an earlier request for this checkout may
+    /// have been executed. After the other errors, the service assumes that no checkout was created.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError>;
 
-    /// Refunds a payment, or a part of it. Returns the refund that the provider has made, with the provider's id of it:
-    /// see [`RefundRequest::made`].
+    /// Refunds a payment, or a part of it. Returns the provider's refund with its id: see [`RefundRequest::made`].
     ///
     /// A refund that is [pending](super::RefundState::Pending) or
-    /// [waits for the customer](super::RefundState::RequiresAction) counts as made, until the gateway reports that it
-    /// failed. One that has [failed](super::RefundState::Failed) at once is the same as [`GatewayError::Refused`].
+    /// [waits for the customer](super::RefundState::RequiresAction) counts as made until the gateway reports that it
+    /// failed. A returned refund that has already [failed](super::RefundState::Failed) has the same effect as
+    /// [`GatewayError::Refused`].
     ///
     /// # Errors
     /// After [`GatewayError::Unavailable`] and [`GatewayError::NotExecuted`] the service tries again later, for 7 days.
-    /// [`GatewayError::Refused`] is final: somebody has to give the money back by hand, unless
-    /// [`RefundReports`] show that it has gone back. [`GatewayError::NothingLeft`] is final too, and nobody owes the money.
-    /// After [`GatewayError::LessLeft`], only what has not gone back is owed.
+    /// [`GatewayError::Refused`] is final: the organizer has to return the money manually, unless [`RefundReports`]
+    /// show that it has been returned. [`GatewayError::NothingLeft`] is final too, and nothing has to be returned any
+    /// more. After [`GatewayError::LessLeft`], the organizer has to return only the part that has not been returned.
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError>;
 
-    /// The name of the gateway, which the service records with each payment, so that no other gateway is asked about it:
-    /// up to 50 lower-case letters, digits and `-`. `gateway` by default. It must stay the same for the same provider.
+    /// The name of the gateway: up to 50 lower-case letters, digits and `-`; `gateway` by default. The service records
+    /// it with each payment, and asks no other gateway about that payment. It must stay the same for the same
+    /// provider.
     #[expect(clippy::unnecessary_literal_bound, reason = "a gateway may have its name in a field")]
     fn name(&self) -> &str {
         "gateway"
@@ -86,49 +88,52 @@ pub trait PaymentGateway: Send + Sync + 'static {
         PaymentMode::Live
     }
 
-    /// The provider's id of the account that takes the payments of an organization from now on. `None`, the default, is
-    /// the account of the gateway itself. The service records it with each checkout: see
+    /// The provider's id of the account that takes new payments for an organization. `None`, the default, is the
+    /// gateway's own account. The service records the account with each checkout: see
     /// [`GatewayAccount`](super::GatewayAccount).
     ///
-    /// This must return at once: it must not use the network, and not call the service.
+    /// This must return at once: it must neither use the network nor call the service.
     fn account(&self, organization: OrganizationId) -> Option<String> {
         let _ = organization;
         None
     }
 
-    /// Closes checkouts and looks them up. `None`, the default, if the gateway can do neither.
+    /// The capability to close and look up checkouts. `None`, the default, if the gateway can do neither.
     fn checkouts(&self) -> Option<&dyn Checkouts> {
         None
     }
 
-    /// Reads what the provider sends. `None`, the default, if it sends nothing.
+    /// The capability to read the provider's webhooks. `None`, the default, if the provider sends none.
     fn webhooks(&self) -> Option<&dyn PaymentWebhooks> {
         None
     }
 
-    /// Lists the refunds and disputes of a payment. `None`, the default, if the gateway cannot tell.
+    /// The capability to list the refunds and disputes of a payment. `None`, the default, if the gateway cannot list
+    /// them.
     fn refund_reports(&self) -> Option<&dyn RefundReports> {
         None
     }
 
-    /// Lists the payments, refunds and disputes of a period. `None`, the default, if the gateway cannot list them.
+    /// The capability to list the payments, refunds and disputes of a period. `None`, the default, if the gateway
+    /// cannot list them.
     fn statements(&self) -> Option<&dyn Statements> {
         None
     }
 
-    /// What the gateway cannot do. By default, it can take every payment and make every refund.
+    /// The limits of the gateway. By default, it can take every payment and make every refund.
     fn limits(&self) -> &dyn Limits {
         &NoLimits
     }
 }
 
-/// What the service asks of any gateway. One that lacks the capability says that it does not know.
+/// Requests that the service can send to any gateway. Without the capability, a checkout is
+/// [unknown](CheckoutState::Unknown), and nothing is found.
 impl dyn PaymentGateway + '_ {
-    /// Starts a checkout. One whose reference is too long cannot be stored.
+    /// Starts a checkout. Fails if its reference is too long to be stored.
     pub(crate) fn start(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let checkout = self.start_checkout(request)?;
-        if checkout.reference.chars().count() > MAX_REFERENCE {
-            let problem = format!("the reference of its checkout has more than {MAX_REFERENCE} characters");
+        if checkout.reference.chars().count() > MAX_REFERENCE_LENGTH {
+            let problem = format!("the reference of its checkout has more than {MAX_REFERENCE_LENGTH} characters");
             return Err(GatewayError::Refused(problem));
         }
         Ok(checkout)
@@ -151,7 +156,7 @@ impl dyn PaymentGateway + '_ {
     }
 }
 
-/// Implements the trait for pointers, so that a program can keep the gateway that it gives to the service.
+/// Implements the trait for pointers to a gateway. With an `Arc`, the program and the service can share a gateway.
 macro_rules! for_pointers {
     ($($pointer:ident),+) => {$(
         impl<T: PaymentGateway + ?Sized> PaymentGateway for $pointer<T> {
@@ -206,12 +211,12 @@ for_pointers!(Arc, Box);
 pub struct Checkout {
     /// The URL of the page on which the customer pays.
     pub link: String,
-    /// The gateway's id of the checkout: at most 255 characters. No other checkout may have the same.
+    /// The gateway's id of the checkout: at most 255 characters. It must be unique among the gateway's checkouts.
     pub reference: String,
 }
 
 impl Checkout {
-    /// Creates a checkout with the URL of its page and the gateway's id of it.
+    /// Creates a checkout from the URL of its page and the gateway's id.
     #[must_use]
     pub fn new(link: impl Into<String>, reference: impl Into<String>) -> Self {
         Self { link: link.into(), reference: reference.into() }

@@ -11,7 +11,7 @@ const CHECKSUM_LENGTH: usize = 6;
 /// How many random characters a key has.
 pub(crate) const RANDOM_LENGTH: usize = 30;
 
-/// The characters of a key.
+/// The base62 digits in ascending order: the characters of a key after `tk_`.
 pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErrors) -> Result<Checked<CreateApiKey>> {
@@ -27,20 +27,21 @@ pub(crate) fn from_random(random: &str) -> String {
     format!("{PREFIX}{random}{checksum}")
 }
 
-/// Whether a text has the format of a key. Its checksum detects typing errors without a query.
+/// Whether `key` has the format of an API key and a correct checksum. This detects typing errors without a query.
 pub(crate) fn is_well_formed(key: &str) -> bool {
     let Some(rest) = key.strip_prefix(PREFIX) else { return false };
-    let clean = rest.len() == RANDOM_LENGTH + CHECKSUM_LENGTH && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    clean && checksum(&rest[..RANDOM_LENGTH]) == rest[RANDOM_LENGTH..]
+    let has_length = rest.len() == RANDOM_LENGTH + CHECKSUM_LENGTH;
+    let has_format = has_length && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    has_format && checksum(&rest[..RANDOM_LENGTH]) == rest[RANDOM_LENGTH..]
 }
 
 /// The CRC-32 of `text` as six base62 digits, the most significant first.
 fn checksum(text: &str) -> String {
-    let mut rest = crc32fast::hash(text.as_bytes()) as usize;
+    let mut remaining = crc32fast::hash(text.as_bytes()) as usize;
     let mut digits = [b'0'; CHECKSUM_LENGTH];
     for digit in digits.iter_mut().rev() {
-        *digit = ALPHABET[rest % 62];
-        rest /= 62;
+        *digit = ALPHABET[remaining % 62];
+        remaining /= 62;
     }
     digits.iter().map(|digit| char::from(*digit)).collect()
 }

@@ -1,4 +1,4 @@
-//! Refunds: payments returned through the gateway.
+//! Refunds of payments, through the gateway or manually.
 
 use super::received_payment::ManualMethod;
 use crate::enums::text_enum::text_enum;
@@ -18,36 +18,35 @@ use crate::model::values::timestamp::Timestamp;
 text_enum! {
     /// The status of a refund.
     pub enum RefundStatus {
-        /// The money has not gone back yet: the gateway is asked for it, a bank decides about a dispute first, or the
-        /// organizer has to give it back by hand ([`owed`](Refund::owed)).
+        /// The money has not been returned yet: the service asks the gateway for the refund, waits until a bank has
+        /// decided about a dispute, or the organizer has to return the money manually ([`owed`](Refund::owed)).
         Due = "DUE",
-        /// The money went back.
+        /// The money was returned.
         Done = "DONE",
-        /// The gateway refused it permanently, or a bank has taken the money for a dispute. What is
-        /// [`owed`](Refund::owed) has to be given back by hand.
+        /// The gateway refused the refund permanently, or a bank has taken the money for a dispute. The organizer has
+        /// to return what is [`owed`](Refund::owed) manually.
         Refused = "REFUSED",
-        /// The organizer cancelled the refund before the money went back.
+        /// The organizer cancelled the refund before the money was returned.
         Withdrawn = "WITHDRAWN",
     }
 }
 
 text_enum! {
-    /// What a refund returns.
+    /// Which payment a refund returns, and why.
     pub enum RefundSource {
-        /// What the order was paid with, or a part of it: the order or some of its tickets were cancelled, or an amount
-        /// was refunded.
+        /// The payment with which the order was paid, or a part of it: the order or some of its tickets were cancelled,
+        /// or an amount was refunded.
         Order = "ORDER",
-        /// The payment of an order that could not be completed with it: the payment came too late, or the order was
-        /// paid in another way.
+        /// A payment that could not complete its order: it came too late, or the order had been paid in another way.
         LatePayment = "LATE_PAYMENT",
-        /// A payment that is not what the order costs, such as one of another amount or in another currency.
+        /// A payment that does not match its order, such as one of another amount or in another currency.
         OtherPayment = "OTHER_PAYMENT",
-        /// Somebody refunded more in the account at the gateway than was decided here.
+        /// A refund that somebody made in the account at the gateway, beyond the refunds that were decided here.
         Outside = "OUTSIDE",
     }
 }
 
-/// A decision that money of a payment goes back: the whole payment or a part of it. An order may have several.
+/// A decision to return a payment to the customer, completely or in part. An order may have several refunds.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -58,30 +57,30 @@ pub struct Refund {
     pub order_id: OrderId,
     /// The payment.
     pub payment_id: PaymentId,
-    /// The name of the payment gateway that is asked for it. Not set if the payment was made by hand, or the gateway is not
-    /// known.
+    /// The name of the payment gateway that the service asks for the refund. Not set if the payment was recorded
+    /// manually, or its gateway is not known.
     pub gateway: Option<String>,
-    /// What is refunded.
+    /// Which payment is refunded, and why.
     pub source: RefundSource,
     /// The amount.
     pub amount: Amount,
     /// The currency of the payment: an ISO 4217 code.
     pub currency: String,
-    /// Why the organization refunds it. Not set if it gave no reason.
+    /// The organization's reason. Not set if it gave none.
     pub reason: Option<String>,
-    /// The gateway's id of the newest refund that it made for this one.
+    /// The gateway's own id of the refund: of the newest one, if the gateway has made several for this refund.
     pub reference: Option<String>,
     /// The state.
     pub status: RefundStatus,
-    /// What went back for it.
+    /// How much of the amount was returned.
     pub returned: Amount,
-    /// What of it has to be given back by hand. See
+    /// How much of the amount the organizer still has to return manually. See
     /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
     pub owed: Amount,
-    /// Whether something has to be given back by hand.
+    /// Whether the organizer has to return money manually: `owed` is more than 0.
     #[serde(default)]
     pub requires_manual_refund: bool,
-    /// How many requests were made to the gateway.
+    /// How many times the service has asked the gateway for the refund.
     pub attempts: i64,
     /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal
     /// internal addresses: do not show it to customers. The server leaves it out.
@@ -113,14 +112,15 @@ form! {
 
 /// # Constructors
 impl RefundOrder {
-    /// Creates a refund of tickets: they are cancelled, and their share of what was paid is given back.
+    /// Creates a request to cancel tickets and to refund their share of what was paid.
     #[must_use]
     pub fn of_tickets(tickets: impl IntoIterator<Item = TicketId>) -> Self {
         Self { tickets: Some(tickets.into_iter().collect()), amount: None, reason: None }
     }
 
-    /// Creates a refund of an amount. No ticket is cancelled. [`refund_order`](crate::TicketingService::refund_order) needs
-    /// an [idempotency key](crate::Caller::with_idempotency_key) for it.
+    /// Creates a request to refund an amount without cancelling tickets.
+    /// [`refund_order`](crate::TicketingService::refund_order) requires an
+    /// [idempotency key](crate::Caller::with_idempotency_key) for it.
     #[must_use]
     pub const fn of_amount(amount: Amount) -> Self {
         Self { tickets: None, amount: Some(amount), reason: None }
@@ -128,42 +128,42 @@ impl RefundOrder {
 }
 
 form! {
-    /// A request to give back a part of what was paid for an order: either for some of its tickets, or an amount.
+    /// A request to refund a part of what was paid for an order: either some of its tickets, or an amount.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct RefundOrder {
-        /// The tickets to cancel: 1 to 500. Their share of what was paid is given back.
-        pub tickets: Option<TicketIds> [nullable, MinItems(1), MaxItems(REFUNDED_TICKETS), Unique],
-        /// The amount to give back, more than 0, in the currency of the order. No ticket is cancelled. It needs an
-        /// idempotency key: without one, a client that repeats the request because it got no answer would pay twice.
+        /// The tickets to cancel: 1 to 500. Their share of what was paid is refunded.
+        pub tickets: Option<TicketIds> [nullable, MinItems(1), MaxItems(MAX_REFUNDED_TICKETS), Unique],
+        /// The amount to refund, more than 0, in the currency of the order. No ticket is cancelled. Requires an
+        /// idempotency key: otherwise a client that repeats the request after a lost response would refund it twice.
         pub amount: Option<Amount> [nullable, Above(0)],
-        /// Why: 1 to 255 characters. A refund through the gateway is listed with it.
+        /// The reason: 1 to 255 characters. It is shown with the refund.
         pub reason: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
     }
 }
 
-/// An alias, because the macro of the form reads no nested types.
+/// An alias, because the macro `form!` does not accept nested generic types.
 type TicketIds = Vec<TicketId>;
 
-/// As many tickets as an order may have.
-const REFUNDED_TICKETS: usize = 500;
+/// The greatest number of tickets of an order.
+const MAX_REFUNDED_TICKETS: usize = 500;
 
 text_enum! {
-    /// How money went back that is recorded by hand.
+    /// How the organizer returned money to the customer.
     pub enum RefundMethod {
-        /// It was given back in cash.
+        /// In cash.
         Cash = "CASH",
-        /// It was sent by a bank transfer.
+        /// By bank transfer.
         Transfer = "TRANSFER",
-        /// It was given back in another way.
+        /// In another way.
         Other = "OTHER",
-        /// Somebody refunded it in the account at the payment gateway. Nothing is recorded on this word: the gateway is asked
-        /// for its refunds at once.
+        /// By a refund that somebody made in the account at the payment gateway. The service does not rely on this
+        /// statement: it asks the gateway for its refunds at once, and records those.
         Gateway = "GATEWAY",
     }
 }
 
 impl RefundMethod {
-    /// How it was given back by hand. `None` if it went back at the gateway.
+    /// The method of a manual refund. `None` if the money was returned through the gateway.
     pub(crate) const fn by_hand(self) -> Option<ManualMethod> {
         match self {
             Self::Cash => Some(ManualMethod::Cash),
@@ -176,7 +176,7 @@ impl RefundMethod {
 
 /// # Constructors
 impl MarkRefunded {
-    /// Creates a request for all that is owed for the order.
+    /// Creates a request that records everything that is owed for the order as returned.
     #[must_use]
     pub fn all(how: RefundMethod) -> Self {
         Self { how: Some(how), ..Self::default() }
@@ -184,22 +184,23 @@ impl MarkRefunded {
 }
 
 form! {
-    /// A request to record that money was given back by hand. Without a refund and an amount, it is all that is owed for the
-    /// order.
+    /// A request to record that money was returned manually. Without a refund and an amount, everything that is owed
+    /// for the order is recorded as returned.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct MarkRefunded {
-        /// The refund for which it was given back.
+        /// The refund for which the money was returned.
         pub refund_id: Option<RefundId> [nullable],
-        /// The amount that was given back, in the currency of the order: more than 0. It pays what is owed the longest first.
+        /// The amount that was returned, in the currency of the order: more than 0. It counts for the oldest payment
+        /// first, and for the oldest refund of a payment.
         pub amount: Option<Amount> [nullable, Above(0)],
-        /// How it was given back; OTHER by default.
+        /// How the money was returned; OTHER by default.
         pub how: Option<RefundMethod> [nullable],
         /// A note for the ledger: 1 to 255 characters.
         pub note: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
     }
 }
 
-/// The response to money that was marked as given back by hand.
+/// The response to a request to record that money was returned.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -207,13 +208,13 @@ form! {
 pub struct MarkRefundedResponse {
     /// The order.
     pub order: Order,
-    /// What was recorded as given back, for which refund.
+    /// The amounts that were recorded as returned, by refund.
     pub settled: Vec<SettledRefund>,
 }
 
 amounts! { MarkRefundedResponse { order, settled } }
 
-/// What was given back by hand for a refund.
+/// The amount that was recorded as returned for a refund.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -229,17 +230,17 @@ pub struct SettledRefund {
 
 amounts! { SettledRefund { amount } }
 
-/// The response to a refund of a part of an order.
+/// The response to a request to refund a part of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RefundOrderResponse {
-    /// The order, with the tickets that are cancelled now.
+    /// The order, including the tickets that were cancelled.
     pub order: Order,
-    /// What is given back; 0 for tickets that cost nothing.
+    /// The amount of the refund; 0 for free tickets.
     pub amount: Amount,
-    /// The refund. Not set for tickets that cost nothing.
+    /// The refund. Not set for free tickets.
     pub refund_id: Option<RefundId>,
     /// Whether the organizer has to return the money manually.
     pub requires_manual_refund: bool,

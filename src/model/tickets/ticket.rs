@@ -39,10 +39,10 @@ with_shared_fields! {
         customer_id: Option<CustomerId>,
         /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
         code: String,
-        /// The link of the ticket as PDF, for its holder. It works without an API key. Not set if ticket documents are
-        /// not switched on.
+        /// A link to the ticket as a PDF, for its holder. It works without an API key. Not set unless ticket documents
+        /// are enabled.
         download_ticket_url: Option<String>,
-        /// The state.
+        /// The status.
         status: TicketStatus,
         /// When the ticket was last checked in.
         check_in_date: Option<Timestamp>,
@@ -58,11 +58,12 @@ with_shared_fields! {
         ticket_label: Option<String>,
         /// When the ticket was first checked in.
         first_scan_date: Option<Timestamp>,
-        /// The ticket is refused from this time on. The first accepted scan sets it.
+        /// From this time on, the ticket cannot be checked in. Set by the first check-in if the ticket type has a
+        /// validity period in days or hours.
         expires_at: Option<Timestamp>,
-        /// When the ticket was last scanned, including refused scans.
+        /// When the ticket was last scanned for check-in, including refused scans. Check-outs do not count.
         last_scan_date: Option<Timestamp>,
-        /// How often the ticket was scanned, including refused scans.
+        /// How often the ticket was scanned for check-in, including refused scans. Check-outs do not count.
         scan_count: i64,
         /// When the ticket was issued.
         created_at: Timestamp,
@@ -75,10 +76,10 @@ with_shared_fields! {
         /// The ticket type.
         #[serde(rename = "ticket")]
         ticket_type: TicketTypeOfTicket,
-        /// The holder, with the name given when the ticket was issued. Every operation returns it.
+        /// The holder, with the name given when the ticket was issued. Every response contains it.
         customer: Option<Customer>,
     }
-    /// An issued ticket without its type and its holder: the response to its cancellation.
+    /// The response to the cancellation of an issued ticket: the ticket without its type and its holder.
     pub struct CancelledIssuedTicket {}
 }
 
@@ -109,10 +110,10 @@ impl IssueTickets {
 }
 
 form! {
-    /// A request of the organizer to issue tickets without an order.
+    /// A request to issue tickets without an order, made by the organizer.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct IssueTickets {
-        /// The ticket type. Its status does not matter.
+        /// The ticket type. It may have any status: it need not be on sale.
         pub ticket_type_id as "ticketId": TicketTypeId,
         /// The holder of the tickets. A company name is ignored.
         pub customer: NewCustomer as TicketHolder,
@@ -129,10 +130,10 @@ form! {
         /// The name: 1 to 255 characters.
         name: String [MinLength(1), MaxLength(LINE_LENGTH)],
         /// The language and country of the holder, such as `de-AT`: at most 255 characters. The documents and pages of
-        /// these tickets are in this language, if they have it.
+        /// these tickets are in this language, if it is supported.
         locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
-        /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
-        /// earlier orders and tickets have attached. Without it, that is kept.
+        /// Metadata that the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces
+        /// the metadata from earlier orders and tickets. If it is not set, the customer keeps that metadata.
         metadata: Option<Metadata> [nullable],
     }
 }
@@ -173,8 +174,8 @@ pub struct NewTicket {
 
 /// # Constructors
 impl CheckInTicket {
-    /// Creates a scan that accepts tickets for any event. With [`event`](Self::event), it is a scan at the entrance of an
-    /// event, which refuses tickets for other events.
+    /// Creates a scan that accepts tickets for any event of the organization. Set [`event`](Self::event) to refuse
+    /// tickets for other events.
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {
         Self { code: code.into(), event_id: None }

@@ -1,4 +1,4 @@
-//! Tickets that the organization issues without an order, and the cancellation of single tickets.
+//! Issues tickets without an order, and cancels single tickets.
 
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::request::Request;
@@ -17,7 +17,7 @@ use crate::store::tickets::issued_tickets;
 use crate::store::tickets::issued_tickets::TicketHolder;
 use crate::store::webhooks::{handler_queue, outbox};
 
-/// Issues tickets for available seats.
+/// Issues tickets without an order. Fails with the conflict `sold-out` if too few seats are available.
 pub(crate) fn issue(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -42,7 +42,7 @@ pub(crate) fn issue(
         customer_name: &customer.name,
         locale: request.customer.locale.as_deref(),
     };
-    let issued_tickets = insert(tx, &holder, seats)?;
+    let issued_tickets = insert_tickets(tx, &holder, seats)?;
     let message = match issued_tickets.len() {
         1 => format!("1 ticket of {} was issued", ticket_type.name),
         count => format!("{count} tickets of {} were issued", ticket_type.name),
@@ -50,8 +50,8 @@ pub(crate) fn issue(
     Ok(IssueTicketsResponse { success: true, message, issued_tickets })
 }
 
-/// Inserts a ticket for each seat and reports it.
-fn insert(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
+/// Inserts a ticket for each seat, and queues a notification for each ticket.
+fn insert_tickets(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
     let mut issued = Vec::new();
     let mut notifications = Vec::new();
     for _ in 0..seats.count {
@@ -68,13 +68,14 @@ fn insert(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Resu
     Ok(issued)
 }
 
-/// Cancels a ticket and releases its seat.
+/// Cancels a ticket, and makes its seat available again.
 pub(crate) fn cancel(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
     id: TicketId,
 ) -> Result<CancelledIssuedTicket> {
     let cancelled = issued_tickets::cancel(tx, organization, id)?;
+    // Fails if there is no such ticket.
     let ticket = issued_tickets::get(tx, organization, id)?;
     let Some(cancelled) = cancelled else {
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));

@@ -1,5 +1,6 @@
-//! Rate limits: requests per API key, failed authentications per client address, and requests of links of tickets and
-//! orders per link and per client address. All use fixed windows of one minute, counted in the memory of this process.
+//! Rate limits for requests per API key, for failed authentications per client address, and for requests to the links
+//! of tickets and orders, per link and per client address. All use fixed windows of one minute, counted in the memory
+//! of this process.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -17,21 +18,21 @@ use crate::server::options::ServerOptions;
 /// The length of a window, in milliseconds.
 const WINDOW: i64 = 60_000;
 
-/// How many client addresses have a window of their own. All further addresses share one, so that a client with many
-/// addresses can neither escape its limit nor use up memory.
-const MAX_ADDRESSES: usize = 65_536;
+/// How many client addresses, or links, have a window of their own. All further ones share one window, so that a client
+/// with many addresses can neither escape its limit nor use up memory.
+const MAX_WINDOWS: usize = 65_536;
 
-/// How many failures of an address in a minute are looked up at least.
-const MANY_FAILURES: u32 = 1000;
+/// The least value of [`RateLimits::failures_until_unchecked`].
+const MIN_FAILURES_UNTIL_UNCHECKED: u32 = 1000;
 
-/// How many requests of one link are answered in a minute.
+/// The maximum number of requests to one link in a minute.
 #[cfg(feature = "documents")]
-const OF_LINK: u32 = 60;
+const REQUESTS_PER_LINK: u32 = 60;
 
-/// How many valid keys are remembered. When there are more, all are forgotten.
+/// How many valid keys are cached. When the cache is full, it is cleared.
 const MAX_VALID_KEYS: usize = 65_536;
 
-/// From this number of keys on, expired windows are removed.
+/// From this number of API keys with a window on, expired windows are removed.
 const MANY_KEYS: usize = 1024;
 
 /// The window of one key or address after a request was counted.
@@ -71,23 +72,24 @@ fn seconds_rounded_up(millis: i64) -> u64 {
     u64::try_from(millis).unwrap_or(0).div_ceil(1000)
 }
 
-/// The limits of one server.
+/// The rate limits of one server, and what was counted for them.
 #[derive(Debug)]
 pub(in crate::server) struct RateLimits {
     /// `None` if requests are not limited.
     requests: Option<Mutex<Windows<ApiKeyId>>>,
-    /// By client network; `None` is the window that all addresses without one of their own share.
+    /// Failed authentications by client network. `None` is the window of unknown addresses, and of all networks without
+    /// a window of their own.
     failures: Mutex<Windows<Option<IpAddr>>>,
-    /// Requests of links by client network, like `failures`.
+    /// Requests to any link by client network, like `failures`.
     #[cfg(feature = "documents")]
-    of_links_by_network: Mutex<Windows<Option<IpAddr>>>,
-    /// Requests of links that are right, by the hash of the token; `None` is the window that all links without one of
-    /// their own share.
+    link_requests_by_network: Mutex<Windows<Option<IpAddr>>>,
+    /// Requests with a valid link token, by the hash of the token. `None` is the window of all links without a window
+    /// of their own.
     #[cfg(feature = "documents")]
-    of_links: Mutex<Windows<Option<u64>>>,
-    /// From this number of failures of an address on, its unknown keys are refused without a look-up.
+    requests_by_link: Mutex<Windows<Option<u64>>>,
+    /// From this number of failures per network and minute on, unknown keys are refused without a look-up.
     failures_until_unchecked: u32,
-    /// The organizations of the keys that were valid when they were last used, by the hash of the key.
+    /// The organizations of API keys that were valid when they were cached, by the hash of the key.
     valid_keys: RwLock<HashMap<u64, OrganizationId>>,
     hasher: RandomState,
 }
@@ -99,16 +101,17 @@ impl RateLimits {
             requests: options.rate_limit.map(|limit| Mutex::new(Windows::new(limit))),
             failures: Mutex::new(Windows::new(failures)),
             #[cfg(feature = "documents")]
-            of_links_by_network: Mutex::new(Windows::new(options.link_requests)),
+            link_requests_by_network: Mutex::new(Windows::new(options.link_requests)),
             #[cfg(feature = "documents")]
-            of_links: Mutex::new(Windows::new(OF_LINK)),
-            failures_until_unchecked: failures.saturating_mul(10).max(MANY_FAILURES),
+            requests_by_link: Mutex::new(Windows::new(REQUESTS_PER_LINK)),
+            failures_until_unchecked: failures.saturating_mul(10).max(MIN_FAILURES_UNTIL_UNCHECKED),
             valid_keys: RwLock::default(),
             hasher: RandomState::new(),
         }
     }
 
-    /// Remembers that a key is valid. Its requests are then always checked, whatever others send from their address.
+    /// Caches that a key is valid. It is then always looked up, even if other clients with the same address cause many
+    /// failures.
     pub(in crate::server) fn remember_valid(&self, key: &str, organization: OrganizationId) {
         let hash = self.hasher.hash_one(key);
         if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
@@ -121,22 +124,24 @@ impl RateLimits {
         valid_keys.insert(hash, organization);
     }
 
-    /// The organization of a key that was valid before. It says for whom a request may be, not that it is allowed.
+    /// Returns the organization of a key that was valid before. This predicts the organization of a request. It does
+    /// not authenticate it: the key may have been revoked since.
     pub(in crate::server) fn organization_of(&self, key: &str) -> Option<OrganizationId> {
         let valid_keys = self.valid_keys.read().unwrap_or_else(PoisonError::into_inner);
         valid_keys.get(&self.hasher.hash_one(key)).copied()
     }
 
-    /// Refuses a key without a look-up if its address is far beyond the limit of failed authentications, unless the key
-    /// was valid before. So a flood of invented keys costs the store nothing.
+    /// Refuses a key without a look-up if its address is far above the limit of failed authentications, unless the key
+    /// was valid before. A flood of invented keys thus causes no queries.
     pub(in crate::server) fn refuse_unchecked(
         &self,
         key: &str,
         address: Option<IpAddr>,
         now: Timestamp,
     ) -> Result<(), Problem> {
-        let client = address.map(network);
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner).current(&client, now.millis());
+        let windows = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = windows.current(&windows.key_of(address.map(network)), now.millis());
+        drop(windows);
         if failures < self.failures_until_unchecked {
             return Ok(());
         }
@@ -147,7 +152,7 @@ impl RateLimits {
         Err(self.count_failure(address, now))
     }
 
-    /// Counts a request of a key. `None` if requests are not limited.
+    /// Counts a request with an API key. Returns `None` if requests are not limited.
     pub(in crate::server) fn count_request(&self, key: ApiKeyId, now: Timestamp) -> Option<RateLimitStatus> {
         let mut windows = self.requests.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() >= MANY_KEYS {
@@ -156,7 +161,7 @@ impl RateLimits {
         Some(windows.count(key, now.millis()))
     }
 
-    /// Counts a failed authentication, and returns the problem to answer it with.
+    /// Counts a failed authentication, and returns the problem to respond with: 401, or 429 above the limit.
     pub(in crate::server) fn count_failure(&self, address: Option<IpAddr>, now: Timestamp) -> Problem {
         match count_bounded(&self.failures, address.map(network), now) {
             None => Problem::unauthenticated(),
@@ -166,49 +171,55 @@ impl RateLimits {
         }
     }
 
-    /// Counts a request of any link, and refuses it if its address has made too many.
+    /// Counts a request to a link, valid or not, and refuses it if its address has made too many.
     #[cfg(feature = "documents")]
     pub(in crate::server) fn count_link_request(&self, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
-        match count_bounded(&self.of_links_by_network, address.map(network), now) {
+        match count_bounded(&self.link_requests_by_network, address.map(network), now) {
             None => Ok(()),
-            Some(seconds) => Err(Problem::rate_limited("too many requests of links from this address", seconds)),
+            Some(seconds) => Err(Problem::rate_limited("too many link requests from this address", seconds)),
         }
     }
 
-    /// Counts a request of a link that is right, and refuses it if there were too many.
+    /// Counts a request with a valid link token, and refuses it if there were too many for this link.
     #[cfg(feature = "documents")]
     pub(in crate::server) fn count_link(&self, token: &str, now: Timestamp) -> Result<(), Problem> {
-        match count_bounded(&self.of_links, Some(self.hasher.hash_one(token)), now) {
+        match count_bounded(&self.requests_by_link, Some(self.hasher.hash_one(token)), now) {
             None => Ok(()),
             Some(seconds) => {
-                Err(Problem::rate_limited(format!("a link is answered {OF_LINK} times in a minute"), seconds))
+                let detail = format!("a link may be requested at most {REQUESTS_PER_LINK} times per minute");
+                Err(Problem::rate_limited(detail, seconds))
             }
         }
     }
 }
 
-/// Counts one more for a key, or for the window that all further ones share if too many have one of their own. Returns the
-/// seconds until the window ends if the limit was exceeded.
+/// Counts a request for `key`. If there are [`MAX_WINDOWS`] windows and `key` has none, counts it in the shared window.
+/// If the limit was exceeded, returns the seconds until the window ends.
 fn count_bounded<K: Hash + Eq>(windows: &Mutex<Windows<Option<K>>>, key: Option<K>, now: Timestamp) -> Option<u64> {
     let now = now.millis();
     let mut windows = windows.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut key = key;
-    if windows.len() >= MAX_ADDRESSES && !windows.contains(&key) {
+    if windows.len() >= MAX_WINDOWS && !windows.contains(&key) {
         windows.remove_expired(now);
-        if windows.len() >= MAX_ADDRESSES {
-            key = None;
-        }
     }
+    let key = windows.key_of(key);
     windows.count(key, now).retry_after
 }
 
-/// Counts per key, each in a window that starts with the first count.
+/// A counter per key, in a fixed window that starts with the first count.
 #[derive(Debug)]
 struct Windows<K> {
     limit: u32,
     by_key: HashMap<K, Window>,
-    /// When expired windows were last removed.
+    /// When expired windows were last removed, in milliseconds since 1970.
     cleaned_at: i64,
+}
+
+impl<K: Hash + Eq> Windows<Option<K>> {
+    /// The key of the window in which requests for `key` are counted: that of the shared window, `None`, if there are
+    /// [`MAX_WINDOWS`] windows and `key` has none.
+    fn key_of(&self, key: Option<K>) -> Option<K> {
+        if self.len() >= MAX_WINDOWS && !self.contains(&key) { None } else { key }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -230,7 +241,7 @@ impl<K: Hash + Eq> Windows<K> {
         self.by_key.contains_key(key)
     }
 
-    /// What was counted for `key` in its present window.
+    /// The count of `key` in its current window.
     fn current(&self, key: &K, now: i64) -> u32 {
         let window = self.by_key.get(key).filter(|window| now < window.started_at + WINDOW);
         window.map_or(0, |window| window.count)
@@ -279,7 +290,7 @@ mod tests {
 
     #[cfg(feature = "documents")]
     #[test]
-    fn a_link_is_answered_sixty_times_in_a_minute_and_all_links_of_an_address_as_often_as_the_option_says() {
+    fn requests_to_links_are_limited_per_link_and_per_address() {
         let limits = RateLimits::new(&ServerOptions { link_requests: 100, ..ServerOptions::default() });
         let answered = |token, now| (0..200).take_while(|_| limits.count_link(token, at(now)).is_ok()).count();
         assert_eq!([answered("one", 0), answered("another", 0), answered("one", 59_999)], [60, 60, 0]);
@@ -352,8 +363,12 @@ mod tests {
         for number in 0..200_000 {
             limits.count_failure(address(number), at(1_000));
         }
-        assert!(limits.failures.lock().unwrap().len() <= MAX_ADDRESSES + 1);
+        assert!(limits.failures.lock().unwrap().len() <= MAX_WINDOWS + 1);
         assert_eq!(status(1_000_000, 1_000), 429, "a new address uses the shared window, which is used up");
+        assert!(
+            limits.refuse_unchecked("tk_invented", address(1_000_000), at(1_000)).is_err(),
+            "nor is its key looked up"
+        );
         assert_eq!(status(1, 1_000), 429, "an address that was counted before keeps its window");
         assert_eq!(status(1_000_001, 61_001), 401, "a minute later there is room for a window of its own");
     }

@@ -1,8 +1,8 @@
 //! Routes the operations below `/v1`.
 //!
-//! axum picks the operation by path and method. Its own answers to unknown paths and methods are replaced, because both
-//! come after the API key and the rate limit: a handler that authenticates first has a route for all unknown paths, and
-//! is the fallback of each known path.
+//! axum selects the operation by path and method. Its own responses to unknown paths and methods are not used, because
+//! such requests must be authenticated and rate limited first. Instead, a catch-all route handles unknown paths, and a
+//! fallback of each known path handles unknown methods. Both authenticate before they respond.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::server::http::request;
 use crate::server::public::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
 use crate::server::state::AppState;
 
-/// The paths below [`BASE`] that no operation has. axum prefers any other route.
+/// Catch-all routes for [`BASE`] and all paths below it. axum prefers the more specific routes of the operations.
 const UNKNOWN_PATHS: [&str; 3] = ["/v1", "/v1/", "/v1/{*unknown}"];
 
 /// Response extension: the request matched no route except one of [`UNKNOWN_PATHS`].
@@ -45,8 +45,8 @@ pub(in crate::server) fn routes(operations: Vec<Operation>) -> Router<AppState> 
     router
 }
 
-/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to all its
-/// responses, such as a 401.
+/// Routes the methods of one path. The fallback is set with [`any`]: otherwise axum would add `Allow` to every response
+/// of the fallback, even to a 401.
 fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
     let allow = allowed_methods(&operations);
     let mut router = any(async move |State(state): State<AppState>, request: Request| {
@@ -61,7 +61,7 @@ fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
             method,
             move |State(state): State<AppState>, parameters: Result<RawPathParams, _>, request: Request| {
                 let values = parameters.iter().flatten().map(|(_, value)| value.to_owned());
-                // The prefix under which the routes are nested may have parameters too. They come first.
+                // Drop the parameters of the prefix under which the routes are nested: they come first.
                 let mut parameters: Vec<_> = values.collect();
                 parameters.drain(..parameters.len().saturating_sub(own_parameters));
                 request::handle(state, Arc::clone(&operation), parameters, request)
@@ -71,7 +71,7 @@ fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
     router
 }
 
-/// The header `Allow`. axum answers HEAD with the handler for GET.
+/// The value of the header `Allow`. It includes HEAD with GET, because axum calls the handler of GET for both.
 fn allowed_methods(operations: &[Operation]) -> Option<HeaderValue> {
     let mut methods = Vec::new();
     for operation in operations {
@@ -89,8 +89,8 @@ async fn unknown_path(State(state): State<AppState>, request: Request) -> Respon
     response
 }
 
-/// The fallback for paths that are not below [`BASE`]. They need no API key. Browsers get a page, at `/` with a link to the
-/// documentation.
+/// The fallback for unknown paths that are not below [`BASE`]. It needs no API key. Browsers get an HTML page, which at
+/// `/` has a link to the documentation, if the server has one.
 pub(in crate::server) async fn no_such_route(request: Request) -> Response {
     let problem = Problem::no_such_route();
     if !accepts_html(request.headers()) {

@@ -1,4 +1,4 @@
-//! What a client gets at a URL: compressed if it accepts that, and not again if it has the same already.
+//! Responses with gzip compression and entity tags. A client that has the current content already gets a 304.
 
 use std::io::{self, Write};
 
@@ -12,17 +12,18 @@ use sha2::{Digest, Sha256};
 
 use crate::server::http::entity_tag;
 
-/// Some content in one encoding.
+/// Content in one encoding, with its entity tag.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Representation {
     body: Bytes,
-    /// Of a hash of the body or of its version, so each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+    /// A hash of the encoded body, or of the version and the encoding: each encoding has its own tag (RFC 9110,
+    /// 8.8.3.3).
     etag: HeaderValue,
     gzip: bool,
 }
 
 impl Representation {
-    /// Compresses the content with this level of gzip, if there is one.
+    /// Creates a representation of the content, compressed if a level of gzip is given.
     pub(in crate::server) fn new(content: Vec<u8>, gzip: Option<Compression>) -> Self {
         let compressed = gzip.and_then(|level| compress(&content, level).ok());
         let gzip = compressed.is_some();
@@ -31,23 +32,23 @@ impl Representation {
         Self { gzip, ..Self::with_digest(body.into(), &digest) }
     }
 
-    /// Content that is not compressed, with its SHA-256 digest.
+    /// Creates an uncompressed representation of content with a known SHA-256 digest.
     pub(in crate::server) fn with_digest(body: Bytes, digest: &[u8; 32]) -> Self {
         Self { body, etag: entity_tag::quoted(&hex::encode(&digest[..16])), gzip: false }
     }
 
-    /// The same with the tag of its version.
+    /// Replaces the entity tag, by one that was computed from the version of the content.
     #[cfg(feature = "documents")]
     pub(in crate::server) fn with_etag(self, etag: HeaderValue) -> Self {
         Self { etag, ..self }
     }
 
-    /// 200 with the content, or 304 if the client that sent these headers has it already.
+    /// Returns 200 with the content, or 304 if `If-None-Match` of the request matches its entity tag.
     pub(in crate::server) fn send(self, request: &HeaderMap) -> Response {
         if entity_tag::matches(request, &self.etag) {
             return not_modified(self.etag);
         }
-        let mut response = with_etag(Response::new(Body::from(self.body)), self.etag);
+        let mut response = with_etag_and_vary(Response::new(Body::from(self.body)), self.etag);
         if self.gzip {
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
@@ -55,12 +56,12 @@ impl Representation {
     }
 }
 
-/// 304 for a client that has the content with this tag.
+/// Returns 304 for a client that already has the content with this entity tag.
 pub(in crate::server) fn not_modified(etag: HeaderValue) -> Response {
-    with_etag(StatusCode::NOT_MODIFIED.into_response(), etag)
+    with_etag_and_vary(StatusCode::NOT_MODIFIED.into_response(), etag)
 }
 
-fn with_etag(mut response: Response, etag: HeaderValue) -> Response {
+fn with_etag_and_vary(mut response: Response, etag: HeaderValue) -> Response {
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
     response.headers_mut().insert(ETAG, etag);
     response
@@ -72,26 +73,26 @@ fn compress(content: &[u8], level: Compression) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Whether the client accepts gzip, and does not prefer plain content (RFC 9110, 12.5.3).
+/// Whether the client accepts gzip and does not prefer uncompressed content (RFC 9110, 12.5.3).
 pub(in crate::server) fn prefers_gzip(request: &HeaderMap) -> bool {
     let values = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut gzip = None;
     let mut plain = None;
-    let mut others = None;
+    let mut wildcard = None;
     for coding in values.flat_map(|value| value.split(',')) {
         let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
         match name.trim().to_ascii_lowercase().as_str() {
             "gzip" | "x-gzip" => gzip = Some(weight(parameters)),
             "identity" => plain = Some(weight(parameters)),
-            "*" => others = Some(weight(parameters)),
+            "*" => wildcard = Some(weight(parameters)),
             _ => {}
         }
     }
-    let gzip = gzip.or(others).unwrap_or(0.0);
+    let gzip = gzip.or(wildcard).unwrap_or(0.0);
     gzip > 0.0 && gzip >= plain.unwrap_or(0.0)
 }
 
-/// The weight in the parameters of a coding, such as `q=0.5`. It is 1 by default, and 0 if it is not a number.
+/// Parses the weight of a content coding, such as `q=0.5`. It is 1 without parameters, and 0 if it is invalid.
 fn weight(parameters: &str) -> f32 {
     match parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('=')) {
         Some(weight) => weight.trim().parse().unwrap_or(0.0),
@@ -103,7 +104,7 @@ fn weight(parameters: &str) -> f32 {
 mod tests {
     use super::*;
 
-    fn accepting(codings: &[&'static str]) -> HeaderMap {
+    fn accept_encoding(codings: &[&'static str]) -> HeaderMap {
         codings.iter().map(|coding| (ACCEPT_ENCODING, HeaderValue::from_static(coding))).collect()
     }
 
@@ -129,7 +130,7 @@ mod tests {
             (vec!["identity;q=0.5, gzip;q=0.5"], true),
             (vec!["identity;q=0, *"], true),
         ] {
-            assert_eq!(prefers_gzip(&accepting(&accepted)), gzip, "{accepted:?}");
+            assert_eq!(prefers_gzip(&accept_encoding(&accepted)), gzip, "{accepted:?}");
         }
     }
 }

@@ -9,10 +9,10 @@ use crate::model::notifications::notification_types::NotificationTopic;
 use crate::model::values::id::WebhookId;
 use crate::store::{CommitListener, Store};
 
-/// How long stopping waits for a call of the handler that is in progress.
+/// How long dropping a [`HandlerThread`] waits for a call of the handler that is in progress.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often stopping looks whether the thread has ended.
+/// How often dropping a [`HandlerThread`] checks whether the thread has ended.
 const POLL: Duration = Duration::from_millis(2);
 
 /// Wakes the thread of a handler.
@@ -33,7 +33,7 @@ impl Wakeup {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a notification is queued, but no longer than `timeout`.
+    /// Waits until a notification is queued or the thread should stop, at most for `timeout`.
     pub(in crate::service) fn wait(&self, timeout: Duration) {
         let idle = |state: &mut State| !state.notified && !state.stopping;
         let waited = self.changed.wait_timeout_while(self.state(), timeout, idle);
@@ -41,7 +41,7 @@ impl Wakeup {
         state.notified = false;
     }
 
-    /// Waits for `pause`, or until the thread should stop.
+    /// Waits for `pause`, or until the thread should stop. Queued notifications do not end the wait.
     pub(in crate::service) fn pause(&self, pause: Duration) {
         drop(self.changed.wait_timeout_while(self.state(), pause, |state| !state.stopping));
     }
@@ -60,7 +60,7 @@ impl CommitListener for Wakeup {
     }
 }
 
-/// What the database knows about a handler.
+/// The name of a handler and the topics that it receives, as registered in the database.
 #[derive(Debug, Clone)]
 pub(in crate::service) struct Registration {
     pub(in crate::service) name: String,
@@ -74,12 +74,12 @@ pub(in crate::service) type CallNext = dyn Fn() -> Result<bool> + Send + Sync;
 pub(in crate::service) struct RegisteredHandler {
     pub(in crate::service) registration: Registration,
     pub(in crate::service) call_next: Arc<CallNext>,
-    /// `None` if the program calls its handlers with
-    /// [`deliver_due_notifications`](crate::TicketingService::deliver_due_notifications).
+    /// `None` if the program has no threads for handlers, and calls
+    /// [`deliver_due_notifications`](crate::TicketingService::deliver_due_notifications) instead.
     pub(in crate::service) thread: Option<HandlerThread>,
 }
 
-/// The thread of a handler. Dropping this stops it, and waits two seconds for a call that is in progress.
+/// The thread of a handler. Dropping this stops it, and waits up to two seconds for a call that is in progress.
 pub(in crate::service) struct HandlerThread {
     wakeup: Arc<Wakeup>,
     thread: Option<JoinHandle<()>>,
@@ -99,7 +99,7 @@ impl HandlerThread {
         Ok(Self { wakeup, thread: Some(thread) })
     }
 
-    /// Lets the thread end after a call in progress.
+    /// Tells the thread to end after the call in progress, and does not wait for it.
     pub(in crate::service) fn signal_stop(&self) {
         self.wakeup.state().stopping = true;
         self.wakeup.changed.notify_all();
@@ -110,7 +110,8 @@ impl Drop for HandlerThread {
     fn drop(&mut self) {
         self.signal_stop();
         let Some(thread) = self.thread.take() else { return };
-        // The last handle of the service may be the one of a call in progress, which is dropped on the thread itself.
+        // A handler call may drop the last handle of the service. This then runs on the thread, which cannot join
+        // itself.
         if thread.thread().id() == std::thread::current().id() {
             return;
         }

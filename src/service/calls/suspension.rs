@@ -1,4 +1,4 @@
-//! The suspension of organizations.
+//! Suspending and resuming organizations.
 
 use crate::error::Result;
 use crate::model::tenants::organization::Organization;
@@ -12,21 +12,22 @@ impl TicketingService {
     /// Suspends an organization: its API keys and its callers are refused until it is
     /// [resumed](Self::resume_organization). Suspending it again changes nothing.
     ///
-    /// What was sold is kept, and what was begun is finished:
+    /// Sold tickets are kept, and payments, refunds and notifications in progress are finished:
     ///
     /// - [`authenticate`](Self::authenticate) and all operations that take a caller fail with
-    ///   [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended), also check-in. A change of theirs that has
-    ///   not been committed when this method returns is not committed any more, in no process.
-    /// - Payments arrive: [`payment_completed`](Self::payment_completed) and [`payment_failed`](Self::payment_failed)
-    ///   accept a caller of [`act_for`](Self::act_for), and the sandbox's checkout page works. So an order whose
-    ///   customer is paying is completed, and its tickets are issued. An order that is not paid in time expires.
-    /// - Refunds that are due are made, and notifications are sent to webhooks.
-    /// - Functions of [`Builder::on_notification`](crate::Builder::on_notification) are called, and can read and change
-    ///   everything: a customer who has paid gets the e-mail with the tickets. See
+    ///   [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended), including check-in. After this method
+    ///   has returned, no process commits a change by such an operation, even if the operation began earlier.
+    /// - Payments are still recorded: [`payment_completed`](Self::payment_completed) and
+    ///   [`payment_failed`](Self::payment_failed) accept a caller of [`act_for`](Self::act_for), and the sandbox's
+    ///   checkout page works. So if a customer is paying, the order is completed and its tickets are issued. An order
+    ///   that is not paid in time expires.
+    /// - The service makes the refunds that are due, and sends notifications to webhook endpoints.
+    /// - Notification handlers ([`Builder::on_notification`](crate::Builder::on_notification)) are called, and can
+    ///   read and change everything: a customer who has paid gets the e-mail with the tickets. See
     ///   [`even_if_suspended`](Self::even_if_suspended).
-    /// - Tickets stay valid and are admitted again once the organization is resumed.
+    /// - Tickets stay valid, and can be checked in again when the organization is resumed.
     ///
-    /// Other processes that have opened the file may still let callers read until their next
+    /// Other processes that use the same database may still let callers read until their next
     /// [maintenance](Self::run_maintenance).
     ///
     /// # Errors
@@ -68,15 +69,15 @@ impl TicketingService {
         Ok(organization)
     }
 
-    /// Returns a handle for the program's own work, which goes on while an organization is
-    /// [suspended](Self::suspend_organization): to send the e-mail of an order that was paid, or to export the data of a
-    /// former customer. Its operations do not fail with
-    /// [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended) for a caller that it
-    /// [has returned](Self::act_for).
+    /// Returns a handle that also works for [suspended](Self::suspend_organization) organizations. It is for the
+    /// program's own work, such as sending the e-mail for a paid order or exporting the data of a former customer.
+    /// With a caller that [`act_for`](Self::act_for) has returned on this handle, its operations do not fail with
+    /// [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended).
     ///
-    /// Functions of [`Builder::on_notification`](crate::Builder::on_notification) get such a handle. A program that
-    /// does their work later, on a thread of its own, needs this method. [Authentication](Self::authenticate) is refused
-    /// on this handle too. Never use its callers for requests of the organization's users.
+    /// Notification handlers ([`Builder::on_notification`](crate::Builder::on_notification)) get such a handle. Call
+    /// this method if a handler leaves its work to another thread. [`authenticate`](Self::authenticate) still refuses
+    /// the API keys of a suspended organization. Never use the callers of this handle for requests of the
+    /// organization's users.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -94,13 +95,13 @@ impl TicketingService {
         self.clone().ignoring_suspension()
     }
 
-    /// Makes this handle one of [`even_if_suspended`](Self::even_if_suspended).
+    /// Like [`even_if_suspended`](Self::even_if_suspended), without a clone.
     pub(in crate::service) fn ignoring_suspension(mut self) -> Self {
         self.ignores_suspension = true;
         self
     }
 
-    /// Reads which organizations are suspended: another process may have suspended or resumed one.
+    /// Reloads the set of suspended organizations: another process may have suspended or resumed one.
     pub(in crate::service) fn read_suspended_organizations(&self) -> Result<()> {
         let suspended = self.store()?.read_one(organizations::all_suspended)?;
         self.inner.suspended.replace(suspended.into_iter().collect());

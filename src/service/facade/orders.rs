@@ -9,8 +9,7 @@ use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{
     CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
-use crate::model::tenants::caller::Identity;
-use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrderId;
 use crate::model::values::page::Page;
@@ -31,13 +30,14 @@ impl TicketingService {
     /// Lists orders, newest first, without their tickets. Filters select by event, ticket type, customer, discount,
     /// reference, status, payment method, and the times of creation, completion and last change.
     ///
-    /// Each filter alone is a look-up: it costs the same however many orders there are, and whether it matches many or none.
-    /// Three kinds of requests may search instead, and fail with [`Error::Unavailable`] after the time limit of a search:
-    /// - Several filters: the most selective of them is looked up, in the order `reference`, `customerEmail`, `discountId`,
-    ///   times of completion, `ticketId`, `eventId` and `status`, other times. What it finds is searched for the others.
-    ///   `eventId` and `status` are looked up together.
-    /// - `paymentMethod`: the orders that were completed are searched. For the sales of a day, give the times of completion
-    ///   too.
+    /// A request with a single filter reads an index: a page costs the same however many orders exist or match. In
+    /// three cases, a request may scan many orders instead, and fail with [`Error::Unavailable`] after the time limit
+    /// of a search:
+    /// - Several filters: an index is read for only one of them, the first in the order `reference`, `customerEmail`,
+    ///   `discountId`, times of completion, `ticketId`, `eventId` and `status`, other times. The orders that it matches
+    ///   are scanned for the other filters. `eventId` and `status` together are one filter with an index.
+    /// - `paymentMethod`: all orders that were ever completed are scanned. For the sales of a day, filter by the times
+    ///   of completion too.
     /// - Times of completion or change that match more than 5,000 orders, if most of the newer orders do not match.
     ///
     /// Requires the scope `orders:read`.
@@ -68,11 +68,14 @@ impl TicketingService {
     ///
     /// An order with a total of 0 is completed at once, and its tickets are issued. Any other order is pending: it
     /// reserves its seats for the [hold](crate::Builder::order_hold), 30 minutes by default, and expires if it is not
-    /// paid by then. If there is a payment gateway, it is asked for a checkout link, under which the customer pays, unless
-    /// the [payment](CreateOrder::payment) is MANUAL. If it is PAID, as at a box office, the order is completed in the same
-    /// transaction, as by [`mark_order_paid`](Self::mark_order_paid).
+    /// paid by then. How it is paid depends on its [payment](CreateOrder::payment):
+    /// - GATEWAY, the default: if there is a payment gateway, the service requests a checkout link from it, at which
+    ///   the customer pays.
+    /// - MANUAL: the order stays pending until [`mark_order_paid`](Self::mark_order_paid) is called.
+    /// - PAID, for example at a box office: the order is completed in the same transaction, as by
+    ///   [`mark_order_paid`](Self::mark_order_paid).
     ///
-    /// Requires the scope `orders:write`, and for a payment that is PAID also `payments:write`.
+    /// Requires the scope `orders:write`, and for the payment PAID also `payments:write`.
     ///
     /// # Errors
     /// - [`Error::Validation`] lists every field outside its limits (see [`CreateOrder`]), and every reference to an
@@ -85,10 +88,10 @@ impl TicketingService {
     ///   [`DiscountRefusal`](crate::discount::DiscountRefusal). Both are reported only if no conflict applies.
     /// - [`Error::Validation`] for `items` if the gateway
     ///   [cannot take the payment](crate::payment::Limits::check_terms).
-    /// - [`Error::PaymentGatewayFailed`] if the gateway returns no link within
+    /// - [`Error::PaymentGatewayFailed`] if the gateway refuses, or returns no link within
     ///   [20 seconds](crate::Builder::gateway_timeout). The order is cancelled.
-    /// - [`Error::Unavailable`] if an earlier request with the same idempotency key has asked another gateway for the link,
-    ///   and has no answer.
+    /// - [`Error::Unavailable`] if an earlier request with the same idempotency key has requested the link from another
+    ///   gateway, and the link is not known yet.
     ///
     /// ```
     /// use ticketing::order::{CreateOrder, NewCustomer, OrderStatus};
@@ -127,17 +130,18 @@ impl TicketingService {
             Start::Run(running) => running,
         };
         let request = self.check_order(&call.caller, request)?;
-        let by_hand = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
+        let is_manual = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
         let organization = call.caller.organization;
-        let gateway = if by_hand { None } else { self.gateway_terms(organization)? };
+        let gateway = if is_manual { None } else { self.gateway_terms(organization)? };
         let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: call.caller.key };
         let operation = running.operation();
-        // With a key, the order may exist already: then it is only resumed.
-        let first = match order_creation::has_many_items(&request) && !operation.has_key() {
+        // Check a large order on a reader first, so that an order that cannot be created costs the writer nothing. Not
+        // with an idempotency key: the order may exist already, and is then resumed without a check.
+        let check = match order_creation::has_many_items(&request) && !operation.has_key() {
             true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
             false => Ok(()),
         };
-        let progress = first.and_then(|()| {
+        let progress = check.and_then(|()| {
             self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, budget| {
                 checkout_links::create_or_resume(tx, &operation, organization, &request, &terms, budget)
             })
@@ -148,8 +152,8 @@ impl TicketingService {
         }
     }
 
-    /// Checks an order request. If a field is invalid, checks the references to events and ticket types too, so that
-    /// the client gets all errors at once.
+    /// Checks the fields of an order request. If one is invalid, checks the references to events and ticket types too,
+    /// so that the client gets all errors at once.
     fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
         rules::order::check_tickets(&body, &mut errors);
@@ -179,8 +183,8 @@ impl TicketingService {
         self.store()?.read(|tx| orders::get(tx, caller.organization, id))
     }
 
-    /// Returns the details of an order that the order itself does not contain: of its request, such as the shipping
-    /// address, when it was completed and cancelled, how it was paid, and what of it was given back.
+    /// Returns the details of an order that [`get_order`](Self::get_order) does not: fields of the request, such as the
+    /// shipping address, when the order was completed and cancelled, how it was paid, and how much of it was refunded.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -201,12 +205,13 @@ impl TicketingService {
         self.store()?.read_one(|tx| order_details::get(tx, caller.organization, id))
     }
 
-    /// Returns the checkout of an order: whether it still has to be closed, when it ends, and the gateway's id of it.
+    /// Returns the newest checkout of an order at the payment gateway: whether the service must still close it, when it
+    /// expires, and its id at the gateway.
     ///
     /// Requires the scope `orders:read`.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if the order does not exist, or if the gateway was not asked for a checkout of it.
+    /// - [`Error::NotFound`] if the order does not exist, or if no checkout was requested for it.
     ///
     /// ```
     /// use ticketing::payment::CheckoutStatus;
@@ -227,16 +232,16 @@ impl TicketingService {
 
     /// Cancels an order and its tickets, and releases its seats and its discount use.
     ///
-    /// A payment through a gateway that can refund is refunded. The refund is recorded with the cancellation, and
-    /// attempted at once and by the [maintenance](Self::run_maintenance) until the gateway answers. If the payment has
-    /// to be refunded in another way, `requires_manual_refund` is true.
+    /// If the order was paid through a gateway that can refund, the payment is refunded. The refund is recorded with
+    /// the cancellation. It is attempted at once, and then by the [maintenance](Self::run_maintenance) until the
+    /// gateway answers. If the payment must be refunded in another way, `requires_manual_refund` is true.
     ///
-    /// Requires the scope `orders:write`, and for a completed order that cost something also `payments:write`, because
-    /// its payment goes back.
+    /// Requires the scope `orders:write`, and for a completed order that was not free also `payments:write`, because
+    /// its payment is refunded.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the order does not exist.
-    /// - [`Error::Forbidden`] for `payments:write` if the order was paid and the caller lacks this scope.
+    /// - [`Error::Forbidden`] if the order is completed and was not free, and the caller lacks `payments:write`.
     /// - [`Error::Conflict`] with the reason `order-not-cancellable` if the order is already cancelled.
     ///
     /// ```
@@ -266,14 +271,16 @@ impl TicketingService {
         Ok(C::output(cancellation.response))
     }
 
-    /// Completes an order that was paid in another way than through the gateway, and issues its tickets.
+    /// Completes an order that was paid otherwise than through the gateway, and issues its tickets.
     ///
-    /// An expired order is completed if its seats and its discount use are still available. That holds after the end of its
-    /// event too: the organizer has the money. A late payment through the gateway would go back instead.
+    /// An expired order is completed if its seats and its discount use are still available, even after the end of its
+    /// event, because the organizer already has the money. (After the end of the event, a late payment through the
+    /// gateway does not complete an expired order. It is refunded.)
     ///
     /// Requires the scope `payments:write`.
     ///
     /// # Errors
+    /// - [`Error::Validation`] for an invalid `note`.
     /// - [`Error::NotFound`] if the order does not exist.
     /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is completed or cancelled. For an expired
     ///   order also `event-cancelled`, `sold-out` or `discount-used-up`.
@@ -302,8 +309,8 @@ impl TicketingService {
                 request.errors.clone().into_result()?;
                 let MarkPaid { how, note } = &request.body;
                 let method = how.unwrap_or(ManualMethod::Other);
-                let by = ManualPayment { method, note: note.as_deref(), recorded_by: key };
-                order_lifecycle::mark_paid(tx, organization, id, &by, budget)
+                let payment = ManualPayment { method, note: note.as_deref(), recorded_by: key };
+                order_lifecycle::mark_paid(tx, organization, id, &payment, budget)
             })?;
         Ok(C::output(result))
     }

@@ -1,4 +1,4 @@
-//! Reconciliation: the statements of the payment gateway are compared with what is recorded.
+//! Reconciliation: compares the statements of the payment gateway with the recorded payments, refunds and disputes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -17,54 +17,59 @@ use crate::service::TicketingService;
 use crate::store::money::reconciliation::{AccountsOf, add_accounts};
 use crate::store::tenants::organizations;
 
-/// A period is compared in parts, because hashes of the ids of a part are kept in memory: the first one is so long.
+/// The length of the first part. A period is compared in parts, because the hashes of all ids of a part are kept in
+/// memory.
 const FIRST_PART: Duration = Duration::from_hours(31 * 24);
 
-/// After a part with fewer ids the next one is twice as long, and after one with more than four times as many it is half as
-/// long.
+/// If a part has fewer ids than this, the next part is twice as long. If it has more than four times as many, the next
+/// part is half as long.
 const FEW_IDS: usize = 50_000;
 
 const SHORTEST_PART: Duration = Duration::from_hours(24);
 
-/// How far the clocks of both sides may differ.
-const CLOCK_DIFFERENCE: Duration = Duration::from_hours(24);
+/// How far the provider's clock may differ from the clock of this process.
+const MAX_CLOCK_SKEW: Duration = Duration::from_hours(24);
 
 /// # Reconciliation
 impl TicketingService {
-    /// Compares the payments, refunds and disputes that the payment gateway lists of a period with those that are recorded:
-    /// after the database was restored from a backup, or to find what was lost, and for the books. It needs a gateway with
-    /// [`Statements`](crate::payment::Statements). For the operator: it takes no caller, like [`check`](Self::check).
+    /// Compares the payments, refunds and disputes of a period that the payment gateway lists with those that are
+    /// recorded. Use it after the database was restored from a backup, to find payments whose webhooks were lost, and
+    /// for accounting. The gateway must implement [`Statements`](crate::payment::Statements). This method is for the
+    /// operator: it takes no caller, like [`check`](Self::check).
     ///
-    /// The account of the gateway itself is compared, and each connected account that was recorded with a payment or a checkout,
-    /// or that the gateway names for an organization now. In a connected account, only payments of the organizations that
-    /// have it count, because its owner can attach any ids to payments.
+    /// The service compares the gateway's own account, and each connected account that is recorded with a payment or a
+    /// checkout, or that the gateway currently names for an organization. In a connected account, only payments of the
+    /// organizations that use this account count, because its owner can attach any ids to payments.
     ///
-    /// Without [`apply`](Reconcile::apply), nothing is written, and the gateway is asked only for what it has. With it:
+    /// Without [`apply`](Reconcile::apply), the service writes nothing, and only reads from the gateway. With it:
     ///
-    /// - What is missing or different here is recorded as if the gateway had sent a notice about it. A payment may complete its
-    ///   order, or comes too late and goes back.
-    /// - A payment whose order does not exist is refunded, unless a bank decides about a dispute of it, if the gateway names an
-    ///   organization of this database for it: the order was lost when a backup was restored. A second run does not refund it
-    ///   again.
+    /// - What is missing or different here is recorded as if the gateway had reported it by a webhook. A missing
+    ///   payment may complete its order, or is refunded if it comes too late.
+    /// - What is left of a payment whose order does not exist is refunded if the gateway names an organization of this
+    ///   database for it: the order was lost when a backup was restored. While a dispute of the payment is open, it is
+    ///   not refunded. A second run does not refund it again.
     /// - What is missing at the gateway stays as it is.
     ///
     /// Never use `apply` on a copy of a database that is in use: the gateway lists payments of orders that only the original
     /// has.
     ///
-    /// Lines are matched by the gateway's ids. Times matter only for what the gateway does not list: it is then asked about
-    /// that payment, because it may have happened before the period and was recorded within it. What happens during the
-    /// comparison may be listed on one side only, so end the period an hour before the present, or compare again. A period of
-    /// any length is read in parts, in pages and without a long transaction, and the lists of the result are limited.
+    /// Lines of the statement are matched with recorded payments by the gateway's ids. Times matter only for recorded
+    /// payments that the statement does not list: the service asks the gateway about each of them, because the payment
+    /// may have happened before the period and may have been recorded within it. What happens during the comparison
+    /// may be listed on one side only, so end the period an hour before the present, or compare again. The period may
+    /// have any length: it is read in parts and pages, without a long transaction, and the lists of the result are
+    /// limited.
     ///
-    /// `progress` is called after each page. If it returns [`ControlFlow::Break`], the reconciliation ends. What was recorded
-    /// until then stays.
+    /// `progress` is called after each page. If it returns [`ControlFlow::Break`], the reconciliation ends, and what
+    /// it has recorded so far stays.
     ///
     /// # Errors
     /// - [`Error::Validation`] if the period is empty.
     /// - [`Error::NotFound`] if the organization does not exist.
     /// - [`Error::Store`] if `progress` returns `Break`.
     ///
-    /// If the gateway does not answer, the result [says so](Reconciliation::unread_accounts).
+    /// An error of the gateway, or a gateway without statements, is not an error of this method: the account is listed
+    /// in [`unread_accounts`](Reconciliation::unread_accounts).
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -103,7 +108,8 @@ impl TicketingService {
         Ok(run.finish())
     }
 
-    /// The accounts that may have payments of these organizations, the gateway's own one first.
+    /// Returns the accounts at the provider that may have payments of the organization `only`, or else of any
+    /// organization. The gateway's own account comes first.
     fn accounts_to_reconcile(
         &self,
         gateway: &GatewayCalls,
@@ -139,6 +145,7 @@ impl TicketingService {
         Ok(std::iter::once(own).chain(connected).collect())
     }
 
+    /// Calls `each` for every organization.
     fn each_organization(&self, each: &mut dyn FnMut(OrganizationId)) -> Result<()> {
         let mut page = PageRequest { limit: 100, ..PageRequest::default() };
         loop {
@@ -156,9 +163,9 @@ impl TicketingService {
 }
 
 impl Run<'_> {
-    /// Compares an account, in parts of the period. Nothing has happened in the future.
+    /// Compares an account, one part of the period after another. Leaves out the future, in which nothing has happened.
     fn compare_account(&mut self, account: &ReconciledAccount) -> Result<()> {
-        let latest = self.service.inner.environment.now().saturating_add(CLOCK_DIFFERENCE);
+        let latest = self.service.inner.environment.now().saturating_add(MAX_CLOCK_SKEW);
         let end = self.request.to.min(latest);
         let (mut from, mut length) = (self.request.from, FIRST_PART);
         while from < end {
@@ -174,7 +181,7 @@ impl Run<'_> {
     }
 }
 
-/// How long the next part of a period is, after one of this length with so many ids.
+/// Returns the length of the next part, after a part of this length with this number of ids.
 fn next_length(length: Duration, ids: usize) -> Duration {
     if ids < FEW_IDS {
         length.saturating_mul(2)

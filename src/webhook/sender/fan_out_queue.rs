@@ -1,4 +1,4 @@
-//! Decides which fan-out is continued next. The organizations take turns.
+//! Fair scheduling of fan-outs: selects the next one to insert a batch of rows for, round robin over the organizations.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,24 +11,26 @@ use crate::model::values::timestamp::Timestamp;
 use crate::store::Store;
 use crate::store::webhooks::fan_outs::{self, FanOut, FanOutKey};
 
-/// How long the next batch waits for each write that is waiting: about as long as the write takes.
+/// How long the next batch is delayed for each waiting write: about as long as the write takes.
 const PAUSE_FOR_WRITE: Duration = Duration::from_millis(1);
 
-/// How many waiting writes make the pause longer. Even if there are more, a few thousand rows are inserted in a second.
+/// More waiting writes than this do not make the pause longer, so that a few thousand rows per second are inserted even
+/// under load.
 const MAX_WRITES: usize = 50;
 
+/// The scheduling state of the fan-outs, which are stored in the database.
 #[derive(Debug)]
 pub(super) struct FanOutQueue {
-    /// Whether there may be fan-outs.
+    /// Whether there may be fan-outs in the database.
     more: bool,
-    /// Until when no batch is inserted, by the system's monotonic clock: other threads need the time, whatever the clock
-    /// of the service says.
+    /// No batch is inserted before this time. It is a time of the system's monotonic clock and not of the service's
+    /// clock, because the waiting writes need real time.
     paused_until: Duration,
-    /// The last one that was continued.
+    /// The fan-out that [`next`](Self::next) returned last.
     last: FanOutKey,
-    /// Those that cannot be read, and until when they are skipped.
+    /// The fan-outs that cannot be read or inserted, and until when they are skipped.
     damaged: BTreeMap<OutboxId, Timestamp>,
-    /// Those that were skipped and are not reported yet.
+    /// The fan-outs that were skipped and are not reported yet.
     skipped: Vec<SkippedFanOut>,
 }
 
@@ -57,27 +59,31 @@ impl FanOutQueue {
         self.more
     }
 
-    /// How long the next batch has to wait; `None` if there is none.
+    /// How long the next batch has to wait. `None` if there are no fan-outs.
     pub(super) fn next_batch_in(&self) -> Option<Duration> {
         self.more.then(|| self.paused_until.saturating_sub(SystemClock.monotonic()))
     }
 
-    /// Lets the writes go first that wait after a batch was inserted: a pause in proportion to their number.
+    /// Delays the next batch so that the writes that are waiting now can go first. The delay is proportional to their
+    /// number.
     pub(super) fn pause(&mut self, writes_waiting: usize) {
         let writes = u32::try_from(writes_waiting.min(MAX_WRITES)).unwrap_or(0);
         self.paused_until = SystemClock.monotonic().saturating_add(PAUSE_FOR_WRITE * writes);
     }
 
+    /// Lets [`next`](Self::next) read fan-outs again, because there may be new ones.
     pub(super) fn look_for_more(&mut self) {
         self.more = true;
     }
 
+    /// Lets [`next`](Self::next) return `None` until [`look_for_more`](Self::look_for_more) is called.
     pub(super) fn stop(&mut self) {
         self.more = false;
     }
 
-    /// Returns the first fan-out of the next organization that has one, unless there is a pause. Those that cannot be read are skipped for a while.
-    /// If the store cannot be read, this returns `None` until [`look_for_more`](Self::look_for_more) is called.
+    /// Returns the first fan-out of the next organization that has one, or `None` during a pause. A fan-out that
+    /// cannot be read is skipped for a minute. If the store cannot be read, returns `None` until
+    /// [`look_for_more`](Self::look_for_more) is called.
     pub(super) fn next(&mut self, store: &Store, now: Timestamp) -> Option<FanOut> {
         if self.next_batch_in() != Some(Duration::ZERO) {
             return None;
@@ -99,7 +105,7 @@ impl FanOutQueue {
         let mut from_start = false;
         while self.more {
             let Some(key) = store.read_one(|tx| fan_outs::next(tx, after))? else {
-                // The whole list was looked through when this happens for the second time.
+                // At the end of the list, start again from its beginning. At the second end, all of it was searched.
                 self.more = !std::mem::replace(&mut from_start, true);
                 after = FanOutKey::FIRST;
                 continue;
@@ -122,7 +128,7 @@ impl FanOutQueue {
         Ok(None)
     }
 
-    /// Skips the fan-out that was continued last, because its rows cannot be inserted.
+    /// Skips the fan-out that [`next`](Self::next) returned last, because its rows cannot be inserted.
     pub(super) fn skip_last(&mut self, error: Error, now: Timestamp) {
         self.skip(self.last, error, now);
     }
@@ -171,7 +177,7 @@ mod tests {
         store
     }
 
-    /// Continues fan-outs, and returns their ids. With `finish`, each is finished.
+    /// Calls `next` up to `number` times, and returns the ids of the fan-outs. `finish` inserts a batch of each.
     fn continued(queue: &mut FanOutQueue, store: &Store, number: usize, finish: bool) -> Vec<i64> {
         let mut ids = Vec::new();
         while ids.len() < number
@@ -190,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder, &[(1, 7), (2, 7), (3, 7), (4, 8), (5, 9), (6, 9)]);
         let mut queue = FanOutQueue::default();
-        assert_eq!(continued(&mut queue, &store, 9, false), [] as [i64; 0], "nobody has told it of any");
+        assert_eq!(continued(&mut queue, &store, 9, false), [] as [i64; 0], "`look_for_more` was not called");
         queue.look_for_more();
         assert_eq!(continued(&mut queue, &store, 4, false), [1, 4, 5, 1]);
         assert_eq!(continued(&mut queue, &store, 9, true), [4, 5, 1, 6, 2, 3]);
@@ -208,7 +214,7 @@ mod tests {
         queue.pause(usize::MAX);
         let pause = queue.next_batch_in().expect("there are more");
         assert!(pause > Duration::ZERO && pause <= Duration::from_millis(50), "{pause:?}");
-        // Without the end of the pause, which a slow machine may have reached.
+        // On a slow machine, that pause may be over already, so set one that never ends.
         queue.paused_until = Duration::MAX;
         assert!(queue.next(&store, NOW).is_none());
         queue.pause(0);
@@ -216,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_cannot_be_read_are_skipped_for_a_minute() {
+    fn fan_outs_that_cannot_be_read_are_skipped_for_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder, &[(1, 7), (2, 7), (3, 8)]);
         let damage = "UPDATE webhook_fan_outs SET notifications = ?2 WHERE id = ?1";

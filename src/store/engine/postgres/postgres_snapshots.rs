@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL that read one snapshot after another.
+//! Read-only connections to PostgreSQL that read one snapshot after another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,39 +14,39 @@ use crate::store::engine::readers::ReadConnection;
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 use crate::store::engine::transaction::Transaction;
 
-/// How long a statement may take that reads a large part of the database.
+/// The longest time to wait for the answer to a statement, which may read a large part of the database.
 const MAX_STEP_TIME: Duration = Duration::from_mins(30);
 
-/// Opens connections that only read.
+/// Opens read-only connections: to the standby if it answers, else to the primary.
 pub(in crate::store) struct PostgresSnapshots {
-    connector: Connector,
-    /// Read instead of the primary, if there is one and it answers.
+    primary: Connector,
+    /// `None` if no standby is configured.
     standby: Option<Arc<Standby>>,
     environment: Environment,
 }
 
-/// A connection that only reads.
+/// A read-only connection to the standby or to the primary.
 pub(super) struct PostgresSnapshotReader {
     connection: PostgresConnection,
-    /// Opens connections to the primary.
+    /// Opens a connection to the primary if the standby cancels a read.
     primary: Connector,
     environment: Environment,
     ids: IdSource,
 }
 
 impl PostgresSnapshots {
-    pub(super) fn new(connector: Connector, standby: Option<Arc<Standby>>, environment: Environment) -> Self {
-        Self { connector, standby, environment }
+    pub(super) fn new(primary: Connector, standby: Option<Arc<Standby>>, environment: Environment) -> Self {
+        Self { primary, standby, environment }
     }
 
     pub(super) fn open_reader(&self) -> Result<PostgresSnapshotReader> {
         let (environment, ids) = (self.environment.clone(), IdSource::default());
         let connection = match self.standby.as_ref().and_then(|standby| standby.open()) {
             Some(connection) => connection,
-            None => self.connector.open()?,
+            None => self.primary.open()?,
         };
         connection.set_max_time(Some(MAX_STEP_TIME));
-        Ok(PostgresSnapshotReader { connection, primary: self.connector.clone(), environment, ids })
+        Ok(PostgresSnapshotReader { connection, primary: self.primary.clone(), environment, ids })
     }
 }
 
@@ -65,6 +65,7 @@ impl PostgresSnapshotReader {
         &self.connection
     }
 
+    /// Returns the connection for other reads, without the time limit of this reader.
     pub(super) fn into_connection(self) -> PostgresConnection {
         self.connection.set_max_time(None);
         self.connection
@@ -82,11 +83,12 @@ impl PostgresSnapshotReader {
 impl SnapshotReader for PostgresSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
         match self.read(&mut *work) {
+            // Run the work again on the primary, from the beginning.
             Err(error) if is_cancelled_by_standby(&error) => {
                 let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
                 primary.open_reader()?.read(work)
             }
-            read => read,
+            result => result,
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Checkpoints: they move the write-ahead log (WAL) into the database file, so that the WAL stays small.
 //!
-//! A thread of its own makes them, so that no caller waits. If the WAL grows large nevertheless, the leader of the
-//! group commit helps: it makes a checkpoint itself before the next transaction, and beyond another limit it also waits
-//! for readers.
+//! A background thread makes them, so that no caller waits. If the WAL grows large nevertheless, the leader of the
+//! group commit makes a checkpoint itself before the next transaction. Above a second limit, it also waits for readers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,25 +15,28 @@ use super::files::file_state::FileState;
 use super::files::location::Location;
 use crate::error::{Result, StoreError};
 
-/// The thread is woken whenever the WAL has grown by this many pages: 1 MiB. With a smaller step, the syncs of the
-/// checkpoints would slow down a single caller; with a larger one, each checkpoint would delay the commits behind it.
+/// The thread is woken whenever the WAL has grown by this many pages, about 1 MiB. With a smaller step, the syncs of
+/// the checkpoints would slow down a single caller; with a larger one, each checkpoint would delay the commits after
+/// it.
 const STEP: u32 = 250;
-/// From this many pages on, 64 MiB, the leader makes the checkpoint itself: while nobody writes and no reader needs an
-/// older state, all of the WAL can be moved, and the next commit restarts it.
+/// From this many pages on (64 MiB), the leader makes the checkpoint itself, between two transactions. If no reader
+/// needs an older state then, the checkpoint moves all of the WAL, and the next commit restarts it.
 const LEADER_BOUND: u32 = 16_384;
 /// From this many pages on, the thread is woken after every commit, so that little is left for the leader.
 const NEAR_LEADER_BOUND: u32 = LEADER_BOUND - 1000;
-/// From this many pages on, 96 MiB, the leader waits for readers: as long as readers overlap, the WAL is never
-/// restarted.
+/// From this many pages on (96 MiB), the leader also waits for readers: while readers overlap, the WAL would never be
+/// restarted otherwise.
 const READERS_BOUND: u32 = LEADER_BOUND + LEADER_BOUND / 2;
-/// How many pages, 16 MiB, the WAL grows before the leader waits for readers again, if some did not finish in time.
+/// By how many more pages (16 MiB) the WAL must grow before the leader waits for readers again, if some did not finish
+/// in time.
 const RETRY_STEP: u32 = 4096;
-/// From this many pages on, 192 MiB, a reader takes very long, and the leader waits less and less often.
+/// From this many pages on (192 MiB), some reader takes very long. The leader then waits again only when the WAL has
+/// grown by half.
 const LONG_READ: u32 = 2 * READERS_BOUND;
 
-/// How often the thread looks at the file if there is nothing to do: whether it was removed, replaced or migrated by
-/// a newer program, and whether a sync has failed in another process.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the idle thread checks whether the file was removed, replaced or migrated by a newer program, and whether
+/// a sync has failed in another process.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
@@ -42,10 +44,10 @@ pub(crate) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     /// The pages in the WAL when the thread was woken last.
-    woken_at: AtomicU32,
+    pages_when_woken: AtomicU32,
     /// The pages in the WAL after the last commit of this process.
     pages: AtomicU32,
-    /// The pages in the WAL from which on the leader waits for readers.
+    /// From this many pages in the WAL on, the leader waits for readers.
     wait_for_readers_at: AtomicU32,
 }
 
@@ -61,35 +63,36 @@ impl Checkpointer {
             file,
             wake: Some(wake),
             thread: Some(thread),
-            woken_at: AtomicU32::new(0),
+            pages_when_woken: AtomicU32::new(0),
             pages: AtomicU32::new(0),
             wait_for_readers_at: AtomicU32::new(READERS_BOUND),
         })
     }
 
     /// Wakes the thread, or makes a checkpoint if the WAL is large. The leader calls this after each commit, before
-    /// the next transaction begins. `pages` are in the WAL.
+    /// the next transaction begins. `pages` is the number of pages in the WAL, or 0 if the commit wrote nothing.
     pub(crate) fn after_commit(&self, writer: &Database, pages: u32) {
         if pages > 0 && pages <= self.pages.swap(pages, Ordering::Relaxed) {
-            // Another process has moved the WAL, so the last commit began a new one.
+            // The WAL has not grown: another process has moved it, and the last commit began a new one.
             self.file.wal_begins();
         }
+        let pages_when_woken = self.pages_when_woken.load(Ordering::Relaxed);
         // After a restart, the WAL is shorter than it was.
-        let woken_at = self.woken_at.load(Ordering::Relaxed);
-        let grown = if pages < woken_at { pages } else { pages - woken_at };
+        let grown = if pages < pages_when_woken { pages } else { pages - pages_when_woken };
         if pages >= LEADER_BOUND {
-            // The thread is not woken: of two checkpoints at once, the second does nothing.
-            self.help(writer, pages);
+            // Do not wake the thread as well: the leader's checkpoint does nothing while the thread makes one.
+            self.checkpoint_as_leader(writer, pages);
         } else if (grown >= STEP || pages >= NEAR_LEADER_BOUND)
             && let Some(wake) = &self.wake
         {
-            self.woken_at.store(pages, Ordering::Relaxed);
+            self.pages_when_woken.store(pages, Ordering::Relaxed);
             // If the channel is full, the thread is about to make a checkpoint anyway.
             let _ = wake.try_send(());
         }
     }
 
-    fn help(&self, writer: &Database, pages: u32) {
+    /// Makes a checkpoint on the connection of the writer. Waits for readers if the WAL has grown large enough.
+    fn checkpoint_as_leader(&self, writer: &Database, pages: u32) {
         let checkpoint = if pages < self.wait_for_readers_at.load(Ordering::Relaxed) {
             writer.checkpoint()
         } else {
@@ -107,12 +110,12 @@ impl Checkpointer {
         }
     }
 
-    /// Whether the file may still be written.
+    /// The state of the database file, which tells whether it may still be written.
     pub(crate) fn file(&self) -> &FileState {
         &self.file
     }
 
-    /// Ends the thread.
+    /// Stops the thread, and waits until it has ended.
     pub(crate) fn stop(&mut self) {
         drop(self.wake.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
@@ -130,12 +133,12 @@ fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
         }
     };
     loop {
-        // A tracing subscriber of the embedding program may panic. The thread goes on.
-        let done = match woken.recv_timeout(LOOK) {
+        // The thread must survive a panic, such as one in a tracing subscriber of the embedding program.
+        let done = match woken.recv_timeout(CHECK_INTERVAL) {
             Ok(()) => catch_unwind(AssertUnwindSafe(checkpoint)),
             Err(RecvTimeoutError::Timeout) => catch_unwind(AssertUnwindSafe(|| {
                 database.file().look();
-                // A reason to stop is logged when it is found.
+                // An error needs no handling: if it stops the store, that was logged already.
                 let _ = database.check();
             })),
             Err(RecvTimeoutError::Disconnected) => return,

@@ -1,9 +1,9 @@
-//! Tells other processes that this one has committed work for their background threads.
+//! Tells other processes, with `NOTIFY`, that this one has committed work for background threads.
 //!
-//! `NOTIFY` is not part of the transaction with the work. Transactions with one commit one after another, in the whole
-//! server, each with its sync to disk: with 16 connections, that takes four times as long. So a thread announces what was
-//! committed afterwards, for many transactions at once. If the process ends in between, the pollers of the others find the
-//! work a little later.
+//! The transaction that commits the work does not call `NOTIFY` itself: PostgreSQL commits all transactions with a
+//! `NOTIFY` one after another, each with its own sync to disk. With 16 connections, commits took four times as long.
+//! Instead, a thread sends one announcement for many commits. If this process ends before it has announced a commit,
+//! the pollers of the other processes find the work a little later.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -21,35 +21,38 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The pause after an announcement that failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// The thread that announces. Dropping this ends it.
+/// The thread that announces commits. Dropping the announcer ends the thread.
 pub(in crate::store::engine::postgres) struct Announcer {
     pending: Arc<Pending>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is not announced yet.
+/// The committed work that is not announced yet, shared with the thread.
 #[derive(Default)]
 struct Pending {
     state: Mutex<State>,
+    /// Notified when work was added, and when the thread must end.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     work: CommittedWork,
-    ended: bool,
+    /// Whether the thread must end.
+    is_ending: bool,
 }
 
 impl Announcer {
-    /// Starts the thread, which announces the commits that `notifier` reports. `process` is the number of this process.
+    /// Starts the thread, which announces the commits that `notifier` reports. `process` is the number by which this
+    /// process recognizes its own announcements.
     pub(in crate::store::engine::postgres) fn start(
         connector: Connector,
         notifier: &CommitNotifier,
         process: u64,
     ) -> Result<Self> {
         let pending = Arc::new(Pending::default());
-        let announced = Arc::clone(&pending);
-        let run = move || announce(&announced, &connector, process);
+        let pending_of_thread = Arc::clone(&pending);
+        let run = move || announce_pending(&pending_of_thread, &connector, process);
         let thread = std::thread::Builder::new().name("ticketing-announcer".to_owned()).spawn(run);
         let thread = Some(thread.map_err(StoreError::no_thread)?);
         notifier.announce_to(Arc::clone(&pending) as _);
@@ -66,36 +69,37 @@ impl Announce for Pending {
 }
 
 impl Pending {
-    /// Waits for work, and takes it. `None` if the thread is to end, and there is nothing left.
+    /// Waits for work and takes it. Returns `None` if the thread must end and no work is left.
     fn take(&self) -> Option<CommittedWork> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.work.is_empty() && !state.ended {
+        while state.work.is_empty() && !state.is_ending {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.work.is_empty() { None } else { Some(std::mem::take(&mut state.work)) }
     }
 
-    /// Waits, but not after the thread is to end. Returns whether it is.
+    /// Waits for `duration`, or until the thread must end. Returns whether it must end.
     fn pause(&self, duration: Duration) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(state, duration, |state| !state.ended);
-        waited.unwrap_or_else(PoisonError::into_inner).0.ended
+        let waited = self.changed.wait_timeout_while(state, duration, |state| !state.is_ending);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_ending
     }
 
     fn end(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_ending = true;
         self.changed.notify_all();
     }
 }
 
-/// Announces pending work until the thread is to end. After a failure, what was to be announced is dropped: pollers find it.
-fn announce(pending: &Pending, connector: &Connector, process: u64) {
+/// Announces pending work until the thread must end. If an announcement fails, it is dropped: the pollers of the other
+/// processes find the work.
+fn announce_pending(pending: &Pending, connector: &Connector, process: u64) {
     let mut connection = None;
     while let Some(work) = pending.take() {
         let announced = send(&mut connection, connector, process, &work);
         if let Err(error) = &announced {
             connection = None;
-            tracing::debug!(target: "ticketing::store", %error, "other processes were not told of work in the outbox");
+            tracing::debug!(target: "ticketing::store", %error, "committed work was not announced to other processes");
         }
         if pending.pause(if announced.is_ok() { PAUSE } else { PAUSE_AFTER_FAILURE }) && announced.is_err() {
             return;
@@ -113,7 +117,7 @@ fn send(
         Some(connection) => connection,
         None => connection.insert(connector.open()?),
     };
-    // Nothing is lost with an announcement, so that it need not wait for the disk.
+    // A lost announcement loses no work, so the commit need not wait for the disk.
     let messages = work_message::write(process, work);
     let messages: Vec<_> = messages.iter().map(|message| format!("NOTIFY {CHANNEL}, '{message}'; ")).collect();
     connection.batch(&format!("BEGIN; SET LOCAL synchronous_commit = off; {}COMMIT", messages.concat()))
@@ -123,7 +127,7 @@ impl Drop for Announcer {
     fn drop(&mut self) {
         self.pending.end();
         if let Some(thread) = self.thread.take() {
-            // A panic in the thread was reported already.
+            // The panic hook has already reported a panic of the thread.
             drop(thread.join());
         }
     }

@@ -5,31 +5,34 @@ use std::time::Duration;
 
 use crate::environment::{Clock, SystemClock};
 
-/// For how long writes must have failed until the next ones are answered at once, except one that finds out whether they
-/// would succeed. A short interruption is waited for.
+/// When writes have failed for this long, further writes fail immediately, except one at a time that probes whether the
+/// database accepts writes again. During a shorter interruption, writes are retried.
 const FAIL_FAST_AFTER: Duration = Duration::from_secs(3);
 
-/// After how long without a commit the server is doubted while somebody waits for one.
-const MAX_WAIT: Duration = Duration::from_secs(5);
+/// If callers wait for a write, and the last commit is this long ago, a health check must probe the database.
+const PROBE_AFTER: Duration = Duration::from_secs(5);
 
-/// What the writes of this process have found out. Times are those of the monotonic clock of the system.
+/// The outcomes of the recent writes of this process. Times are those of the system's monotonic clock.
 pub(in crate::store::engine::postgres) struct Health {
     state: Mutex<State>,
+    /// Held by the caller that probes the database.
     probe: Mutex<()>,
 }
 
 struct State {
-    /// When the first write failed since the last commit.
+    /// When the first write after the last commit failed.
     failing_since: Option<Duration>,
+    /// The time of the last commit, or of the start if there was none.
     committed_at: Duration,
 }
 
-/// What is known about the next write.
+/// Whether a write may begin.
 pub(in crate::store::engine::postgres) enum Prospect<'h> {
+    /// It may begin: writes do not fail, or have failed only briefly.
     MaySucceed,
-    /// Others fail. It has to find out first whether it would succeed; nobody else does while this is held.
+    /// Writes fail. The caller must probe the database first. While it holds the guard, no other caller probes.
     Finds(MutexGuard<'h, ()>),
-    /// Others fail, and another one finds out just now.
+    /// It must fail immediately: writes fail, and another caller is probing the database.
     Fails,
 }
 
@@ -39,12 +42,12 @@ impl Health {
         Self { state: Mutex::new(State { failing_since: None, committed_at }), probe: Mutex::default() }
     }
 
-    /// Notes that the server has committed a write.
+    /// Records that the server has committed a write.
     pub(in crate::store::engine::postgres) fn committed(&self) {
         *self.state() = State { failing_since: None, committed_at: SystemClock.monotonic() };
     }
 
-    /// Notes that the server could not be reached, or did not commit a write.
+    /// Records that the server could not be reached, or did not commit a write.
     pub(in crate::store::engine::postgres) fn failed(&self) {
         self.state().failing_since.get_or_insert_with(|| SystemClock.monotonic());
     }
@@ -54,14 +57,15 @@ impl Health {
         self.state().failing_since.is_some()
     }
 
-    /// Whether a write has failed since the last commit, or waits although there was no commit for long.
+    /// Whether a health check must probe the database: if a write has failed since the last commit, or if callers wait
+    /// for a write and the last commit is long ago.
     pub(in crate::store::engine::postgres) fn is_doubtful(&self, is_waited_for: bool) -> bool {
         let state = self.state();
-        let silence = SystemClock.monotonic().saturating_sub(state.committed_at);
-        state.failing_since.is_some() || (is_waited_for && silence >= MAX_WAIT)
+        let since_commit = SystemClock.monotonic().saturating_sub(state.committed_at);
+        state.failing_since.is_some() || (is_waited_for && since_commit >= PROBE_AFTER)
     }
 
-    /// What is known about a write that begins now.
+    /// Decides whether a write may begin now.
     pub(in crate::store::engine::postgres) fn prospect(&self) -> Prospect<'_> {
         let failing_since = self.state().failing_since;
         match failing_since {

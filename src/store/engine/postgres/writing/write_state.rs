@@ -1,42 +1,44 @@
-//! What the transaction of a connection has done so far.
+//! The state of the write transaction of a connection.
 
 use std::cell::Cell;
 
 use crate::model::values::id::EventId;
 use crate::store::engine::lock::EventKey;
 
-/// How many savepoints a transaction has at most before it takes no further jobs: PostgreSQL remembers 64 of its
-/// subtransactions in memory, and more of them slow every transaction down.
+/// From this number of savepoints on, a transaction takes no further jobs. PostgreSQL caches the ids of 64
+/// subtransactions of a transaction in shared memory. If there are more, they slow down all transactions.
 const MAX_SAVEPOINTS: usize = 60;
 
-/// How often a job runs because of a violated constraint that it does not handle. A job that meets the row of another
-/// transaction succeeds the second time, and damaged data always violates the constraint.
-const MAX_RACES: u32 = 3;
+/// A job that has run this often is not run again because of a constraint violation that it does not handle. If another
+/// transaction has inserted a row at the same time, the next run finds that row and succeeds. Damaged data violates the
+/// constraint in every run.
+const MAX_RUNS: u32 = 3;
 
-/// What a transaction locks of events.
+/// The event that a transaction has locked, and the key by which the current job names it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::store::engine::postgres) enum EventLock {
-    /// None: its job changes no sale.
+    /// No event, because the job changes the sale of none.
     #[default]
     None,
-    /// This event, from the beginning. The job names it by the key.
+    /// This event, since the transaction began. The job names it by the key.
     Held(EventId, EventKey),
-    /// Like [`Held`](Self::Held), if no lock of the transaction has to be waited for longer than half a second.
+    /// Like [`Held`](Self::Held), but the transaction waits at most half a second for each lock.
     Brief(EventId, EventKey),
-    /// None: the job names the event of another organization, and will not find it.
+    /// No event: the job names an event of another organization, and will not find it.
     Foreign,
-    /// That which the job names, when it does. There was none a moment ago.
+    /// No event yet: none was found for the key of the job. If there is one by now, the job locks it.
     Unknown,
 }
 
-/// The state of the transaction that a connection is in.
+/// The state of the current write transaction of a connection, and whether the connection is prepared for one.
 #[derive(Default)]
 pub(in crate::store::engine::postgres) struct WriteState {
-    /// Whether the statements by which transactions begin and end are prepared.
+    /// Whether the statements that begin and end transactions are prepared on the connection.
     is_prepared: Cell<bool>,
     is_open: Cell<bool>,
-    /// Whether a statement since the last savepoint may have changed something, and any statement.
+    /// Whether a statement of the current job may have changed something.
     job_changed: Cell<bool>,
+    /// Whether a statement of the transaction may have changed something.
     changed: Cell<bool>,
     savepoints: Cell<usize>,
     event_lock: Cell<EventLock>,
@@ -45,17 +47,17 @@ pub(in crate::store::engine::postgres) struct WriteState {
 }
 
 impl WriteState {
-    /// Whether the statements by which transactions begin and end are prepared.
+    /// Whether the statements that begin and end transactions are prepared on the connection.
     pub(in crate::store::engine::postgres) fn is_prepared(&self) -> bool {
         self.is_prepared.get()
     }
 
-    /// Notes that the statements by which transactions begin and end are prepared.
+    /// Records that the statements that begin and end transactions are prepared on the connection.
     pub(in crate::store::engine::postgres) fn set_prepared(&self) {
         self.is_prepared.set(true);
     }
 
-    /// Notes that a transaction begins, which has a savepoint if it locks an event.
+    /// Records that a transaction begins. It has a savepoint from the beginning if it locks an event.
     pub(in crate::store::engine::postgres) fn begin(&self, has_savepoint: bool) {
         self.is_open.set(true);
         self.job_changed.set(false);
@@ -65,17 +67,17 @@ impl WriteState {
         self.attempts.set(1);
     }
 
-    /// Notes that the transaction has ended.
+    /// Records that the transaction has ended.
     pub(in crate::store::engine::postgres) fn end(&self) {
         self.is_open.set(false);
     }
 
-    /// Whether a transaction has begun that is neither committed nor undone.
+    /// Whether a transaction has begun, and is neither committed nor rolled back.
     pub(in crate::store::engine::postgres) fn is_open(&self) -> bool {
         self.is_open.get()
     }
 
-    /// Notes what the transaction locks of events, or how the next job names the event that it has locked.
+    /// Sets the event that the transaction has locked, and the key by which the next job names it.
     pub(in crate::store::engine::postgres) fn set_event_lock(&self, lock: EventLock) {
         self.event_lock.set(lock);
     }
@@ -90,22 +92,25 @@ impl WriteState {
         self.job_changed.replace(false)
     }
 
-    /// Notes a savepoint.
+    /// Counts a savepoint.
     pub(in crate::store::engine::postgres) fn add_savepoint(&self) {
         self.savepoints.set(self.savepoints.get() + 1);
     }
 
-    /// Notes that a statement is executed which may change something.
+    /// Records that the current job executes a statement that may change something.
     pub(in crate::store::engine::postgres) fn changes(&self) {
         self.job_changed.set(true);
         self.changed.set(true);
     }
 
-    /// Whether a job that locks this event has to send the statement. Debug builds check that the job is one of an event:
-    /// any other waits for the event behind all jobs of its queue, and keeps them waiting.
+    /// Whether a job that locks this event must send the statement for it: not if the transaction has the lock already.
+    /// Debug builds panic if the job is not one for an event. Such a job is in no event's queue: it would wait for the
+    /// lock that the jobs in the queue need, and keep them waiting.
     pub(in crate::store::engine::postgres) fn must_lock(&self, key: EventKey) -> bool {
         match self.event_lock.get() {
-            EventLock::Held(event, by) | EventLock::Brief(event, by) => key != by && key != EventKey::Event(event),
+            EventLock::Held(event, job_key) | EventLock::Brief(event, job_key) => {
+                key != job_key && key != EventKey::Event(event)
+            }
             EventLock::Foreign => false,
             EventLock::Unknown => true,
             EventLock::None => {
@@ -120,12 +125,12 @@ impl WriteState {
         self.attempts.set(attempts);
     }
 
-    /// Whether the job has run so often that what another transaction has written is no reason to run it again.
+    /// Whether the job has run so often that a constraint violation is no reason to run it again.
     pub(in crate::store::engine::postgres) fn has_run_often(&self) -> bool {
-        self.attempts.get() >= MAX_RACES
+        self.attempts.get() >= MAX_RUNS
     }
 
-    /// Whether the transaction has room for another job with savepoints of its own.
+    /// Whether the transaction may run another job, which can set savepoints of its own.
     pub(in crate::store::engine::postgres) fn has_room(&self) -> bool {
         self.savepoints.get() < MAX_SAVEPOINTS
     }
