@@ -19,7 +19,7 @@
 //!   from a method of `service`.
 //! - A rule: write it as a pure function in `rules`, and call it between loading and writing.
 //! - A status of an order, or a way in which an order ends: `order_lifecycle`.
-//! - Something that takes seats or uses of a discount: it gets a `ReleaseBudget`, and `service` calls it through
+//! - Something that takes seats or uses of a discount: it gets a `ReleaseLimit`, and `service` calls it through
 //!   `with_expired_holds`.
 //! - A notification: report it with `outbox::report` in the function that makes the change. A new type of notification:
 //!   see `model::notifications::notification_types`.

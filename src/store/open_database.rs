@@ -239,7 +239,7 @@ impl Store {
     /// this serves one organization. Look-ups do not wait for it. `None` is the program itself. `work` runs again, from the
     /// beginning, if a standby cancels it.
     ///
-    /// Fails with [`Error::Unavailable`](crate::Error::Unavailable) if it takes longer than the budget of a scan, or if
+    /// Fails with [`Error::Unavailable`](crate::Error::Unavailable) if it takes longer than a scan may take, or if
     /// the current [`CancellationToken`](crate::model::values::cancellation::CancellationToken) is cancelled.
     pub(crate) fn scan<T>(
         &self,

@@ -15,7 +15,7 @@ use crate::rules::count_limit::{AUTOMATIC_DISCOUNTS, is_enabled_automatic};
 use crate::rules::discount as rules;
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::sales::orders::discount_use::subtract_expired_uses;
-use crate::sales::orders::hold_releases::{ReleaseBudget, count_uses};
+use crate::sales::orders::hold_releases::{ReleaseLimit, count_uses};
 use crate::store::sale::{discounts, events};
 use crate::store::{LockedEvent, Transaction};
 
@@ -43,7 +43,7 @@ pub(crate) fn update(
     call: &ConditionalCaller,
     id: DiscountId,
     request: &Request<UpdateDiscount>,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<Discount> {
     let organization = call.caller.organization;
     let current = CurrentDiscount::from(discounts::stored(tx, organization, id)?);
@@ -65,7 +65,7 @@ pub(crate) fn update(
     }
     discounts::update(tx, organization, id, &fields)?;
     let mut updated = discounts::stored(tx, organization, id)?;
-    updated.used_count -= count_uses(tx, id, i64::MAX, budget)?;
+    updated.used_count -= count_uses(tx, id, i64::MAX, release_limit)?;
     Ok(updated)
 }
 
@@ -87,14 +87,14 @@ pub(crate) fn validate(
     organization: OrganizationId,
     request: &Request<ValidateDiscount>,
     step: &dyn Fn(&str) -> i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<DiscountValidationResponse> {
     let body = &request.body;
     let mut errors = request.errors.clone();
     // With the discount comes the currency of its event. Mostly there is one, so that the event is not read.
     let (discount, decimals) = match discounts::by_code(tx, organization, body.event_id, &body.code)? {
         Some(mut discount) => {
-            subtract_expired_uses(tx, &mut discount, budget)?;
+            subtract_expired_uses(tx, &mut discount, release_limit)?;
             let decimals = decimals_of_stored(&discount.currency)?;
             (Some(discount), Some(decimals))
         }

@@ -8,7 +8,7 @@ use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
 use crate::rules::count_limit::TICKET_TYPES;
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::rules::ticket_type as rules;
-use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::inventory;
 use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::Seats;
@@ -36,7 +36,7 @@ pub(crate) fn update(
     call: &ConditionalCaller,
     id: TicketTypeId,
     request: &Request<UpdateTicketType>,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<TicketType> {
     let organization = call.caller.organization;
     let current = ticket_types::get(tx, organization, id)?;
@@ -50,7 +50,7 @@ pub(crate) fn update(
     let added = fields.quantity - current.quantity;
     if added < 0 {
         // The quantity may fall by the available seats, also by those of expired holds.
-        inventory::make_available(tx, Seats::uncounted(event.id, id, -added), budget)?;
+        inventory::make_available(tx, Seats::uncounted(event.id, id, -added), release_limit)?;
     }
 
     if !ticket_types::update(tx, organization, &current, &fields)? {

@@ -24,7 +24,7 @@ use crate::rules::money::checkout_schedule::{CLAIM_DURATION, claim_left, next_lo
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::ManualPayment;
-use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::holds::HoldTerms;
 use crate::sales::orders::{order_creation, order_lifecycle};
 use crate::store::LockedEvent;
@@ -95,7 +95,7 @@ pub(crate) fn create_or_resume(
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
     terms: &PaymentTerms,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<OrderProgress> {
     order_creation::read_ahead(tx, organization, request);
     let order = match operation.prior_outcome(tx)? {
@@ -125,7 +125,7 @@ pub(crate) fn create_or_resume(
                 request,
                 terms.hold,
                 &|currency| terms.step(currency),
-                budget,
+                release_limit,
             )?;
             if let Some(gateway) = &terms.gateway
                 && is_without_link(&created.order)
@@ -150,7 +150,7 @@ pub(crate) fn create_or_resume(
             }
             if request.payment == Some(PaymentChoice::Paid) && created.order.status == OrderStatus::Pending {
                 let by = ManualPayment { method: ManualMethod::Cash, note: None, recorded_by: terms.recorded_by };
-                order_lifecycle::mark_paid(tx, organization, created.order.id, &by, budget)?
+                order_lifecycle::mark_paid(tx, organization, created.order.id, &by, release_limit)?
             } else {
                 created.order
             }

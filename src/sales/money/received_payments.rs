@@ -12,7 +12,7 @@ use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId, PaymentId};
-use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::order_lifecycle;
 use crate::store::LockedEvent;
 use crate::store::money::payments::{NewPayment, StoredPayment};
@@ -51,7 +51,7 @@ pub(crate) fn receive(
     id: OrderId,
     report: &Report,
     terms: &RefundTerms,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<RecordedPayment> {
     let state = order_lifecycle::load(tx, organization, id)?;
     if state.total == 0 {
@@ -75,7 +75,7 @@ pub(crate) fn receive(
                 .as_ref()
                 .is_some_and(|listing| gateway_facts::leaves_nothing(&state, state.total, listing));
         let is_candidate = !mismatch && !has_checkout_payment;
-        let completes = is_candidate && !is_returned && complete(tx, &state, budget)?;
+        let completes = is_candidate && !is_returned && complete(tx, &state, release_limit)?;
         let purpose = match (completes, is_candidate) {
             (true, _) => PaymentPurpose::Order,
             (false, true) => PaymentPurpose::Late,
@@ -107,10 +107,10 @@ pub(crate) fn receive(
 }
 
 /// Completes an order that is PENDING, or EXPIRED if what it needs is still available. Returns whether it is.
-fn complete(tx: &LockedEvent<'_>, state: &OrderState, budget: &ReleaseBudget) -> Result<bool> {
+fn complete(tx: &LockedEvent<'_>, state: &OrderState, release_limit: &ReleaseLimit) -> Result<bool> {
     match state.status {
-        OrderStatus::Pending => order_lifecycle::complete_by_gateway(tx, state, budget).map(|()| true),
-        OrderStatus::Expired => tx.try_in_savepoint(|| order_lifecycle::complete_by_gateway(tx, state, budget)),
+        OrderStatus::Pending => order_lifecycle::complete_by_gateway(tx, state, release_limit).map(|()| true),
+        OrderStatus::Expired => tx.try_in_savepoint(|| order_lifecycle::complete_by_gateway(tx, state, release_limit)),
         OrderStatus::Completed | OrderStatus::Cancelled => Ok(false),
     }
 }

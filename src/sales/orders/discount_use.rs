@@ -3,7 +3,7 @@
 //! A use is claimed with a conditional UPDATE, so that no more pending and completed orders use a discount than its
 //! limit allows.
 
-use super::hold_releases::{ReleaseBudget, count_uses, release_uses};
+use super::hold_releases::{ReleaseLimit, count_uses, release_uses};
 use crate::error::{Error, Result};
 use crate::model::sale::discount::DiscountRefusal;
 use crate::model::sale::new_order::CreateOrder;
@@ -41,7 +41,7 @@ pub(in crate::sales) fn price(
     request: &CreateOrder,
     full_price: OrderPrice,
     step: i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<OrderPricing> {
     let types: Vec<TicketTypeId> = request.items.iter().map(|item| item.ticket_type_id).collect();
     let priced = match &request.discount_code {
@@ -49,7 +49,7 @@ pub(in crate::sales) fn price(
             let Some(mut discount) = discounts::by_code(tx, organization, request.event_id, code)? else {
                 return Ok(OrderPricing::Refused(DiscountRefusal::NotFound));
             };
-            subtract_expired_uses(tx, &mut discount, budget)?;
+            subtract_expired_uses(tx, &mut discount, release_limit)?;
             match apply(&discount, &types, &full_price, step, tx.now()) {
                 Ok(price) => Priced { price, discount: Some(discount) },
                 Err(refusal) => return Ok(OrderPricing::Refused(refusal)),
@@ -58,7 +58,7 @@ pub(in crate::sales) fn price(
         None => {
             let mut automatic = discounts::automatic(tx, request.event_id)?;
             for discount in &mut automatic {
-                subtract_expired_uses(tx, discount, budget)?;
+                subtract_expired_uses(tx, discount, release_limit)?;
             }
             match choose_best(automatic, &types, &full_price, step, tx.now()) {
                 Some(best) => Priced { price: best.price, discount: Some(best.discount) },
@@ -73,10 +73,10 @@ pub(in crate::sales) fn price(
 pub(in crate::sales) fn subtract_expired_uses(
     tx: &Transaction<'_>,
     discount: &mut DiscountTerms,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<()> {
     if let Some(needed) = rules::uses_above_limit(discount, tx.now()) {
-        discount.used_count -= count_uses(tx, discount.id, needed, budget)?;
+        discount.used_count -= count_uses(tx, discount.id, needed, release_limit)?;
     }
     Ok(())
 }
@@ -86,9 +86,9 @@ pub(in crate::sales) fn claim(
     tx: &LockedEvent<'_>,
     event: EventId,
     discount: DiscountId,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<()> {
-    if try_claim(tx, event, discount, budget)? {
+    if try_claim(tx, event, discount, release_limit)? {
         return Ok(());
     }
     Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
@@ -99,12 +99,12 @@ pub(in crate::sales) fn try_claim(
     tx: &LockedEvent<'_>,
     event: EventId,
     discount: DiscountId,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<bool> {
     if discount_uses::claim(tx, event, discount)? {
         return Ok(true);
     }
     let needed = discount_uses::missing(tx, event, discount)?;
-    let found = release_uses(tx, discount, needed, budget)?;
+    let found = release_uses(tx, discount, needed, release_limit)?;
     Ok(found >= needed && discount_uses::claim(tx, event, discount)?)
 }

@@ -1,8 +1,8 @@
 //! Expired holds in the way of a transaction that needs their seats or discount uses.
 //!
 //! What an expired hold still reserves is available, so the transaction that needs it marks the order as expired first.
-//! It does so for a few orders only, because other writes wait for it: see [`ReleaseBudget`]. If that is not enough, it
-//! fails with an error that [`is_beyond_budget`] recognizes. Its caller then releases a batch of the event's expired
+//! It does so for a few orders only, because other writes wait for it: see [`ReleaseLimit`]. If that is not enough, it
+//! fails with an error that [`exceeds_release_limit`] recognizes. Its caller then releases a batch of the event's expired
 //! holds with [`release_batch`], in a transaction of its own, and tries again from the end of the batch.
 
 use std::cell::Cell;
@@ -34,7 +34,7 @@ const BATCH: i64 = 200;
 
 /// The expired holds that a transaction may release, and how many.
 #[derive(Debug)]
-pub(crate) struct ReleaseBudget {
+pub(crate) struct ReleaseLimit {
     /// Only those after this one. The others were released, or cannot be.
     after: Option<ExpiredHold>,
     holds: Cell<i64>,
@@ -42,8 +42,8 @@ pub(crate) struct ReleaseBudget {
     counted: i64,
 }
 
-impl ReleaseBudget {
-    /// The budget of a transaction, for expired holds after this one.
+impl ReleaseLimit {
+    /// The limit of a transaction, for expired holds after this one.
     pub(crate) fn after(after: Option<ExpiredHold>) -> Self {
         Self { after, holds: Cell::new(MAX_HOLDS), statements: Cell::new(MAX_STATEMENTS), counted: MAX_COUNTED }
     }
@@ -64,8 +64,8 @@ impl ReleaseBudget {
     }
 }
 
-/// Whether a transaction failed because it needs more expired holds than its budget allows to release.
-pub(crate) fn is_beyond_budget(error: &Error) -> bool {
+/// Whether a transaction failed because it needs more expired holds than its limit allows to release.
+pub(crate) fn exceeds_release_limit(error: &Error) -> bool {
     *error == Error::Unavailable(Unavailable::HoldsExpiring)
 }
 
@@ -78,9 +78,9 @@ pub(in crate::sales) fn release_seats(
     event: EventId,
     ticket_type: TicketTypeId,
     needed: i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<i64> {
-    release(tx, needed, budget, |after, limit| order_status::expired_seats(tx, event, ticket_type, after, limit))
+    release(tx, needed, release_limit, |after, limit| order_status::expired_seats(tx, event, ticket_type, after, limit))
 }
 
 /// Releases uses of a discount like [`release_seats`].
@@ -88,9 +88,9 @@ pub(in crate::sales) fn release_uses(
     tx: &LockedEvent<'_>,
     discount: DiscountId,
     needed: i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<i64> {
-    release(tx, needed, budget, |after, limit| order_status::expired_uses(tx, discount, after, limit))
+    release(tx, needed, release_limit, |after, limit| order_status::expired_uses(tx, discount, after, limit))
 }
 
 /// Marks the first orders that `read` returns as expired, until they have reserved `needed` seats or uses. An order
@@ -98,23 +98,23 @@ pub(in crate::sales) fn release_uses(
 fn release(
     tx: &LockedEvent<'_>,
     needed: i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
     read: impl Fn(Option<ExpiredHold>, i64) -> Result<Vec<ExpiredReservation>>,
 ) -> Result<i64> {
     let mut released = 0;
-    let mut after = budget.after;
+    let mut after = release_limit.after;
     while released < needed {
-        let limit = budget.holds.get().min(MAX_AT_ONCE);
+        let limit = release_limit.holds.get().min(MAX_AT_ONCE);
         let found = read(after, limit)?;
         let looked_at = i64::try_from(found.len()).unwrap_or(i64::MAX);
-        budget.holds.set(budget.holds.get() - looked_at);
+        release_limit.holds.set(release_limit.holds.get() - looked_at);
 
         let chosen = first_with(&found, needed - released);
         let available = released + chosen.iter().map(|chosen| chosen.reserved).sum::<i64>();
         if available < needed {
             return if looked_at < limit { Ok(available) } else { Err(Error::Unavailable(Unavailable::HoldsExpiring)) };
         }
-        budget.spend(chosen.iter().map(|chosen| chosen.items + STATEMENTS_PER_HOLD).sum())?;
+        release_limit.spend(chosen.iter().map(|chosen| chosen.items + STATEMENTS_PER_HOLD).sum())?;
         for ExpiredReservation { hold, reserved, .. } in chosen {
             if expire_all(tx, &[hold])?.changed > 0 {
                 released += reserved;
@@ -145,10 +145,10 @@ pub(in crate::sales) fn count_uses(
     tx: &Transaction<'_>,
     discount: DiscountId,
     needed: i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<i64> {
-    let limit = needed.min(budget.counted);
-    let uses = order_status::count_expired_uses(tx, discount, budget.after, limit)?;
+    let limit = needed.min(release_limit.counted);
+    let uses = order_status::count_expired_uses(tx, discount, release_limit.after, limit)?;
     if uses == limit && limit < needed { Err(Error::Unavailable(Unavailable::HoldsExpiring)) } else { Ok(uses) }
 }
 

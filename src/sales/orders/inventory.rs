@@ -3,21 +3,21 @@
 //! `store::sale::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are available, and an
 //! event becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
 
-use super::hold_releases::{ReleaseBudget, release_seats};
+use super::hold_releases::{ReleaseLimit, release_seats};
 use crate::error::{Error, Reason, Result};
 use crate::store::LockedEvent;
 use crate::store::sale::events;
 use crate::store::sale::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
-pub(in crate::sales) fn sell(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
-    let unsold = claim(tx, seats, budget, seat_counts::sell)?;
+pub(in crate::sales) fn sell(tx: &LockedEvent<'_>, seats: Seats, release_limit: &ReleaseLimit) -> Result<()> {
+    let unsold = claim(tx, seats, release_limit, seat_counts::sell)?;
     close_if_sold_out(tx, seats, unsold)
 }
 
 /// Reserves available seats for a pending order. Fails with the conflict `sold-out` if there are too few.
-pub(in crate::sales) fn reserve(tx: &LockedEvent<'_>, seats: Seats, budget: &ReleaseBudget) -> Result<()> {
-    claim(tx, seats, budget, seat_counts::reserve)?;
+pub(in crate::sales) fn reserve(tx: &LockedEvent<'_>, seats: Seats, release_limit: &ReleaseLimit) -> Result<()> {
+    claim(tx, seats, release_limit, seat_counts::reserve)?;
     Ok(())
 }
 
@@ -26,9 +26,9 @@ pub(in crate::sales) fn sell_to_expired(
     tx: &LockedEvent<'_>,
     seats: Seats,
     paid_through: PaidThrough,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<()> {
-    let unsold = claim(tx, seats, budget, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
+    let unsold = claim(tx, seats, release_limit, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
     close_if_sold_out(tx, seats, unsold)
 }
 
@@ -53,13 +53,13 @@ pub(in crate::sales) fn restock(tx: &LockedEvent<'_>, seats: Seats, checked_in: 
 fn claim(
     tx: &LockedEvent<'_>,
     seats: Seats,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
     claim: impl Fn(&LockedEvent<'_>, Seats) -> Result<Option<i64>>,
 ) -> Result<i64> {
     if let Some(unsold) = claim(tx, seats)? {
         return Ok(unsold);
     }
-    let found = make_available(tx, seats, budget)?;
+    let found = make_available(tx, seats, release_limit)?;
     if found.available >= seats.count
         && let Some(unsold) = claim(tx, seats)?
     {
@@ -73,13 +73,13 @@ fn claim(
 pub(in crate::sales) fn make_available(
     tx: &LockedEvent<'_>,
     seats: Seats,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<AvailableSeats> {
     let mut found = seat_counts::available(tx, seats)?;
     let needed = seats.count - found.available;
     // Usually a ticket type that is sold out has no reserved seats, and there is nothing to look for.
     if needed > 0 && found.reserved > 0 {
-        found.available += release_seats(tx, seats.event, seats.ticket_type, needed, budget)?;
+        found.available += release_seats(tx, seats.event, seats.ticket_type, needed, release_limit)?;
     }
     Ok(found)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::discount_use::{self, OrderPricing, Priced};
-use super::hold_releases::ReleaseBudget;
+use super::hold_releases::ReleaseLimit;
 use super::holds::HoldTerms;
 use super::inventory;
 use crate::error::{Error, FieldErrors, Result};
@@ -117,24 +117,25 @@ pub(in crate::sales) fn create(
     request: &Checked<CreateOrder>,
     hold: HoldTerms,
     step: &dyn Fn(&str) -> i64,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<CreatedOrder> {
     let (sale, entries) = load(tx, organization, request)?;
-    let pricing = discount_use::price(tx, organization, request, full_price(&entries)?, step(&sale.currency), budget)?;
+    let pricing =
+        discount_use::price(tx, organization, request, full_price(&entries)?, step(&sale.currency), release_limit)?;
 
     // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
     // seats, the buyer, the discount.
     if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free() || is_paid(request)) {
         check_customer_limit(tx, organization, request, most)?;
     }
-    claim_seats(tx, request, &entries, &pricing, budget)?;
+    claim_seats(tx, request, &entries, &pricing, release_limit)?;
     sale.check_buyer(request)?;
     let priced = match pricing {
         OrderPricing::Priced(priced) => *priced,
         OrderPricing::Refused(refusal) => return Err(Error::field("discountCode", refusal.as_str())),
     };
     if let Some(discount) = &priced.discount {
-        discount_use::claim(tx, request.event_id, discount.id, budget)?;
+        discount_use::claim(tx, request.event_id, discount.id, release_limit)?;
     }
     insert(tx, organization, request, sale, entries, priced, hold)
 }
@@ -213,7 +214,7 @@ fn claim_seats(
     request: &CreateOrder,
     entries: &[Entry],
     pricing: &OrderPricing,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<()> {
     let types = entries.iter().map(|entry| entry.ticket_type);
     let seats = match pricing {
@@ -227,7 +228,7 @@ fn claim_seats(
     };
     let free = pricing.is_free();
     for seats in seats {
-        if free { inventory::sell(tx, seats, budget)? } else { inventory::reserve(tx, seats, budget)? }
+        if free { inventory::sell(tx, seats, release_limit)? } else { inventory::reserve(tx, seats, release_limit)? }
     }
     Ok(())
 }

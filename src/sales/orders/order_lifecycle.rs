@@ -12,7 +12,7 @@
 //! | expired | completed | [`mark_paid`], or a late payment before the end of the event, if its seats and its discount use are still available |
 //! | expired | cancelled | [`cancel`] |
 
-use super::hold_releases::ReleaseBudget;
+use super::hold_releases::ReleaseLimit;
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::notifications::handler_notification::TicketCancelled;
@@ -65,10 +65,10 @@ pub(crate) fn mark_paid(
     organization: OrganizationId,
     id: OrderId,
     by: &ManualPayment<'_>,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<Order> {
     let state = load(tx, organization, id)?;
-    complete(tx, &state, PaidThrough::AnotherWay, budget)?;
+    complete(tx, &state, PaidThrough::AnotherWay, release_limit)?;
     manual_payments::receive(tx, &state, by)?;
     close_checkout(tx, &state)?;
     orders::get(tx, organization, id)
@@ -105,15 +105,20 @@ pub(crate) fn payment_failed(
 pub(in crate::sales) fn complete_by_gateway(
     tx: &LockedEvent<'_>,
     state: &OrderState,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<()> {
-    complete(tx, state, PaidThrough::Gateway, budget)
+    complete(tx, state, PaidThrough::Gateway, release_limit)
 }
 
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
 /// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused if
 /// the event has ended.
-fn complete(tx: &LockedEvent<'_>, state: &OrderState, paid_through: PaidThrough, budget: &ReleaseBudget) -> Result<()> {
+fn complete(
+    tx: &LockedEvent<'_>,
+    state: &OrderState,
+    paid_through: PaidThrough,
+    release_limit: &ReleaseLimit,
+) -> Result<()> {
     check_payable(state.status)?;
     let expired = state.status == OrderStatus::Expired;
     if expired && state.is_event_cancelled() {
@@ -138,14 +143,14 @@ fn complete(tx: &LockedEvent<'_>, state: &OrderState, paid_through: PaidThrough,
     }
     for seats in holds::seats_of_order(tx, state.id, state.event)? {
         if expired {
-            inventory::sell_to_expired(tx, seats, paid_through, budget)?;
+            inventory::sell_to_expired(tx, seats, paid_through, release_limit)?;
         } else {
             inventory::sell_reserved(tx, seats, paid_through)?;
         }
     }
     if let Some(discount) = state.discount
         && expired
-        && !discount_use::try_claim(tx, state.event, discount, budget)?
+        && !discount_use::try_claim(tx, state.event, discount, release_limit)?
     {
         return Err(Error::conflict(Reason::DiscountUsedUp, "the usage limit of the discount is reached"));
     }

@@ -8,7 +8,7 @@ use crate::model::notifications::notification_types::{NotificationData, Notifica
 use crate::model::tickets::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
 use crate::model::values::id::{OrganizationId, TicketId};
 use crate::rules::{checked, ticket as rules};
-use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::inventory;
 use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::Seats;
@@ -22,7 +22,7 @@ pub(crate) fn issue(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &Request<IssueTickets>,
-    budget: &ReleaseBudget,
+    release_limit: &ReleaseLimit,
 ) -> Result<IssueTicketsResponse> {
     let ticket_type = ticket_types::find_name(tx, organization, request.body.ticket_type_id)?;
     let mut errors = request.errors.clone();
@@ -33,7 +33,7 @@ pub(crate) fn issue(
     rules::check_issuable(sale.status, sale.over_at, tx.now())?;
 
     let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
-    inventory::sell(tx, seats, budget)?;
+    inventory::sell(tx, seats, release_limit)?;
     let customer = customers::find_or_insert(tx, organization, &request.customer)?;
     let holder = TicketHolder {
         organization,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::model::tenants::caller::Identity;
 use crate::model::values::id::OrganizationId;
-use crate::sales::orders::hold_releases::{ReleaseBudget, is_beyond_budget, release_batch};
+use crate::sales::orders::hold_releases::{ReleaseLimit, exceeds_release_limit, release_batch};
 use crate::service::TicketingService;
 use crate::service::background::skipped_rows::SkippedTable;
 use crate::store::sale::order_status::ExpiredHold;
@@ -20,7 +20,7 @@ use crate::store::{EventKey, LockedEvent};
 
 impl TicketingService {
     /// Runs `attempt`, whose transaction may release expired holds of the event after the one that it is given. As long
-    /// as the transaction needs more than its budget, releases a batch and runs it again.
+    /// as the transaction needs more than its release limit, releases a batch and runs it again.
     pub(in crate::service) fn with_expired_holds<T>(
         &self,
         organization: OrganizationId,
@@ -31,7 +31,7 @@ impl TicketingService {
         let mut after = None;
         loop {
             match attempt(after) {
-                Err(error) if is_beyond_budget(&error) => {}
+                Err(error) if exceeds_release_limit(&error) => {}
                 result => return result,
             }
             let batch = self.store()?.write_event(organization, event, move |tx| release_batch(tx, event, after))?;
@@ -48,13 +48,13 @@ impl TicketingService {
         &self,
         caller: Identity,
         event: impl Into<EventKey>,
-        work: impl Fn(&LockedEvent<'_>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&LockedEvent<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let work = Arc::new(work);
         let event = event.into();
         self.with_expired_holds(caller.organization, event, |after| {
             let work = Arc::clone(&work);
-            self.write_event_for(caller, event, move |tx| work(tx, &ReleaseBudget::after(after)))
+            self.write_event_for(caller, event, move |tx| work(tx, &ReleaseLimit::after(after)))
         })
     }
 }

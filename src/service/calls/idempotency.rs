@@ -14,7 +14,7 @@ use crate::form::request::Request;
 use crate::model::tenants::caller::KeyedCaller;
 use crate::model::tenants::idempotency::Replayable;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
-use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::service::TicketingService;
 use crate::store::{EventKey, LockedEvent, Transaction};
 
@@ -103,15 +103,15 @@ impl TicketingService {
         target: OperationTarget,
         event: impl Into<EventKey>,
         request: impl Into<Request<B>>,
-        work: impl Fn(&LockedEvent<'_>, &Request<B>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&LockedEvent<'_>, &Request<B>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<Replayable<T>>
     where
         B: Serialize + Send + Sync + 'static,
         T: OperationResult + Send + 'static,
     {
         self.replay_or_run(call, target, request.into(), |operation, request| {
-            self.write_with_expired_holds(call.caller.identity(), event, move |tx, budget| {
-                operation.run(tx, || work(tx, &request, budget))
+            self.write_with_expired_holds(call.caller.identity(), event, move |tx, release_limit| {
+                operation.run(tx, || work(tx, &request, release_limit))
             })
         })
     }
@@ -138,17 +138,17 @@ impl TicketingService {
         target: OperationTarget,
         event: impl Into<EventKey>,
         request: impl Into<Request<B>>,
-        work: impl Fn(&Transaction<'_>, &Request<B>, &ReleaseBudget) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&Transaction<'_>, &Request<B>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<Replayable<T>>
     where
         B: Serialize + Send + Sync + 'static,
         T: OperationResult + Send + 'static,
     {
         if call.key.is_some() {
-            let work = move |tx: &LockedEvent<'_>, request: &_, budget: &_| work(tx, request, budget);
+            let work = move |tx: &LockedEvent<'_>, request: &_, release_limit: &_| work(tx, request, release_limit);
             return self.write_idempotent_with_expired_holds(call, target, event, request, work);
         }
         let request = request.into();
-        self.store()?.read(|tx| work(tx, &request, &ReleaseBudget::of_reader())).map(Replayable::executed)
+        self.store()?.read(|tx| work(tx, &request, &ReleaseLimit::of_reader())).map(Replayable::executed)
     }
 }

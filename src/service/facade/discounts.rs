@@ -122,8 +122,8 @@ impl TicketingService {
         let (target, request) = (OperationTarget::new("validate_discount"), request.into());
         let event = request.body.event_id;
         let step = self.price_step();
-        let result = self.read_idempotent(&call, target, event, request, move |tx, request, budget| {
-            discount_changes::validate(tx, organization, request, &step, budget)
+        let result = self.read_idempotent(&call, target, event, request, move |tx, request, release_limit| {
+            discount_changes::validate(tx, organization, request, &step, release_limit)
         })?;
         Ok(C::output(result))
     }
@@ -178,8 +178,8 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
         let request = request.into();
-        self.write_with_expired_holds(call.caller.identity(), id, move |tx, budget| {
-            discount_changes::update(tx, &call, id, &request, budget)
+        self.write_with_expired_holds(call.caller.identity(), id, move |tx, release_limit| {
+            discount_changes::update(tx, &call, id, &request, release_limit)
         })
     }
 

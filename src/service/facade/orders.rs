@@ -142,8 +142,8 @@ impl TicketingService {
             false => Ok(()),
         };
         let progress = check.and_then(|()| {
-            self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, budget| {
-                checkout_links::create_or_resume(tx, &operation, organization, &request, &terms, budget)
+            self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, release_limit| {
+                checkout_links::create_or_resume(tx, &operation, organization, &request, &terms, release_limit)
             })
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
@@ -305,12 +305,12 @@ impl TicketingService {
         let Identity { organization, key } = call.caller.identity();
         let target = OperationTarget::on("mark_order_paid", id);
         let result =
-            self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, budget| {
+            self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, release_limit| {
                 request.errors.clone().into_result()?;
                 let MarkPaid { how, note } = &request.body;
                 let method = how.unwrap_or(ManualMethod::Other);
                 let payment = ManualPayment { method, note: note.as_deref(), recorded_by: key };
-                order_lifecycle::mark_paid(tx, organization, id, &payment, budget)
+                order_lifecycle::mark_paid(tx, organization, id, &payment, release_limit)
             })?;
         Ok(C::output(result))
     }

@@ -16,7 +16,7 @@ use crate::rules::checked;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::received_payments;
 use crate::sales::money::received_payments::Report;
-use crate::sales::orders::hold_releases::ReleaseBudget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
 use crate::service::payments::gateway_facts::{log_facts, parts};
@@ -59,7 +59,7 @@ impl TicketingService {
         let (recorded, order) = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
             let receive = move |tx: &LockedEvent<'_>| {
-                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
+                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseLimit::after(after))
             };
             self.store()?.write_event_and_read(organization, id.into(), receive, read)
         })?;
@@ -105,7 +105,7 @@ impl TicketingService {
         let recorded = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
             self.store()?.write_event(organization, id.into(), move |tx| {
-                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseBudget::after(after))
+                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseLimit::after(after))
             })
         })?;
         if recorded.mismatch {

@@ -128,8 +128,8 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
         let request = request.into();
-        self.write_with_expired_holds(call.caller.identity(), id, move |tx, budget| {
-            ticket_type_changes::update(tx, &call, id, &request, budget)
+        self.write_with_expired_holds(call.caller.identity(), id, move |tx, release_limit| {
+            ticket_type_changes::update(tx, &call, id, &request, release_limit)
         })
     }
 

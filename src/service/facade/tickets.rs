@@ -91,10 +91,13 @@ impl TicketingService {
         let organization = call.caller.organization;
         let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
         let event = request.body.ticket_type_id;
-        let result =
-            self.write_idempotent_with_expired_holds(&call, target, event, request, move |tx, request, budget| {
-                ticket_issuing::issue(tx, organization, request, budget)
-            })?;
+        let result = self.write_idempotent_with_expired_holds(
+            &call,
+            target,
+            event,
+            request,
+            move |tx, request, release_limit| ticket_issuing::issue(tx, organization, request, release_limit),
+        )?;
         Ok(C::output(result))
     }
 

@@ -279,7 +279,7 @@ impl Builder {
         let mut errors = FieldErrors::default();
         errors.check(self.readers.connections >= 1, "readers", "must be at least 1");
         let shortest = Duration::from_millis(10);
-        errors.check(self.readers.scan_budget >= shortest, "search_timeout", "must be at least 10 milliseconds");
+        errors.check(self.readers.max_scan_time >= shortest, "search_timeout", "must be at least 10 milliseconds");
         errors.check(self.hold.duration >= Duration::from_secs(1), "order_hold", "must be at least a second");
         let max_seats = self.hold.max_seats_per_customer;
         errors.check(self.write_quota != Some(0), "write_quota", "must be at least 1");

@@ -277,7 +277,7 @@ impl Builder {
     /// Sets how long a read may take that looks at many rows, such as a search. Then it fails with
     /// [`Error::Unavailable`](crate::Error::Unavailable). Default: 2 seconds; minimum: 10 milliseconds.
     pub fn search_timeout(mut self, timeout: Duration) -> Self {
-        self.readers.scan_budget = timeout;
+        self.readers.max_scan_time = timeout;
         self
     }
 

@@ -28,12 +28,12 @@ pub(crate) struct ReaderOptions {
     /// How many connections there are for look-ups.
     pub(crate) connections: usize,
     /// How long a read may take that looks at many rows.
-    pub(crate) scan_budget: Duration,
+    pub(crate) max_scan_time: Duration,
 }
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self { connections: 8, scan_budget: Duration::from_secs(2) }
+        Self { connections: 8, max_scan_time: Duration::from_secs(2) }
     }
 }
 

@@ -36,12 +36,12 @@ pub(super) trait ReadConnection: Connection {
     /// Ends the transaction, if there is one.
     fn end(&self);
 
-    /// Lets statements fail from now on when they have taken longer than `budget` together, or when nobody waits for the
+    /// Lets statements fail from now on when they have taken longer than `max_time` together, or when nobody waits for the
     /// result any more.
-    fn set_budget(&self, budget: Duration, clock: &Arc<dyn Clock>) -> Result<()>;
+    fn set_deadline(&self, max_time: Duration, clock: &Arc<dyn Clock>) -> Result<()>;
 
     /// Lets statements take as long as they need again.
-    fn remove_budget(&self);
+    fn remove_deadline(&self);
 }
 
 /// A number of connections, which threads borrow in turn.
@@ -65,7 +65,7 @@ pub(super) struct Readers<P> {
     /// One is reserved for the program itself, so that organizations with many large reads do not delay the monitoring.
     scan_permits: Semaphore,
     /// How long a scan may take.
-    scan_budget: Duration,
+    max_scan_time: Duration,
     environment: Environment,
 }
 
@@ -101,7 +101,7 @@ impl<P: ReaderPool> Readers<P> {
         look_ups: P,
         scans: P,
         scan_connections: usize,
-        scan_budget: Duration,
+        max_scan_time: Duration,
         environment: Environment,
     ) -> Self {
         let limits = Limits {
@@ -110,7 +110,7 @@ impl<P: ReaderPool> Readers<P> {
             max_waiting: MAX_WAITING,
             ..Limits::new(scan_connections)
         };
-        Self { look_ups, scans, scan_permits: Semaphore::with(limits), scan_budget, environment }
+        Self { look_ups, scans, scan_permits: Semaphore::with(limits), max_scan_time, environment }
     }
 
     /// Runs `work`, which looks up a few rows. It sees the snapshot that this thread shares, if it shares one.
@@ -229,11 +229,11 @@ impl<P: ReaderPool> Readers<P> {
 
         impl<C: ReadConnection + ?Sized> Drop for Reset<'_, C> {
             fn drop(&mut self) {
-                self.0.remove_budget();
+                self.0.remove_deadline();
             }
         }
 
-        connection.set_budget(self.scan_budget, &self.environment.clock)?;
+        connection.set_deadline(self.max_scan_time, &self.environment.clock)?;
         let _reset = Reset(connection);
         work()
     }

@@ -167,8 +167,8 @@ impl Client {
         // The failure of an earlier attempt that may have been executed.
         let mut earlier = None;
         loop {
-            let patience = time_left().saturating_sub(TIME_TO_ANSWER);
-            let result = if self.shared.rate_limit.wait(operation, self.priority, &SystemClock, patience) {
+            let max_wait = time_left().saturating_sub(TIME_TO_ANSWER);
+            let result = if self.shared.rate_limit.wait(operation, self.priority, &SystemClock, max_wait) {
                 send(time_left())
             } else {
                 Err(Failure::NotSent("too many requests are waiting to be sent".to_owned()))

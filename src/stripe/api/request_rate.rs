@@ -47,17 +47,17 @@ impl RateLimit {
         Self { queue: Mutex::new(Queue::new(per_operation, is_live)), admitted: Condvar::new() }
     }
 
-    /// Waits until a request for an operation may be sent. Returns `false` if that takes longer than `patience`.
+    /// Waits until a request for an operation may be sent. Returns `false` if that takes longer than `max_wait`.
     pub(in crate::stripe) fn wait(
         &self,
         operation: &str,
         priority: Priority,
         clock: &impl Clock,
-        patience: Duration,
+        max_wait: Duration,
     ) -> bool {
-        let gives_up_at = clock.monotonic() + patience;
+        let gives_up_at = clock.monotonic() + max_wait;
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(request) = queue.join(operation, priority, clock.monotonic(), patience) else { return false };
+        let Some(request) = queue.join(operation, priority, clock.monotonic(), max_wait) else { return false };
         loop {
             let now = clock.monotonic();
             if queue.admit(now) {
@@ -124,8 +124,8 @@ impl Queue {
         }
     }
 
-    /// Adds a request. Returns `None` if those of its organization alone take longer than `patience`.
-    fn join(&mut self, name: &str, priority: Priority, now: Duration, patience: Duration) -> Option<RequestNumber> {
+    /// Adds a request. Returns `None` if those of its organization alone take longer than `max_wait`.
+    fn join(&mut self, name: &str, priority: Priority, now: Duration, max_wait: Duration) -> Option<RequestNumber> {
         let position = self.position(name).unwrap_or_else(|| {
             self.operations.push_back(Operation::new(name));
             self.operations.len() - 1
@@ -139,7 +139,7 @@ impl Queue {
         let before_it = u32::try_from(operation.waiting.len_of(organization)).unwrap_or(u32::MAX);
         let planned = operation.planned.max(now) + self.of_operation.interval.saturating_mul(before_it);
         let earliest = self.of_operation.earliest(planned).max(self.of_all.earliest(self.planned));
-        if earliest > now + patience {
+        if earliest > now + max_wait {
             return None;
         }
         self.last_request += 1;
@@ -240,7 +240,7 @@ pub(in crate::stripe) fn operation(method: &str, path: &str) -> String {
 mod tests {
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(1000);
+    const MAX_WAIT: Duration = Duration::from_secs(1000);
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -269,7 +269,7 @@ mod tests {
     /// The times at which requests are sent that are all asked for at `now`.
     fn sent_at(queue: &mut Queue, operations: &[&str], now: Duration, count: usize) -> Vec<Duration> {
         for index in 0..count {
-            queue.join(operations[index % operations.len()], Priority::Normal(None), now, PATIENCE).expect("a place");
+            queue.join(operations[index % operations.len()], Priority::Normal(None), now, MAX_WAIT).expect("a place");
         }
         admit_all(queue, now).into_iter().map(|(_, time)| time).collect()
     }
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn the_next_request_for_an_operation_is_one_of_another_organization_that_waits() {
         let mut queue = Queue::new(1, true);
-        let mut join = |operation, number| queue.join(operation, of_organization(number), seconds(0), PATIENCE);
+        let mut join = |operation, number| queue.join(operation, of_organization(number), seconds(0), MAX_WAIT);
         let heavy: Vec<_> = (0..64).filter_map(|_| join("one", 1)).collect();
         let light = [join("one", 2), join("one", 3)].map(|place| place.expect("a place"));
         let admitted = admit_all(&mut queue, seconds(0));
@@ -318,7 +318,7 @@ mod tests {
         // The control: of one organization, the same requests are sent in the order in which they came.
         let mut queue = Queue::new(1, true);
         let numbers: Vec<_> =
-            (0..66).filter_map(|_| queue.join("one", of_organization(1), seconds(0), PATIENCE)).collect();
+            (0..66).filter_map(|_| queue.join("one", of_organization(1), seconds(0), MAX_WAIT)).collect();
         let admitted = admit_all(&mut queue, seconds(0));
         assert_eq!(admitted.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers);
         assert_eq!(admitted[64].1, seconds(64));
@@ -328,9 +328,9 @@ mod tests {
     fn many_requests_for_one_operation_delay_no_other_one_although_both_share_the_limit_of_the_account() {
         let mut queue = Queue::new(1, false);
         for _ in 0..64 {
-            queue.join("one", of_organization(1), seconds(0), PATIENCE).expect("a place");
+            queue.join("one", of_organization(1), seconds(0), MAX_WAIT).expect("a place");
         }
-        let other = queue.join("two", of_organization(2), seconds(0), PATIENCE).expect("a place");
+        let other = queue.join("two", of_organization(2), seconds(0), MAX_WAIT).expect("a place");
         assert_eq!(admit_all(&mut queue, seconds(0))[1], (other, seconds(1)));
     }
 
@@ -355,7 +355,7 @@ mod tests {
     fn a_request_that_gives_up_leaves_its_place_to_the_next_one() {
         let mut queue = Queue::new(1, true);
         let [first, second] =
-            [1, 2].map(|number| queue.join("one", of_organization(number), seconds(0), PATIENCE).expect("a place"));
+            [1, 2].map(|number| queue.join("one", of_organization(number), seconds(0), MAX_WAIT).expect("a place"));
         queue.leave("one", of_organization(1), first);
         assert_eq!(admit_all(&mut queue, seconds(0)), [(second, seconds(0))]);
         assert_eq!(queue.next_time(), Duration::MAX);
@@ -364,7 +364,7 @@ mod tests {
         let limit = RateLimit::new(1, true);
         assert!(limit.wait("one", Priority::Normal(None), &clock, Duration::ZERO));
         assert!(!limit.wait("one", Priority::Normal(None), &clock, Duration::ZERO));
-        assert!(limit.wait("one", Priority::Normal(None), &clock, PATIENCE));
+        assert!(limit.wait("one", Priority::Normal(None), &clock, MAX_WAIT));
         assert!(limit.queue.lock().unwrap().admitted.is_empty());
     }
 
@@ -372,7 +372,7 @@ mod tests {
     fn requests_in_the_background_are_sent_when_no_other_request_waits() {
         let mut queue = Queue::new(1, false);
         let join = |queue: &mut Queue, operation, priority| {
-            queue.join(operation, priority, seconds(0), PATIENCE).expect("a place")
+            queue.join(operation, priority, seconds(0), MAX_WAIT).expect("a place")
         };
         let background = [1, 2].map(|_| join(&mut queue, "one", Priority::Background));
         let customers = ["one", "two", "one"].map(|operation| join(&mut queue, operation, of_organization(1)));
@@ -392,7 +392,7 @@ mod tests {
     fn requests_in_the_background_leave_the_burst_to_customers() {
         let mut queue = Queue::new(PER_OPERATION, false);
         for _ in 0..100 {
-            queue.join("one", Priority::Background, seconds(0), PATIENCE).expect("a place");
+            queue.join("one", Priority::Background, seconds(0), MAX_WAIT).expect("a place");
         }
         // 20 in a second: one every 50 milliseconds.
         for sent in 1..=40 {
@@ -403,7 +403,7 @@ mod tests {
         }
         let now = Duration::from_millis(50) * 39;
         for _ in 0..4 {
-            queue.join("one", of_organization(1), now, PATIENCE).expect("a place");
+            queue.join("one", of_organization(1), now, MAX_WAIT).expect("a place");
         }
         assert!(queue.admit(now));
         assert_eq!(queue.admitted.drain().count(), 4);

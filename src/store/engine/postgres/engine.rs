@@ -90,7 +90,7 @@ impl PostgresEngine {
         look_ups.keep(first_reading.into_connection());
         let look_ups = ReadPool::new(look_ups, None);
         let scans = ReadPool::new(connector.clone().pool(scan_connections), standby.clone());
-        let readers = Readers::new(look_ups, scans, scan_connections, readers.scan_budget, environment.clone());
+        let readers = Readers::new(look_ups, scans, scan_connections, readers.max_scan_time, environment.clone());
         let commit_notifier = Arc::clone(&after_commit.commit_notifier);
         let process = random_number();
         let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;

@@ -66,7 +66,7 @@ impl SqliteEngine {
         }
         let environment = link_urls::open_links(&database.transaction(environment, &ids))?;
         let checkpointer = Checkpointer::start(location)?;
-        let readers = location.readers(readers.connections, readers.scan_budget, environment.clone())?;
+        let readers = location.readers(readers.connections, readers.max_scan_time, environment.clone())?;
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, after_commit)?;
         tracing::info!(
             target: "ticketing::store",

@@ -36,16 +36,16 @@ impl ReadConnection for SqliteConnection {
         }
     }
 
-    fn set_budget(&self, budget: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
+    fn set_deadline(&self, max_time: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
         let token = CancellationToken::current();
-        let stop_at = clock.monotonic().saturating_add(budget);
+        let stop_at = clock.monotonic().saturating_add(max_time);
         let clock = Arc::clone(clock);
         let must_stop =
             move || clock.monotonic() >= stop_at || token.as_ref().is_some_and(CancellationToken::is_cancelled);
         self.raw.progress_handler(INSTRUCTIONS, Some(must_stop)).map_err(convert)
     }
 
-    fn remove_budget(&self) {
+    fn remove_deadline(&self) {
         if let Err(error) = self.raw.progress_handler(0, None::<fn() -> bool>) {
             tracing::warn!(target: "ticketing::store", %error, "the time limit of a read could not be removed");
         }

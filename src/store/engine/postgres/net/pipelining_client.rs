@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Config, Socket};
 
 use super::hosts::{FirstHost, Host};
 use crate::error::{Error, Result, StoreError, StoreErrorKind, Unavailable};
-use crate::store::engine::postgres::statements::budget::Budget;
+use crate::store::engine::postgres::statements::deadline::Deadline;
 
 /// How long a client waits for the answers to its last requests when it is dropped.
 const MAX_CLOSING_TIME: Duration = Duration::from_secs(1);
@@ -120,13 +120,13 @@ impl PipeliningClient {
         }
     }
 
-    /// Sends the requests together, in this order, and waits for all answers. When the budget is over, cancels what runs. The
+    /// Sends the requests together, in this order, and waits for all answers. When the deadline has passed, cancels what runs. The
     /// inner result is an error if the connection is lost. After `max_time` without all answers, gives the connection up.
     pub(in crate::store::engine::postgres) fn run<T: Send>(
         &mut self,
         mut first: Vec<Request>,
         last: impl Future<Output = Result<T, tokio_postgres::Error>> + Send,
-        budget: Option<&Budget>,
+        deadline: Option<&Deadline>,
         max_time: Duration,
     ) -> Result<Result<Answers<T>, tokio_postgres::Error>> {
         let mut last = pin!(last);
@@ -152,9 +152,9 @@ impl PipeliningClient {
         };
         let cancel = &self.cancel;
         let limited = async {
-            match budget {
+            match deadline {
                 None => tokio::time::timeout(max_time, answers).await,
-                Some(budget) => tokio::time::timeout(max_time, within(budget, cancel, answers)).await,
+                Some(deadline) => tokio::time::timeout(max_time, within(deadline, cancel, answers)).await,
             }
         };
         block_on(runtime, limited)?.map_err(|_| {
@@ -196,10 +196,10 @@ fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = T> + Send) 
     }
 }
 
-/// Waits for the answers, and cancels the statement when its budget is over.
-async fn within<T>(budget: &Budget, cancel: &Cancel, answers: impl Future<Output = T> + Send) -> T {
+/// Waits for the answers, and cancels the statement when its deadline has passed.
+async fn within<T>(deadline: &Deadline, cancel: &Cancel, answers: impl Future<Output = T> + Send) -> T {
     let mut answers = pin!(answers);
-    while !budget.is_over() {
+    while !deadline.is_over() {
         if let Ok(answers) = tokio::time::timeout(BUDGET_CHECK, answers.as_mut()).await {
             return answers;
         }

@@ -1,6 +1,6 @@
 //! Statements on a connection to PostgreSQL: preparing, sending, receiving, and their errors.
 
-pub(super) mod budget;
+pub(super) mod deadline;
 pub(super) mod errors;
 pub(super) mod large_results;
 pub(super) mod parameters;

@@ -11,7 +11,7 @@ use postgres::types::ToSql;
 use postgres::{SimpleQueryMessage, Statement};
 use tokio_postgres::Client;
 
-use super::budget::Budget;
+use super::deadline::Deadline;
 use super::errors::{Failure, failure, statement_error};
 use super::prepared::{Prepared, Statements, numbered, types_of};
 use super::read_ahead::ReadAhead;
@@ -40,7 +40,7 @@ pub(in crate::store::engine::postgres) struct PostgresConnection {
     queue: RefCell<Vec<Queued>>,
     purpose: Purpose,
     /// The time that is left to the scan which runs.
-    budget: RefCell<Option<Budget>>,
+    deadline: RefCell<Option<Deadline>>,
     statements: RefCell<Statements>,
     ahead: RefCell<ReadAhead>,
     /// Whether queries are only announced.
@@ -89,7 +89,7 @@ impl PostgresConnection {
             client: RefCell::new(client),
             queue: RefCell::default(),
             purpose,
-            budget: RefCell::default(),
+            deadline: RefCell::default(),
             statements: RefCell::default(),
             ahead: RefCell::default(),
             reads_ahead: Cell::new(false),
@@ -180,8 +180,8 @@ impl PostgresConnection {
     where
         F: Future<Output = Result<T, postgres::Error>> + Send,
     {
-        let budget = self.budget.borrow();
-        if budget.as_ref().is_some_and(Budget::is_over) {
+        let deadline = self.deadline.borrow();
+        if deadline.as_ref().is_some_and(Deadline::is_over) {
             return Err(StatementError::Other(Error::Unavailable(Unavailable::SearchTooLong)));
         }
         let (kinds, requests): (Vec<_>, _) =
@@ -191,8 +191,8 @@ impl PostgresConnection {
             return Err(StatementError::Other(Error::Internal("a closed connection is used".to_owned())));
         };
         let purpose = self.max_time.get().unwrap_or_else(|| self.purpose.max_time());
-        let max_time = budget.as_ref().map_or(purpose, Budget::max_time);
-        let answered = client.run(requests, last, budget.as_ref(), max_time).map_err(|error| {
+        let max_time = deadline.as_ref().map_or(purpose, Deadline::max_time);
+        let answered = client.run(requests, last, deadline.as_ref(), max_time).map_err(|error| {
             if client.is_silent() {
                 self.note(Failure::ConnectionLost);
             }
@@ -221,8 +221,8 @@ impl PostgresConnection {
     }
 
     /// Sets the time that the next statements may take together; `None` for as long as they need.
-    pub(in crate::store::engine::postgres) fn limit(&self, budget: Option<Budget>) {
-        *self.budget.borrow_mut() = budget;
+    pub(in crate::store::engine::postgres) fn limit(&self, deadline: Option<Deadline>) {
+        *self.deadline.borrow_mut() = deadline;
     }
 
     /// Sets how long each answer is waited for; `None` for as long as the purpose says.

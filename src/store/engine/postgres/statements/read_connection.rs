@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::budget::Budget;
+use super::deadline::Deadline;
 use super::postgres_connection::PostgresConnection;
 use crate::environment::Clock;
 use crate::error::Result;
@@ -26,14 +26,14 @@ impl ReadConnection for PostgresConnection {
         self.send_queue();
     }
 
-    fn set_budget(&self, budget: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
-        self.limit(Some(Budget::new(budget, clock)));
+    fn set_deadline(&self, max_time: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
+        self.limit(Some(Deadline::new(max_time, clock)));
         // If this process is stopped, the server ends the scan.
-        self.queue_batch(format!("SET statement_timeout = {}", budget.as_millis().max(1)));
+        self.queue_batch(format!("SET statement_timeout = {}", max_time.as_millis().max(1)));
         Ok(())
     }
 
-    fn remove_budget(&self) {
+    fn remove_deadline(&self) {
         self.limit(None);
         self.queue_batch("SET statement_timeout = 0");
     }

@@ -139,18 +139,18 @@ impl Location {
         })
     }
 
-    /// Opens `count` connections for look-ups, and half as many for scans, which may take `scan_budget`.
+    /// Opens `count` connections for look-ups, and half as many for scans, which may take `max_scan_time`.
     pub(in crate::store::engine::sqlite) fn readers(
         &self,
         count: usize,
-        scan_budget: Duration,
+        max_scan_time: Duration,
         environment: Environment,
     ) -> Result<Readers<ConnectionPool>> {
         let open = |count| (0..count).map(|_| self.open_reader()).collect::<Result<Vec<_>>>();
         let (look_ups, scans) = (open(count)?, open((count / 2).max(1))?);
         let scan_connections = scans.len();
         let (look_ups, scans) = (ConnectionPool::new(look_ups), ConnectionPool::new(scans));
-        Ok(Readers::new(look_ups, scans, scan_connections, scan_budget, environment))
+        Ok(Readers::new(look_ups, scans, scan_connections, max_scan_time, environment))
     }
 
     fn open_reader(&self) -> Result<SqliteConnection> {

@@ -1,4 +1,4 @@
-//! The time that the statements of a scan may take together.
+//! When the statements of a scan have to end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use crate::environment::Clock;
 use crate::model::values::cancellation::CancellationToken;
 
-/// How long the server may take to end a scan whose budget is over.
+/// How long the server may take to end a scan whose deadline has passed.
 const ENDING_TIME: Duration = Duration::from_secs(2);
 
-/// The time that is left to a scan, which ends when nobody waits for its result any more.
-pub(in crate::store::engine::postgres) struct Budget {
+/// When a scan has to end: at this time, or when no caller waits for its result any more.
+pub(in crate::store::engine::postgres) struct Deadline {
     total: Duration,
     stop_at: Duration,
     clock: Arc<dyn Clock>,
     token: Option<CancellationToken>,
 }
 
-impl Budget {
-    /// The budget of a scan that begins now, with the token of this thread.
-    pub(in crate::store::engine::postgres) fn new(budget: Duration, clock: &Arc<dyn Clock>) -> Self {
-        let stop_at = clock.monotonic().saturating_add(budget);
-        Self { total: budget, stop_at, clock: Arc::clone(clock), token: CancellationToken::current() }
+impl Deadline {
+    /// The deadline of a scan that begins now, with the token of this thread.
+    pub(in crate::store::engine::postgres) fn new(max_time: Duration, clock: &Arc<dyn Clock>) -> Self {
+        let stop_at = clock.monotonic().saturating_add(max_time);
+        Self { total: max_time, stop_at, clock: Arc::clone(clock), token: CancellationToken::current() }
     }
 
     /// How long an answer is waited for: longer than the server needs to end the scan.
