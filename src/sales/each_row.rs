@@ -25,8 +25,8 @@ pub(crate) struct SkippedRow<R> {
 }
 
 /// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, with the event of
-/// the row locked. Stops after `MAX_STATEMENTS`, or as many savepoints as the engine wants at most, but not before the
-/// first row. A row for which `work` fails is skipped. Fails if nothing can be written at all.
+/// the row locked. Stops after `MAX_STATEMENTS`, as many savepoints as the engine wants at most, or a few rows if others wait,
+/// but not before the first row. A row for which `work` fails is skipped. Fails if nothing can be written at all.
 pub(crate) fn each_row<R: Copy>(
     tx: &Transaction<'_>,
     rows: &[R],
@@ -39,7 +39,8 @@ pub(crate) fn each_row<R: Copy>(
     let mut result = EachRow { changed: 0, remaining: Vec::new(), skipped: Vec::new() };
     let before = tx.statements();
     for (index, row) in rows.iter().copied().enumerate() {
-        if index > 0 && (index >= tx.max_savepoints() || tx.statements() - before >= MAX_STATEMENTS) {
+        let is_full = index >= tx.max_savepoints() || tx.statements() - before >= MAX_STATEMENTS;
+        if index > 0 && (is_full || tx.should_end()) {
             result.remaining = rows[index..].to_vec();
             break;
         }
@@ -50,4 +51,25 @@ pub(crate) fn each_row<R: Copy>(
         }
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn rows_are_left_to_another_transaction_if_another_caller_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(&folder).unwrap();
+        let rows: Vec<usize> = (0..100).collect();
+        let work = move |tx: &Transaction<'_>| {
+            let update = "UPDATE events SET page_views = 0 WHERE id = 1";
+            let result = each_row(tx, &rows, |_| EventId::from_raw(1), |tx, _| tx.execute(update, &[]).map(|()| true))?;
+            Ok((result.changed, result.remaining.first().copied()))
+        };
+        // Each row takes two statements, with its savepoint.
+        assert_eq!(store.write_while_another_waits(work.clone()), Ok((8, Some(8))));
+        assert_eq!(store.write(None, work), Ok((100, None)));
+    }
 }

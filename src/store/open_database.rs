@@ -138,6 +138,42 @@ impl Store {
         on_engine!(&self.engine, engine => engine.writes_waiting())
     }
 
+    /// Opens a new database file in this folder, with a clock that stands still.
+    #[cfg(test)]
+    pub(crate) fn in_folder(folder: &tempfile::TempDir) -> Result<Arc<Self>> {
+        use crate::environment::{ManualClock, SeededEntropy};
+        use crate::model::values::timestamp::Timestamp;
+
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        Self::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).map(Arc::new)
+    }
+
+    /// Like [`write`](Self::write), with another caller that waits for the transaction.
+    #[cfg(test)]
+    pub(crate) fn write_while_another_waits<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let store = Arc::clone(self);
+        let (begins, has_begun) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                self.write(None, move |_| {
+                    begins.send(()).expect("a receiver");
+                    while store.writes_waiting() == 0 {
+                        std::thread::yield_now();
+                    }
+                    Ok(())
+                })
+            });
+            has_begun.recv().expect("the job of the other caller runs");
+            let written = self.write(None, work);
+            other.join().expect("no panic").and(written)
+        })
+    }
+
     /// Returns the current statistics.
     pub(crate) fn statistics(&self) -> Statistics {
         self.counters.get(self.writes_waiting())

@@ -22,6 +22,19 @@ use crate::store::commits::counters::CommitEvent;
 /// How many ids are tried for a new row: an id may be taken by another process.
 const ID_ATTEMPTS: usize = 16;
 
+/// How many statements a job runs at least before it ends for others: fewer would not be worth a transaction.
+const MIN_STATEMENTS: u64 = 16;
+
+/// How many rows one statement changes of those that [`Transaction::in_parts`] changes.
+const PART: i64 = 100;
+
+/// The rows that a transaction has changed of those that there are.
+pub(in crate::store) struct Part {
+    pub(in crate::store) rows: usize,
+    /// Whether there were no more.
+    pub(in crate::store) is_last: bool,
+}
+
 /// How work in a savepoint ended.
 pub(crate) enum Savepoint<T> {
     /// It succeeded, and its writes are part of the transaction.
@@ -51,6 +64,7 @@ pub(crate) struct Transaction<'c> {
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
     memory: Rc<Memory>,
+    others_wait: Option<&'c dyn Fn() -> bool>,
 }
 
 /// What a transaction reports when it is durable.
@@ -87,12 +101,18 @@ impl<'c> Transaction<'c> {
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
             memory: Rc::default(),
+            others_wait: None,
         }
     }
 
     /// Sets what the transaction remembers. The default is nothing.
     pub(super) fn with_memory(self, memory: &Rc<Memory>) -> Self {
         Self { memory: Rc::clone(memory), ..self }
+    }
+
+    /// Sets how the transaction knows whether other callers wait for its end. The default is that none do.
+    pub(super) fn with_others(self, others_wait: &'c dyn Fn() -> bool) -> Self {
+        Self { others_wait: Some(others_wait), ..self }
     }
 
     /// Sets whether notifications are recorded. The default is `false`.
@@ -184,6 +204,34 @@ impl<'c> Transaction<'c> {
     /// How many statements have changed something, or tried to.
     pub(crate) fn statements(&self) -> u64 {
         self.statements.get()
+    }
+
+    /// Whether other callers wait for the end of this transaction, because the engine has only one at a time.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.others_wait.is_some_and(|others_wait| others_wait())
+    }
+
+    /// Whether a job that can leave the rest of its rows to another transaction should do so: others wait, and it has
+    /// changed some rows. Background work on many rows asks this between two of them.
+    pub(crate) fn should_end(&self) -> bool {
+        self.statements() >= MIN_STATEMENTS && self.others_wait()
+    }
+
+    /// Changes up to `most` rows, for background work that changes many with one statement. `change` gets a number of rows,
+    /// changes up to that many, and returns how many it has changed. If others wait, this ends after some of them.
+    pub(in crate::store) fn in_parts(&self, most: i64, change: impl Fn(i64) -> Result<usize>) -> Result<Part> {
+        let part = if self.others_wait.is_some() { most.min(PART) } else { most };
+        let mut rows = 0;
+        let mut room = most;
+        loop {
+            let changed = change(part)?;
+            rows += changed;
+            room -= part;
+            let is_last = i64::try_from(changed).is_ok_and(|changed| changed < part);
+            if is_last || room <= 0 || self.others_wait() {
+                return Ok(Part { rows, is_last });
+            }
+        }
     }
 
     /// Returns what `read` reads about an organization. The transaction keeps it, also for the other jobs of its group, and

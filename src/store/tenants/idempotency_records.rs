@@ -122,5 +122,5 @@ pub(crate) fn delete_expired(tx: &Transaction<'_>) -> Result<usize> {
         return Ok(0);
     }
     let latest = latest_expired(tx.now());
-    tx.execute_counted(DELETE_EXPIRED, &[latest.into(), BATCH.into()])
+    Ok(tx.in_parts(BATCH, |part| tx.execute_counted(DELETE_EXPIRED, &[latest.into(), part.into()]))?.rows)
 }

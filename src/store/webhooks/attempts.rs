@@ -27,6 +27,9 @@ const INTERRUPTION_SPREAD: Duration = Duration::from_millis(1500);
 /// How long a row is skipped that cannot be read.
 const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
 
+/// How many rows of an endpoint are claimed at most while others wait for the transaction.
+const MAX_FOR_OTHERS: usize = 16;
+
 /// The error message in the history for an attempt that failed because of its interruptions.
 const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt three times";
 
@@ -173,12 +176,13 @@ fn decode_due(row: &Row<'_>, generation: i64) -> Result<DueRow> {
 }
 
 /// Claims rows that are due for an endpoint, and handles interrupted attempts: the first two interruptions of an
-/// attempt postpone it for a moment, and after the third one it counts as failed.
+/// attempt postpone it for a moment, and after the third one it counts as failed. Claims fewer if others wait.
 pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claims> {
     let ClaimRequest { endpoint, workers, max_attempts } = request;
     let mut claims = Claims::default();
     // The rows of a disabled endpoint wait until it is enabled. Those of a deleted one are being removed.
     let Some(target) = target(tx, endpoint)? else { return Ok(claims) };
+    let max_attempts = if tx.others_wait() { max_attempts.min(MAX_FOR_OTHERS) } else { max_attempts };
     let DueRows { mut due, damaged } = due_rows(tx, &target.queues, max_attempts)?;
     claims.more_due = due.len() + damaged.len() >= max_attempts;
     for row in &damaged {
@@ -194,6 +198,10 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
         claims.more_due = true;
     }
     for row in due {
+        if tx.should_end() && !claims.attempts.is_empty() {
+            claims.more_due = true;
+            break;
+        }
         claims.attempts.extend(claim_row(tx, &target, row)?);
     }
     if !claims.more_due {

@@ -5,17 +5,23 @@
 //! notification after another, and are due since the transaction. Endpoints that were deleted or unsubscribed meanwhile
 //! get none. The last batch deletes the fan-out.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use super::outbox_rows::{self, NewRow};
-use super::subscribed_endpoints;
+use super::subscribed_endpoints::{self, ExistingEndpoint};
 use super::webhook_notifications::IdentifiedNotification;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
-use crate::store::{CommitEvent, Row, Transaction};
+use crate::store::{Bind, CommitEvent, Row, Transaction};
 
-/// How many rows one transaction inserts. Other writers wait for as long as this takes.
+/// How many rows one transaction inserts at most.
 const BATCH: usize = 256;
+
+/// After how many rows it looks whether others wait. They wait for as long as these take.
+const PART: usize = 32;
 
 const INSERT: &str =
     "INSERT INTO webhook_fan_outs (id, organization_id, type, endpoints, notifications, total, created_at)
@@ -165,24 +171,43 @@ pub(crate) fn get(tx: &Transaction<'_>, id: OutboxId) -> Result<Option<FanOut>> 
     tx.query_opt(GET, &[id.into()], decode)
 }
 
-/// Inserts the next batch of rows. Does nothing if another process has done it since the fan-out was read.
+/// Inserts the next batch of rows, or a part of it if others wait. Does nothing if another process has done it since the
+/// fan-out was read.
 pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()> {
-    let FanOut { id, progress, notifications } = fan_out;
+    let FanOut { id, progress, .. } = fan_out;
     // Before any row of the outbox is changed: the deletion of an endpoint locks the endpoint first, and then its rows.
     tx.keep_endpoints(progress.organization)?;
-    let end = progress.done.saturating_add(BATCH).min(progress.total);
-    let [before, after] = [progress.done, end].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
-    let claimed = if end < progress.total {
-        tx.execute_counted(ADVANCE, &[(*id).into(), before.into(), after.into()])?
-    } else {
-        tx.execute_counted(DELETE, &[(*id).into(), before.into()])?
-    };
-    if claimed == 0 {
+    let as_bind = |rows| Bind::from(i64::try_from(rows).unwrap_or(i64::MAX));
+    let advance = |from, to| tx.execute_counted(ADVANCE, &[(*id).into(), as_bind(from), as_bind(to)]);
+    // Locks the fan-out.
+    if advance(progress.done, progress.done)? == 0 {
         return Ok(());
     }
     let existing = subscribed_endpoints::existing(tx, progress.organization)?;
+    let end = progress.done.saturating_add(BATCH).min(progress.total);
+    let mut done = progress.done;
+    while done < end && (done == progress.done || !tx.others_wait()) {
+        let part = done..end.min(done + PART);
+        done = part.end;
+        insert_part(tx, fan_out, &existing, part)?;
+    }
+    if done < progress.total {
+        advance(progress.done, done)?;
+    } else {
+        tx.execute(DELETE, &[(*id).into(), as_bind(progress.done)])?;
+    }
+    Ok(())
+}
+
+/// Inserts these rows for the endpoints that still want them.
+fn insert_part(
+    tx: &Transaction<'_>,
+    FanOut { progress, notifications, .. }: &FanOut,
+    existing: &BTreeMap<WebhookId, ExistingEndpoint>,
+    part: Range<usize>,
+) -> Result<()> {
     let mut rows = Vec::new();
-    for row in progress.done..end {
+    for row in part {
         let (endpoint, generation) = progress.endpoints[row % progress.endpoints.len()];
         if existing.get(&endpoint).is_some_and(|endpoint| endpoint.wants(progress.event_type, generation)) {
             rows.push(NewRow { notification: row / progress.endpoints.len(), endpoint, generation });
@@ -265,6 +290,24 @@ mod tests {
             assert_eq!((count(&stores[0], ROWS), count(&stores[0], DIFFERENT_ROWS)), (expected, expected));
         }
         assert!(stores.iter().all(|store| read(store).is_none()));
+    }
+
+    #[test]
+    fn a_transaction_for_which_another_caller_waits_inserts_a_part_of_a_batch() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(open(&folder, 1));
+        queue(&store);
+        for expected in [32, 64, 96] {
+            let fan_out = read(&store).unwrap();
+            store.write_while_another_waits(move |tx| insert_batch(tx, &fan_out)).unwrap();
+            assert_eq!((count(&store, ROWS), count(&store, DIFFERENT_ROWS)), (expected, expected));
+        }
+        for expected in [352, 600] {
+            let fan_out = read(&store).unwrap();
+            store.write(None, move |tx| insert_batch(tx, &fan_out)).unwrap();
+            assert_eq!((count(&store, ROWS), count(&store, DIFFERENT_ROWS)), (expected, expected));
+        }
+        assert!(read(&store).is_none());
     }
 
     #[test]

@@ -271,7 +271,7 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> 
         return Ok(0);
     }
     let (first_kept, last_unseen) = limits(tx, kept);
-    let deleted = tx.execute_counted(DELETE_OLD, &[first_kept.into(), BATCH.into()])?;
+    let deleted = tx.in_parts(BATCH, |part| tx.execute_counted(DELETE_OLD, &[first_kept.into(), part.into()]))?.rows;
     tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;
     tx.forget();
     Ok(deleted)

@@ -12,7 +12,7 @@ use crate::model::values::id::WebhookId;
 use crate::store::{Query, RowLock, Transaction};
 
 /// How many rows one transaction removes. Other writers wait for as long as this takes.
-const BATCH: usize = 1000;
+const BATCH: i64 = 1000;
 
 // If there is one, it is locked: the process that is at it may be about to delete it.
 const INSERT: &str = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)
@@ -58,29 +58,64 @@ pub(crate) fn go_on(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
 
 /// Removes up to a batch of rows. Returns whether these were all.
 fn remove_batch(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
-    match subscribed_endpoints::generations(tx, endpoint)? {
-        Some(generations) => remove_unsubscribed(tx, endpoint, &generations),
-        None => Ok(webhook_notifications::delete_rows(
-            tx,
-            Query::changing(DELETE_WAITING),
-            &[endpoint.into(), limit(BATCH)],
-        )? < BATCH),
-    }
+    let generations = subscribed_endpoints::generations(tx, endpoint)?;
+    let removed = tx.in_parts(BATCH, |part| match &generations {
+        Some(generations) => remove_unsubscribed(tx, endpoint, generations, part),
+        None => {
+            webhook_notifications::delete_rows(tx, Query::changing(DELETE_WAITING), &[endpoint.into(), part.into()])
+        }
+    })?;
+    Ok(removed.is_last)
 }
 
-fn remove_unsubscribed(tx: &Transaction<'_>, endpoint: WebhookId, generations: &Generations) -> Result<bool> {
-    let mut room = BATCH;
+/// Removes up to `most` rows. Returns how many.
+fn remove_unsubscribed(
+    tx: &Transaction<'_>,
+    endpoint: WebhookId,
+    generations: &Generations,
+    most: i64,
+) -> Result<usize> {
+    let mut removed = 0;
+    let mut room = most;
     for event_type in EventType::ALL {
-        let generation = generations.of(*event_type);
-        let binds = [endpoint.into(), event_type.as_str().into(), generation.into(), tx.id_time().into(), limit(room)];
-        room -= tx.execute_counted(REMOVE_WAITING, &binds)?.min(room);
+        let (type_name, generation) = (event_type.as_str(), generations.of(*event_type));
+        let binds = [endpoint.into(), type_name.into(), generation.into(), tx.id_time().into(), room.into()];
+        let changed = tx.execute_counted(REMOVE_WAITING, &binds)?;
+        removed += changed;
+        room -= i64::try_from(changed).unwrap_or(room).min(room);
         if room == 0 {
-            return Ok(false);
+            break;
         }
     }
-    Ok(true)
+    Ok(removed)
 }
 
-fn limit(rows: usize) -> crate::store::Bind<'static> {
-    i64::try_from(rows).unwrap_or(i64::MAX).into()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn a_transaction_for_which_another_caller_waits_removes_a_few_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::in_folder(&folder).unwrap();
+        let rows = [
+            "INSERT INTO webhook_removals (endpoint_id) VALUES (1) ON CONFLICT (endpoint_id) DO NOTHING",
+            "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES (1, 'body', 500) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, generation, state, due_at, created_at)
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+                SELECT i, 1, 1, 'ticket.issued', 0, 'WAITING', 0, 0 FROM n WHERE i > 0
+                ON CONFLICT (id) DO NOTHING",
+        ];
+        store.write(None, move |tx| rows.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
+        let endpoint = WebhookId::from_raw(1);
+        let left = || {
+            let count = "SELECT COUNT(*) AS number FROM webhook_outbox";
+            store.read(|tx| tx.query_opt(count, &[], |row| row.count("number"))).unwrap()
+        };
+        assert_eq!(store.write_while_another_waits(move |tx| go_on(tx, endpoint)), Ok(false));
+        assert_eq!(left(), Some(400));
+        assert_eq!(store.write(None, move |tx| go_on(tx, endpoint)), Ok(true));
+        assert_eq!(left(), Some(0));
+    }
 }

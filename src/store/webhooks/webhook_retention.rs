@@ -58,13 +58,15 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<Deleted
     if !tx.try_lock_cleanup()? {
         return Ok(Deleted::default());
     }
-    let attempts = tx.execute_counted(DELETE_DELIVERIES, &[first_kept_delivery(tx, kept).into(), BATCH.into()])?;
+    let first_kept = first_kept_delivery(tx, kept);
+    let delete = |part: i64| tx.execute_counted(DELETE_DELIVERIES, &[first_kept.into(), part.into()]);
+    let attempts = tx.in_parts(BATCH, delete)?.rows;
     if attempts > 0 {
         return Ok(Deleted { attempts, notifications: 0 });
     }
-    let binds = [last_deleted_notification(tx, kept).into(), BATCH.into()];
-    Ok(Deleted {
-        attempts,
-        notifications: webhook_notifications::delete_rows(tx, Query::changing(DELETE_NOTIFICATIONS), &binds)?,
-    })
+    let last = last_deleted_notification(tx, kept);
+    let delete = |part: i64| {
+        webhook_notifications::delete_rows(tx, Query::changing(DELETE_NOTIFICATIONS), &[last.into(), part.into()])
+    };
+    Ok(Deleted { attempts, notifications: tx.in_parts(BATCH, delete)?.rows })
 }

@@ -1,7 +1,8 @@
 //! The scheduler thread: assigns free workers to endpoints, and does all writing.
 //!
 //! Each round writes one transaction, which records the attempts that have finished and claims the attempts that
-//! start. A busy sender thus needs one commit for many attempts.
+//! start. A busy sender thus needs one commit for many attempts. If other callers wait for the transaction, it ends after
+//! some of them, and the next round does the rest.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,6 +32,8 @@ pub(super) struct Scheduler<'s> {
     queues: EndpointQueues,
     /// Finished attempts that are not recorded yet.
     finished: Vec<Arc<FinishedAttempt>>,
+    /// Workers that were assigned in the last round, for which nothing was claimed yet.
+    assigned: Vec<Assignment>,
     /// Endpoints whose rows cannot be read, and until when they are skipped.
     damaged: BTreeMap<WebhookId, Timestamp>,
     fan_outs: FanOutQueue,
@@ -42,6 +45,7 @@ impl<'s> Scheduler<'s> {
             sender,
             queues: EndpointQueues::new(limits),
             finished: Vec::new(),
+            assigned: Vec::new(),
             damaged: BTreeMap::new(),
             fan_outs: FanOutQueue::default(),
         }
@@ -65,7 +69,7 @@ impl<'s> Scheduler<'s> {
                     "the webhook scheduler could not write; it tries again"
                 );
             }
-            if closed {
+            if closed && (written.is_err() || !self.has_more()) {
                 return self.release_batches();
             }
             if written.is_err() {
@@ -74,11 +78,17 @@ impl<'s> Scheduler<'s> {
         }
     }
 
+    /// Whether the last round has left work to the next one.
+    fn has_more(&self) -> bool {
+        !self.finished.is_empty() || !self.assigned.is_empty()
+    }
+
     /// Waits for events and updates the queues. Returns whether the sender is closed.
     fn collect_events(&mut self) -> bool {
         let now = self.sender.environment.now();
         let until = |at: Timestamp| Duration::from_millis(u64::try_from(at.millis() - now.millis()).unwrap_or(0));
         let sleep = match self.queues.next_timer() {
+            _ if self.has_more() => Duration::ZERO,
             Some(at) => until(at),
             None => MAX_SLEEP,
         };
@@ -173,14 +183,24 @@ impl<'s> Scheduler<'s> {
     }
 
     /// Records the finished attempts, inserts a batch of rows of a fan-out, and claims the next attempts in one
-    /// transaction. If it fails, the results are kept for the next round and the workers are free again.
+    /// transaction. What it leaves because others wait for it is kept for the next round. If it fails, the results are
+    /// kept and the workers are free again.
     fn write(&mut self) -> Result<()> {
         let stopping = self.sender.state().stopping;
         if stopping {
             self.fan_outs.stop();
         }
-        let fan_out = self.fan_outs.next(&self.sender.store, self.sender.environment.now()).map(Arc::new);
-        let assignments = if stopping { Vec::new() } else { self.queues.assign() };
+        // A round with a batch may leave everything else: not two in a row, if others always wait.
+        let fan_out = match self.has_more() {
+            true => None,
+            false => self.fan_outs.next(&self.sender.store, self.sender.environment.now()).map(Arc::new),
+        };
+        let mut assignments = std::mem::take(&mut self.assigned);
+        if stopping {
+            self.free_workers(assignments.drain(..));
+        } else {
+            assignments.extend(self.queues.assign());
+        }
         if self.finished.is_empty() && assignments.is_empty() && fan_out.is_none() {
             return Ok(());
         }
@@ -202,9 +222,15 @@ impl<'s> Scheduler<'s> {
                 Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
                 inserted => inserted,
             };
-            record_all(tx, &finished)?;
             let mut claims = Vec::new();
+            if inserts_rows && tx.others_wait() {
+                return Ok((0, claims, fan_out));
+            }
+            let recorded = record_all(tx, &finished)?;
             for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
+                if tx.should_end() {
+                    break;
+                }
                 let request = ClaimRequest { endpoint, workers, max_attempts };
                 // Each claim has its own savepoint, so that unreadable rows affect only their endpoint.
                 match tx.savepoint(|tx| attempts::claim(tx, request))? {
@@ -212,18 +238,17 @@ impl<'s> Scheduler<'s> {
                     claim => claims.push(claim),
                 }
             }
-            Ok((claims, fan_out))
+            Ok((recorded, claims, fan_out))
         });
-        let (claims, fan_out) = match written {
+        let (recorded, claims, fan_out) = match written {
             Ok(written) => written,
             Err(error) => {
-                for assignment in assignments {
-                    self.queues.free_workers(assignment.endpoint, assignment.workers);
-                }
+                self.free_workers(assignments);
                 return Err(error);
             }
         };
-        self.finished.clear();
+        self.finished.drain(..recorded);
+        self.assigned = assignments.split_off(claims.len());
         if inserts_rows {
             self.fan_outs.pause(self.sender.store.writes_waiting());
         }
@@ -239,6 +264,12 @@ impl<'s> Scheduler<'s> {
         }
         self.sender.start_batches(batches);
         Ok(())
+    }
+
+    fn free_workers(&mut self, assignments: impl IntoIterator<Item = Assignment>) {
+        for Assignment { endpoint, workers, .. } in assignments {
+            self.queues.free_workers(endpoint, workers);
+        }
     }
 
     /// Divides claimed attempts among the workers that were assigned for them, and frees the workers that get none.
@@ -297,19 +328,25 @@ impl<'s> Scheduler<'s> {
     }
 }
 
-/// Records finished attempts. If one cannot be recorded, the others still are: its result is lost, and the attempt is
-/// made again.
-fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result<()> {
+/// Records finished attempts, and returns of how many. If others wait, these are only the first ones. If one cannot be
+/// recorded, the others still are: its result is lost, and the attempt is made again.
+fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result<usize> {
     let together = tx.savepoint(|tx| {
-        for finished in finished {
+        for (index, finished) in finished.iter().enumerate() {
+            if tx.should_end() {
+                return Ok(index);
+            }
             record(tx, finished)?;
         }
-        Ok(())
+        Ok(finished.len())
     })?;
-    if let Savepoint::Released(()) = together {
-        return Ok(());
+    if let Savepoint::Released(recorded) = together {
+        return Ok(recorded);
     }
-    for finished in finished {
+    for (index, finished) in finished.iter().enumerate() {
+        if index > 0 && tx.should_end() {
+            return Ok(index);
+        }
         match tx.savepoint(|tx| record(tx, finished))? {
             Savepoint::Released(()) => {}
             Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
@@ -324,7 +361,7 @@ fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result
             }
         }
     }
-    Ok(())
+    Ok(finished.len())
 }
 
 fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {
@@ -339,4 +376,57 @@ fn record(tx: &Transaction<'_>, finished: &FinishedAttempt) -> Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::operation::statistics::WebhookOutcome;
+    use crate::store::Store;
+    use crate::store::webhooks::attempt_results::AttemptResult;
+
+    /// A store with an endpoint that has 200 rows due.
+    fn store(folder: &tempfile::TempDir) -> Arc<Store> {
+        let store = Store::in_folder(folder).unwrap();
+        let rows = [
+            "INSERT INTO organizations (id, name, currency, timezone, created_at) VALUES (1, 'One', 'EUR', 'UTC', 0)",
+            "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
+                VALUES (1, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0)",
+            "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES (1, 'body', 200)",
+            "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, generation, state, due_at, created_at)
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+                SELECT i, 1, 1, 'ticket.issued', 0, 'WAITING', 0, 0 FROM n WHERE i > 0",
+        ];
+        store.write(None, move |tx| rows.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
+        store
+    }
+
+    #[test]
+    fn a_transaction_for_which_another_caller_waits_claims_and_records_a_few_attempts() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        let request = ClaimRequest { endpoint: WebhookId::from_raw(1), workers: 8, max_attempts: 200 };
+        let claims = store.write_while_another_waits(move |tx| attempts::claim(tx, request)).unwrap();
+        assert_eq!((claims.attempts.len(), claims.more_due), (16, true));
+        let rest = store.write(None, move |tx| attempts::claim(tx, request)).unwrap();
+        assert_eq!((rest.attempts.len(), rest.more_due), (184, false));
+
+        let result = AttemptResult {
+            outcome: WebhookOutcome::Delivered,
+            response_status: Some(200),
+            response_body: None,
+            duration: Some(Duration::ZERO),
+            error: None,
+            finished_at: Timestamp::UNIX_EPOCH,
+        };
+        let attempts = claims.attempts.into_iter().chain(rest.attempts);
+        let finished = |attempt| Arc::new(FinishedAttempt { attempt, result: Some(result.clone()) });
+        let finished: Vec<_> = attempts.map(finished).collect();
+        let all = finished.clone();
+        let recorded = store.write_while_another_waits(move |tx| record_all(tx, &all)).unwrap();
+        assert_eq!(recorded, 8);
+        assert_eq!(store.write(None, move |tx| record_all(tx, &finished[recorded..])), Ok(192));
+        let delivered = "SELECT COUNT(*) AS number FROM webhook_outbox WHERE state = 'DELIVERED'";
+        assert_eq!(store.read(|tx| tx.query_opt(delivered, &[], |row| row.count("number"))), Ok(Some(200)));
+    }
 }

@@ -7,6 +7,7 @@
 //! A caller that finds no leader leads one group itself; [`leadership`](crate::store::engine::leadership) has the details. The
 //! organizations take turns in the queue, so that one with many jobs does not delay the others.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -163,12 +164,16 @@ impl GroupCommit {
     fn write_group(&self) {
         let mut group = Vec::new();
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs_before = Cell::new(0);
+        let others_wait = || jobs_before.get() > 0 || !self.leadership.with_queue(|jobs| jobs.is_empty());
         let context = JobContext {
             database: &database,
             environment: &self.environment,
             ids: &self.ids,
             after_commit: &self.after_commit,
             memory: Rc::default(),
+            jobs_before: &jobs_before,
+            others_wait: &others_wait,
         };
         let start = self.instant();
         let committed = catch_unwind(AssertUnwindSafe(|| self.commit_group(&context, start, &mut group)));
@@ -230,6 +235,7 @@ impl GroupCommit {
         // Whether a job has succeeded, so that the transaction has something to commit.
         let mut has_changes = false;
         while let Some(job) = self.next_job(group, start) {
+            context.jobs_before.set(group.len());
             let job = group.push_mut(job);
             let ran = match has_changes {
                 true => context.run_in_savepoint(job.as_mut()),
@@ -274,12 +280,17 @@ struct JobContext<'c> {
     after_commit: &'c AfterCommit,
     /// What the jobs have read and share. It is cleared when a job is undone.
     memory: Rc<Memory>,
+    /// How many jobs of the group ran before the current one. Their callers wait for the commit.
+    jobs_before: &'c Cell<usize>,
+    /// Whether other callers than that of the current job wait for the commit, or for a transaction after it.
+    others_wait: &'c dyn Fn() -> bool,
 }
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
         let transaction = self.database.transaction(self.environment, self.ids);
-        transaction.with_subscribers(self.after_commit.has_subscribers()).with_memory(&self.memory)
+        let transaction = transaction.with_subscribers(self.after_commit.has_subscribers()).with_memory(&self.memory);
+        transaction.with_others(self.others_wait)
     }
 
     /// Begins a transaction, unless the store has stopped. Another process may have found a reason while this one
