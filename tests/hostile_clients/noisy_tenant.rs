@@ -294,8 +294,11 @@ fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered(
     let attack = |requests| Attack { address: server.address, key: server.key.clone(), requests, pause };
     let mut measure = |name| {
         let end = SystemClock.monotonic() + Duration::from_secs(seconds);
+        let attempts = || server.service.statistics().webhooks.attempts.iter().map(|(_, number)| number).sum::<u64>();
+        let before = attempts();
         let answers = small.run(|done| if seconds == 0 { done < REQUESTS } else { SystemClock.monotonic() < end });
         answers.print(name);
+        eprintln!("  {} webhook attempts", attempts() - before);
         answers
     };
     let alone = measure("alone");
