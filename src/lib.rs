@@ -83,12 +83,13 @@
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`stripe`] | the payment gateway for Stripe Checkout (feature `stripe`) |
 //! | [`documents`] | tickets as PDF (feature `documents`) |
+//! | [`exports`] | files for spreadsheets and accounting (feature `exports`) |
 //! | [`webhook`] | endpoints, notifications, and the sending of notifications |
 //! | [`notification`] | notifications for functions and views inside the program |
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -131,6 +132,8 @@
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. Programs that send none, such as a till, save both: `default-features = false, features = ["bundled"]`. |
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
+//! | `exports` | no | The module [`exports`]: the ledger, orders, attendees, check-ins and settlements as CSV. |
+//! | `xlsx` | no | Exports as XLSX too. It includes `exports`. |
 //! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
 //! | `ring` | no | The cryptography that webhooks, Stripe and PostgreSQL need, in programs that do not use rustls themselves. |
 //! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
@@ -186,6 +189,8 @@ mod words;
 pub mod documents;
 pub mod environment;
 pub mod error;
+#[cfg(feature = "exports")]
+pub mod exports;
 pub mod guide;
 pub mod payment;
 #[cfg(feature = "server")]

@@ -14,12 +14,16 @@ use imports::Sources;
 
 /// Each layer, and the layers below it that it may use.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("server", &["service", "pages", "payment", "documents", "webhook", "model", "form", "error", "fair", "enums"]),
+    (
+        "server",
+        &["service", "pages", "payment", "documents", "exports", "webhook", "model", "form", "error", "fair", "enums"],
+    ),
     (
         "service",
         &[
             "payment",
             "documents",
+            "exports",
             "webhook",
             "sales",
             "store",
@@ -36,6 +40,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
     ("documents", &["words", "rules", "environment", "model", "error", "fair"]),
+    ("exports", &["store", "rules", "model", "form", "error"]),
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),
     ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "enums"]),
@@ -85,6 +90,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/api/form.rs"]),
     (&["data_url", "fast_qr", "hashlink", "krilla", "parley", "zune_jpeg"], &["documents/"]),
+    (&["rust_xlsxwriter"], &["exports/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
     (
         &["tokio"],

@@ -21,6 +21,8 @@ mod check_in;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod discounts;
+#[cfg(feature = "exports")]
+mod exports;
 mod growth;
 #[cfg(feature = "server")]
 mod http;
@@ -57,6 +59,8 @@ fn main() {
     check_in::bench(&mut bench);
     reads::bench(&mut bench);
     summary::bench(&mut bench);
+    #[cfg(feature = "exports")]
+    exports::bench(&mut bench);
     webhooks::bench(&mut bench);
     #[cfg(feature = "stripe")]
     reconcile::bench(&mut bench);

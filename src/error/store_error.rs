@@ -61,6 +61,9 @@ pub enum StoreErrorKind {
     /// The program has stopped a copy to another database. Nothing was copied.
     #[error("the copy was stopped")]
     CopyStopped,
+    /// The program has stopped an export.
+    #[error("the export was stopped")]
+    ExportStopped,
     /// The program has stopped a check.
     #[error("the check was stopped")]
     CheckStopped,

@@ -22,6 +22,12 @@ pub enum Unavailable {
     /// Too many ticket documents are being rendered.
     #[error("too many ticket documents are being rendered; try again later")]
     TooManyDocuments,
+    /// Too many exports are in progress.
+    #[error("too many exports are in progress; try again later")]
+    TooManyExports,
+    /// An export took longer than its limit.
+    #[error("the export takes too long; ask for fewer dates, or for one event")]
+    ExportTooLong,
     /// The database has no free connection.
     #[error("the database has no free connection")]
     NoConnection,

@@ -12,6 +12,9 @@ pub mod webhooks {}
 #[doc = include_str!("documents.md")]
 pub mod documents {}
 
+#[doc = include_str!("exports.md")]
+pub mod exports {}
+
 #[doc = include_str!("stripe.md")]
 pub mod stripe {}
 

@@ -61,6 +61,12 @@ impl Zone {
         OffsetDateTime::from_unix_timestamp(local).map_or(Date::MAX, OffsetDateTime::date)
     }
 
+    /// The local time at an instant, in milliseconds since the beginning of 1970 there.
+    #[cfg(feature = "exports")]
+    pub(crate) fn local_millis(self, at: Timestamp) -> i64 {
+        at.millis() + self.offset(at.millis().div_euclid(1000)) * 1000
+    }
+
     /// By how many minutes the local time is ahead of UTC at an instant.
     #[cfg(any(feature = "documents", feature = "server", test))]
     pub(crate) fn minutes_ahead_of_utc(self, at: Timestamp) -> i64 {

@@ -1,6 +1,8 @@
 //! The type of the facade, and the state that its clones share.
 
 use std::fmt;
+#[cfg(feature = "exports")]
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -112,6 +114,9 @@ pub(super) struct Inner {
     pub(super) clock_history: ClockHistory,
     /// Whether the program was down before the service was opened.
     pub(super) downtime: Downtime,
+    /// The folder of the temporary files of exports. `None` for that of the database.
+    #[cfg(feature = "exports")]
+    pub(super) export_folder: Option<PathBuf>,
     /// Renders ticket documents, if they are switched on.
     #[cfg(feature = "documents")]
     pub(super) documents: Option<crate::documents::Renderer>,

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(feature = "exports")]
+use std::time::Duration;
 
 use super::check;
 use super::commits::commit_notifier::{CommitListener, CommitNotifier};
@@ -16,6 +18,8 @@ use super::engine::{
 };
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
+#[cfg(feature = "exports")]
+use crate::fair::Permit;
 use crate::model::operation::backup::BackupProgress;
 #[cfg(feature = "postgres")]
 use crate::model::operation::backup::CopyProgress;
@@ -306,6 +310,29 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         on_engine!(&self.engine, engine => engine.read_on_dedicated_connection(work))
+    }
+
+    /// Waits for the permit of an export.
+    #[cfg(feature = "exports")]
+    pub(crate) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
+        on_engine!(&self.engine, engine => engine.export_permit(organization))
+    }
+
+    /// Runs `work`, which reads the rows of an export, on one snapshot of the database. `work` runs again, from the beginning,
+    /// if a standby cancels it. Fails like [`scan`](Self::scan) after `max_time`.
+    #[cfg(feature = "exports")]
+    pub(crate) fn export(
+        &self,
+        max_time: Duration,
+        work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
+    ) -> Result<()> {
+        on_engine!(&self.engine, engine => engine.export(max_time, work))
+    }
+
+    /// The folder of a database file; `None` for a PostgreSQL database.
+    #[cfg(feature = "exports")]
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        on_engine!(&self.engine, engine => engine.folder())
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.

@@ -28,6 +28,8 @@ pub mod resolver;
 pub mod responses;
 pub mod sales;
 pub mod seller;
+#[cfg(feature = "exports")]
+pub mod settlements;
 pub mod shop;
 pub mod skipped;
 pub mod sources;

@@ -21,7 +21,8 @@ pub fn files_with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The operations of an optional feature are tested in a folder of their own: ticket documents.
-pub fn is_of_documents(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("document"))
+/// The operations of an optional feature are tested in a folder of their own: ticket documents and exports.
+pub fn is_of_optional_feature(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    name.starts_with("document") || name.starts_with("export")
 }

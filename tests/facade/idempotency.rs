@@ -21,7 +21,7 @@ use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::webhook::{CreateWebhook, CreatedWebhookEndpoint, EventType, ResentWebhookDelivery, WebhookDelivery};
 use ticketing::{Error, Result, TicketingService};
 
-use crate::common::sources::{files_under, is_of_documents};
+use crate::common::sources::{files_under, is_of_optional_feature};
 use crate::common::*;
 
 /// The resources that the operations need: two of each, for a request and a different request.
@@ -454,7 +454,7 @@ fn one_run_of_maintenance_deletes_all_old_keys() {
 /// Returns the names that follow each of `beginnings` in the files of a folder, in alphabetical order.
 fn names_after(folder: &str, beginnings: &[&str]) -> Vec<String> {
     let mut names = Vec::new();
-    for path in files_under(folder).iter().filter(|path| !is_of_documents(path)) {
+    for path in files_under(folder).iter().filter(|path| !is_of_optional_feature(path)) {
         let text = std::fs::read_to_string(path).expect("text");
         for part in beginnings.iter().flat_map(|beginning| text.split(beginning).skip(1)) {
             if part.split("Operation::").next().is_some_and(|operation| operation.contains(".not_idempotent()")) {

@@ -299,6 +299,14 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
 
     recorder.call("get_event", &[&event], "", None);
     recorder.call("get_event_summary", &[&event], "", None);
+    #[cfg(feature = "exports")]
+    {
+        recorder.call("get_settlement", &[&event], "", None);
+        let of_event = format!("?eventId={}", event.as_str().unwrap());
+        for kind in ["ledger", "orders", "attendees", "check_ins", "settlement"] {
+            recorder.call(&format!("export_{kind}"), &[], &of_event, None);
+        }
+    }
     recorder.call("list_events", &[], "?status=PUBLISHED&q=night&limit=10", None);
     recorder.call("list_ticket_types", &[&event], "", None);
     recorder.call("list_orders", &[], "?customerEmail=ada%40example.com", None);

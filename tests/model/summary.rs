@@ -9,6 +9,13 @@ use super::model::{Model, Order};
 
 /// Asserts that every figure of the summary is that of the model.
 pub fn compare(system: &System, model: &Model) {
+    #[cfg(feature = "exports")]
+    super::common::settlements::assert_settled(
+        system.service(),
+        &system.fixture.caller,
+        system.event,
+        "the settlement",
+    );
     let summary = system.service().get_event_summary(&system.fixture.caller, system.event).expect("a summary");
     let orders =
         |status: OrderStatus| count((0..model.orders.len()).filter(|order| model.order_status(*order) == status));

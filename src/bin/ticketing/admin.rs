@@ -99,15 +99,15 @@ fn organization_of_key(service: &TicketingService, id: ApiKeyId) -> Result<Organ
 }
 
 /// Iterates over the organizations, newest first.
-fn all_organizations(service: &TicketingService) -> impl Iterator<Item = ticketing::Result<Organization>> {
+pub(crate) fn all_organizations(service: &TicketingService) -> impl Iterator<Item = ticketing::Result<Organization>> {
     page::all(|page| service.list_organizations(ListOrganizations::default().page(page)))
 }
 
-fn organization_id(id: &str) -> Result<OrganizationId, Failure> {
+pub(crate) fn organization_id(id: &str) -> Result<OrganizationId, Failure> {
     parse_id(id, "organization")
 }
 
 /// Parses an id. A malformed id is reported like one that does not exist.
-fn parse_id<T: FromStr>(id: &str, resource: &str) -> Result<T, Failure> {
+pub(crate) fn parse_id<T: FromStr>(id: &str, resource: &str) -> Result<T, Failure> {
     id.parse().map_err(|_| Failure::Run(format!("there is no {resource} with the id {id:?}")))
 }

@@ -11,6 +11,8 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ticketing::Timestamp;
+#[cfg(feature = "exports")]
+use ticketing::exports::{CsvDialect, ExportFormat, ExportKind};
 use ticketing::organization::{Scope, Scopes};
 use ticketing::text_enum::TextEnum;
 
@@ -178,6 +180,12 @@ pub(crate) enum Command {
     /// Prints what both have, with Stripe's fees, and what only one side has, or has with another amount. Needs
     /// --stripe-key-file.
     StripeReconcile(ReconcileSettings),
+    /// Write the ledger, the orders, the attendees, the check-ins or the settlement of an event to a file
+    ///
+    /// Without --event, the ledger, orders and attendees of at most 366 days. The columns are in the documentation of the HTTP
+    /// operations.
+    #[cfg(feature = "exports")]
+    Export(ExportSettings),
     /// Print a script that completes the command line in a shell
     Completions { shell: Shell },
 }
@@ -240,6 +248,38 @@ pub(crate) enum AdminCommand {
     ListKeys { organization: String },
     /// Refuse an API key from now on
     RevokeKey { key_id: String },
+}
+
+/// What `export` writes.
+#[cfg(feature = "exports")]
+#[derive(Debug, Args)]
+pub(crate) struct ExportSettings {
+    #[arg(value_parser = text_enum::<ExportKind>())]
+    pub(crate) kind: ExportKind,
+    /// New file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Id of the event
+    #[arg(long, value_name = "EVENT")]
+    pub(crate) event: Option<String>,
+    /// Id of the organization [default: that of the event]
+    #[arg(long, value_name = "ORGANIZATION")]
+    pub(crate) organization: Option<String>,
+    /// Beginning of the dates, in UTC: a day, such as 2030-01-31, or a timestamp, such as 2030-01-31T18:00:00Z
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub(crate) from: Option<Timestamp>,
+    /// End of the dates, which end before it
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    pub(crate) before: Option<Timestamp>,
+    /// Format of the file [default: that of its extension, or csv]. xlsx needs the feature xlsx
+    #[arg(long, value_name = "FORMAT", value_parser = text_enum::<ExportFormat>())]
+    pub(crate) format: Option<ExportFormat>,
+    /// How a CSV file is written; excel is for Excel in countries that write 12,50
+    #[arg(long, value_name = "DIALECT", value_parser = text_enum::<CsvDialect>())]
+    pub(crate) dialect: Option<CsvDialect>,
+    /// Write the codes of attendees, which are scanned at check-in
+    #[arg(long)]
+    pub(crate) codes: bool,
 }
 
 /// What `stripe-reconcile` compares, and how Stripe is reached.
@@ -336,6 +376,15 @@ fn boolean(text: &str) -> Result<bool, &'static str> {
         "false" | "0" => Ok(false),
         _ => Err("must be true or false"),
     }
+}
+
+/// A parser of the values of an enum.
+#[cfg(feature = "exports")]
+fn text_enum<T: TextEnum + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+
+    let texts = T::ALL.iter().map(|value| value.as_str());
+    PossibleValuesParser::new(texts).try_map(|text| T::from_text(&text).ok_or("is not one of the values"))
 }
 
 fn help_of_scopes() -> String {

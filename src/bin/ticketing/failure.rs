@@ -105,6 +105,7 @@ fn describe(error: &FieldError) -> String {
         "backup" => return format!("BACKUP {}", error.message),
         "path" => return format!("PATH {}", error.message),
         "expiresAt" => "expires",
+        "eventId" => "event",
         "order_hold" => "order-hold",
         "public_url" => "public-url",
         "read_from" => "read-from",

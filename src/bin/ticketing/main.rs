@@ -6,6 +6,8 @@ mod copy;
 mod database;
 mod database_option;
 mod documents;
+#[cfg(feature = "exports")]
+mod export;
 mod failure;
 mod output;
 mod reconcile;
@@ -48,6 +50,8 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Copy { to: None, .. }) => copy::undo(&database()?),
         Some(Command::StripeCheck(options)) => stripe::check(&options),
         Some(Command::StripeReconcile(settings)) => reconcile::reconcile(&database()?, &settings),
+        #[cfg(feature = "exports")]
+        Some(Command::Export(settings)) => export::export(&database()?, &settings),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut arguments::definition(), "ticketing", &mut script);

@@ -2,5 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod check;
+#[cfg(feature = "exports")]
+pub(crate) mod export;
 pub(crate) mod maintenance;
 pub(crate) mod statistics;

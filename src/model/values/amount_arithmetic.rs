@@ -28,6 +28,12 @@ impl Amount {
         fit(self.scaled_to(decimals) + other.scaled_to(decimals), decimals)
     }
 
+    /// Adds an amount of the same currency. The sum stops at 2^63 - 1 minor units.
+    #[cfg(feature = "exports")]
+    pub(crate) const fn plus(self, other: Self) -> Self {
+        Self { minor: self.minor.saturating_add(other.minor), decimals: other.decimals }
+    }
+
     /// Subtracts an amount. The difference has as many decimals as the operand with more of them. `None` if it does not
     /// fit into 64 bits.
     #[must_use]

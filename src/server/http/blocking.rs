@@ -32,11 +32,19 @@ pub(in crate::server) struct BlockingService {
     /// How many are rendered at the same time is decided behind them, after the logos were fetched.
     #[cfg(feature = "documents")]
     pub(in crate::server) documents: Semaphore,
+    /// Permits for exports, until the client has received the file: it uses room on the disk. They are a quarter of all. How
+    /// many are written at the same time is decided behind them.
+    #[cfg(feature = "exports")]
+    pub(in crate::server) exports: Semaphore,
 }
 
 /// As many documents may be in progress even if few calls may, so that several organizations have a permit.
 #[cfg(feature = "documents")]
 const MIN_DOCUMENTS: usize = 4;
+
+/// As many exports may be in progress even if few calls may, so that several organizations have a permit.
+#[cfg(feature = "exports")]
+const MIN_EXPORTS: usize = 8;
 
 /// What a call may have to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +53,15 @@ pub(in crate::server) enum WaitsFor {
     Store,
     /// The store and the payment gateway, which may take many seconds.
     Gateway,
+    /// The store, which may look at many rows.
+    #[cfg(feature = "exports")]
+    Search,
     /// The store and a document.
     #[cfg(feature = "documents")]
     Document,
+    /// A file that is exported.
+    #[cfg(feature = "exports")]
+    Export,
 }
 
 impl BlockingService {
@@ -64,6 +78,8 @@ impl BlockingService {
             pages: Semaphore::new(look_ups),
             #[cfg(feature = "documents")]
             documents: Semaphore::new((max_calls / 16).max(MIN_DOCUMENTS)),
+            #[cfg(feature = "exports")]
+            exports: Semaphore::new((max_calls / 4).max(MIN_EXPORTS)),
         }
     }
 
@@ -76,6 +92,8 @@ impl BlockingService {
     pub(in crate::server) const fn additional_permits(&self, waits_for: WaitsFor) -> Option<&Semaphore> {
         match waits_for {
             WaitsFor::Store => None,
+            #[cfg(feature = "exports")]
+            WaitsFor::Search | WaitsFor::Export => None,
             WaitsFor::Gateway => Some(&self.gateway),
             #[cfg(feature = "documents")]
             WaitsFor::Document => Some(&self.documents),

@@ -7,6 +7,8 @@ pub(super) mod call;
 pub(super) mod caller;
 pub(super) mod conditions;
 pub(super) mod entity_tag;
+#[cfg(feature = "exports")]
+pub(super) mod export_body;
 pub(super) mod middleware;
 pub(super) mod problem;
 pub(super) mod query;

@@ -12,10 +12,14 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
 use super::blocking::BlockingService;
+#[cfg(feature = "exports")]
+use super::blocking::WaitsFor;
 use super::body::{self, RequestBody};
 use super::call::Call;
 use super::caller::api_key;
 use super::conditions;
+#[cfg(feature = "exports")]
+use super::export_body;
 use super::problem::Problem;
 use super::query;
 use super::rate_limit::RateLimitStatus;
@@ -95,6 +99,10 @@ async fn authorize_and_execute(
         return service.look_up(tenant, |service| service.with_look_ups(|| execution.run(service))?).await;
     }
     let run = |service: &TicketingService| execution.run(service);
+    #[cfg(feature = "exports")]
+    if waits_for == WaitsFor::Export {
+        return Box::pin(export_body::call(service, tenant, run)).await;
+    }
     match service.additional_permits(waits_for) {
         Some(permits) => service.call_with(permits, tenant, run).await,
         None => service.call(tenant, run).await,

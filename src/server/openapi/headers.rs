@@ -82,5 +82,9 @@ pub(super) fn components() -> Value {
     components["XRequestId"]["schema"]["pattern"] = "^[!-~]{1,128}$".into();
     components["ETag"]["schema"]["pattern"] = "^\"[0-9]+\"$".into();
     components["IdempotentReplayed"]["schema"]["enum"] = json!(["true"]);
+    #[cfg(feature = "exports")]
+    for (name, header) in super::exports::headers() {
+        components[name] = header;
+    }
     components
 }

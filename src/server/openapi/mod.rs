@@ -2,6 +2,8 @@
 //! responses.
 
 mod examples;
+#[cfg(feature = "exports")]
+mod exports;
 mod headers;
 #[cfg(feature = "documents")]
 mod link_routes;
@@ -223,10 +225,13 @@ fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
 }
 
 /// What the paths of operations about payments contain.
-const MONEY: [&str; 5] = ["/payments", "/refunds", "/disputes", "/ledger-entries", "/balance"];
+const MONEY: [&str; 6] = ["/payments", "/refunds", "/disputes", "/ledger-entries", "/balance", "/settlement"];
 
 /// The tag of an operation: it follows from the scope that it needs.
 fn tag(operation: &Operation) -> &'static str {
+    if operation.success.is_export {
+        return "Exports";
+    }
     if MONEY.iter().any(|money| operation.path.contains(money)) {
         return "Payments";
     }
@@ -253,12 +258,18 @@ fn tags() -> Value {
         {"name": "Checkout", "description": "The page on which a customer pays. It needs no API key."},
         {"name": "Server", "description": "Health, metrics and documentation. These routes need no API key."},
     ]);
+    let mut add = |name: &str, description: &str| {
+        let tags = tags.as_array_mut().into_iter();
+        tags.for_each(|tags| tags.push(json!({"name": name, "description": description})));
+    };
+    if cfg!(feature = "exports") {
+        add("Exports", "Files for spreadsheets and accounting.");
+    }
     if cfg!(feature = "documents") {
-        let description =
-            "The pages and documents for those who have the link of a ticket or an order, without an API key.";
-        tags.as_array_mut()
-            .into_iter()
-            .for_each(|tags| tags.push(json!({"name": "Documents", "description": description})));
+        add(
+            "Documents",
+            "The pages and documents for those who have the link of a ticket or an order, without an API key.",
+        );
     }
     tags
 }

@@ -48,6 +48,10 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if operation.idempotent {
         header_names.push("Idempotent-Replayed");
     }
+    #[cfg(feature = "exports")]
+    if success.is_export {
+        header_names.extend(super::exports::HEADERS);
+    }
     let description = success.status.canonical_reason().unwrap_or_default();
     let mut response = json!({"description": description, "headers": headers::references(&header_names)});
     if let Some(schema) = success.body {
@@ -59,6 +63,10 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     }
     if success.is_document {
         response["content"] = json!({"application/pdf": {"schema": {"type": "string", "format": "binary"}}});
+    }
+    #[cfg(feature = "exports")]
+    if success.is_export {
+        response["content"] = super::exports::content();
     }
     if let Some(links) = links::of(operation) {
         response["links"] = links;

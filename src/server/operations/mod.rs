@@ -16,6 +16,8 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(ticket_operations::operations());
     #[cfg(feature = "documents")]
     operations.extend(document_operations::operations());
+    #[cfg(feature = "exports")]
+    operations.extend(export_operations::operations());
     operations.extend(discount_operations::operations());
     operations.extend(webhook_operations::operations());
     operations
@@ -25,6 +27,8 @@ pub(super) mod dispute_operations;
 #[cfg(feature = "documents")]
 pub(super) mod document_operations;
 pub(super) mod event_operations;
+#[cfg(feature = "exports")]
+pub(super) mod export_operations;
 pub(super) mod ledger_operations;
 pub(super) mod operation;
 pub(super) mod operation_routes;

@@ -5,6 +5,8 @@
 //! document describes both. This layer exists on top of axum's extractors so that the document cannot differ from the
 //! code, and so that each operation is one entry in a table.
 
+use std::borrow::Cow;
+
 use axum::http::header::LOCATION;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
@@ -42,7 +44,7 @@ pub(in crate::server) struct Operation {
     /// One line of documentation for API clients.
     pub(in crate::server) summary: &'static str,
     /// More documentation for API clients; may be empty.
-    pub(in crate::server) description: &'static str,
+    pub(in crate::server) description: Cow<'static, str>,
     /// Every reason that a conflict (409) of this operation can have.
     pub(in crate::server) conflicts: &'static [Reason],
     pub(in crate::server) input: Input,
@@ -87,11 +89,19 @@ pub(in crate::server) struct Success {
     pub(in crate::server) has_etag: bool,
     /// Whether the body is a PDF file.
     pub(in crate::server) is_document: bool,
+    /// Whether the body is an exported file.
+    pub(in crate::server) is_export: bool,
 }
 
 impl Success {
-    const NO_CONTENT: Self =
-        Self { status: StatusCode::NO_CONTENT, body: None, has_location: false, has_etag: false, is_document: false };
+    const NO_CONTENT: Self = Self {
+        status: StatusCode::NO_CONTENT,
+        body: None,
+        has_location: false,
+        has_etag: false,
+        is_document: false,
+        is_export: false,
+    };
 
     /// 200 with a `T` as its body.
     fn ok<T: JsonSchema>() -> Self {
@@ -131,7 +141,7 @@ impl Operation {
             scope,
             further_scope: None,
             summary: "",
-            description: "",
+            description: Cow::Borrowed(""),
             conflicts: &[],
             input,
             success,
@@ -194,8 +204,28 @@ impl Operation {
         Self { waits_for: WaitsFor::Document, ..operation }
     }
 
+    /// `GET` of an exported file.
+    #[cfg(feature = "exports")]
+    pub(in crate::server) fn export(
+        name: &'static str,
+        path: &'static str,
+        scope: Scope,
+        query: RequestSchema,
+        run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
+    ) -> Self {
+        let success = Success { status: StatusCode::OK, is_export: true, ..Success::NO_CONTENT };
+        let operation = Self::new(name, path, scope, Method::GET, Input::Query(query), success, run);
+        Self { waits_for: WaitsFor::Export, ..operation }
+    }
+
+    /// The operation may look at many rows.
+    #[cfg(feature = "exports")]
+    pub(in crate::server) fn searches(self) -> Self {
+        Self { waits_for: WaitsFor::Search, ..self }
+    }
+
     /// The same operation, for which the key needs this scope too.
-    #[cfg(feature = "documents")]
+    #[cfg(any(feature = "documents", feature = "exports"))]
     pub(in crate::server) fn also_requires(self, scope: Scope) -> Self {
         Self { further_scope: Some(scope), ..self }
     }
@@ -303,8 +333,8 @@ impl Operation {
     }
 
     /// Documents the operation for API clients. The description may be empty.
-    pub(in crate::server) fn docs(self, summary: &'static str, description: &'static str) -> Self {
-        Self { summary, description, ..self }
+    pub(in crate::server) fn docs(self, summary: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
+        Self { summary, description: description.into(), ..self }
     }
 
     /// Documents the reasons for which the operation returns a conflict (409).
@@ -345,7 +375,7 @@ impl Operation {
 
     /// Whether the operation only looks up one resource.
     pub(in crate::server) fn is_look_up(&self) -> bool {
-        self.method == Method::GET && matches!(self.input, Input::None) && !self.success.is_document
+        self.method == Method::GET && matches!(self.input, Input::None) && self.waits_for == WaitsFor::Store
     }
 
     /// Checks that the body is JSON, if the operation reads one.

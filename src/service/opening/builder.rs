@@ -74,6 +74,8 @@ pub struct Builder {
     /// Whether each handler has a thread.
     pub(in crate::service) handler_threads: bool,
     pub(in crate::service) allow_local_webhooks: bool,
+    #[cfg(feature = "exports")]
+    pub(in crate::service) export_folder: Option<std::path::PathBuf>,
     #[cfg(feature = "documents")]
     pub(in crate::service) documents: Option<crate::documents::TicketDocuments>,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -173,6 +175,8 @@ impl Builder {
             handlers: Vec::new(),
             handler_threads: true,
             allow_local_webhooks: false,
+            #[cfg(feature = "exports")]
+            export_folder: None,
             #[cfg(feature = "documents")]
             documents: None,
             #[cfg(all(feature = "documents", feature = "webhooks"))]
@@ -257,6 +261,8 @@ impl Builder {
             skipped_rows: SkippedRows::default(),
             clock_history: ClockHistory::default(),
             downtime,
+            #[cfg(feature = "exports")]
+            export_folder: self.export_folder,
             #[cfg(feature = "documents")]
             documents,
         };

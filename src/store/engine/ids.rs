@@ -14,7 +14,7 @@ const RANDOM_BITS: u32 = 12;
 const TIME_BITS: u32 = 63 - LOWER_BITS;
 
 /// The smallest id that can be generated at an instant: every smaller id was generated earlier.
-pub(in crate::store) fn first_of(instant: Timestamp) -> i64 {
+pub(crate) fn first_of(instant: Timestamp) -> i64 {
     instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
 }
 

@@ -26,6 +26,8 @@ mod transaction;
 pub(super) use after_commit::AfterCommit;
 pub(crate) use engine_options::{EngineOptions, MigrationOptions, ReaderOptions};
 pub(super) use engines::{Engine, on_engine};
+#[cfg(feature = "exports")]
+pub(crate) use ids::first_of;
 pub(super) use isolation::Isolation;
 pub(crate) use lock::EventKey;
 pub(super) use lock::RowLock;

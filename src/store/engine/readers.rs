@@ -10,6 +10,8 @@ use std::time::Duration;
 use super::connection::Connection;
 use super::ids::IdSource;
 use super::isolation::Isolation;
+#[cfg(feature = "exports")]
+use super::snapshots::SnapshotReader;
 use super::transaction::Transaction;
 use crate::environment::{Clock, Environment};
 use crate::error::{Error, Result, Unavailable};
@@ -24,6 +26,11 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// How many scans may wait, of one organization and in all. Each of them keeps a thread.
 const MAX_WAITING_OF_ONE: usize = 16;
 const MAX_WAITING: usize = 64;
+
+/// How many exports may run at the same time. An organization has one of them, because it gets a permit only while it has
+/// fewer than are free.
+#[cfg(feature = "exports")]
+const MAX_EXPORTS: usize = 2;
 
 /// A connection that only reads.
 pub(super) trait ReadConnection: Connection {
@@ -66,6 +73,9 @@ pub(super) struct Readers<P> {
     scan_permits: Semaphore,
     /// How long a scan may take.
     max_scan_time: Duration,
+    /// Two exports may run at the same time, and one of an organization.
+    #[cfg(feature = "exports")]
+    export_permits: Semaphore,
     environment: Environment,
 }
 
@@ -110,7 +120,17 @@ impl<P: ReaderPool> Readers<P> {
             max_waiting: MAX_WAITING,
             ..Limits::new(scan_connections)
         };
-        Self { look_ups, scans, scan_permits: Semaphore::with(limits), max_scan_time, environment }
+        #[cfg(feature = "exports")]
+        let export_permits = Semaphore::with(Limits { permits: MAX_EXPORTS, reserved: 0, ..limits });
+        Self {
+            look_ups,
+            scans,
+            scan_permits: Semaphore::with(limits),
+            max_scan_time,
+            #[cfg(feature = "exports")]
+            export_permits,
+            environment,
+        }
     }
 
     /// Runs `work`, which looks up a few rows. It sees the snapshot that this thread shares, if it shares one.
@@ -143,13 +163,14 @@ impl<P: ReaderPool> Readers<P> {
         if let Some(shared) = self.shared_reader() {
             debug_assert!(shared.scans, "a scan on a connection for look-ups would delay every look-up");
             let connection = shared.connection.get();
-            return self
-                .with_budget(connection, || work(&Transaction::new(connection, shared.now, &self.environment, ids)));
+            return self.with_deadline(connection, self.max_scan_time, || {
+                work(&Transaction::new(connection, shared.now, &self.environment, ids))
+            });
         }
         let _permit = self.scan_permit(organization)?;
         borrow(&self.scans, |connection| {
             in_transaction(connection, || {
-                self.with_budget(connection, || {
+                self.with_deadline(connection, self.max_scan_time, || {
                     work(&Transaction::new(connection, self.environment.now(), &self.environment, ids))
                 })
             })
@@ -202,10 +223,30 @@ impl<P: ReaderPool> Readers<P> {
 
     /// Waits for the permit of a scan, until nobody waits for its result any more.
     fn scan_permit(&self, tenant: Tenant) -> Result<Permit> {
-        let token = CancellationToken::current();
-        let is_cancelled = || token.as_ref().is_some_and(CancellationToken::is_cancelled);
-        let permit = self.scan_permits.acquire(tenant, MAX_WAIT, is_cancelled);
-        permit.ok_or(Error::Unavailable(Unavailable::TooManySearches))
+        acquire(&self.scan_permits, tenant).ok_or(Error::Unavailable(Unavailable::TooManySearches))
+    }
+
+    /// Waits for the permit of an export, until nobody waits for its result any more.
+    #[cfg(feature = "exports")]
+    pub(super) fn export_permit(&self, tenant: Tenant) -> Result<Permit> {
+        acquire(&self.export_permits, tenant).ok_or(Error::Unavailable(Unavailable::TooManyExports))
+    }
+
+    /// Runs `work`, which reads the rows of an export, within `max_time`. It sees the snapshot that this thread shares, or
+    /// else one on a connection that `open` opens, so that searches and look-ups have all of theirs.
+    #[cfg(feature = "exports")]
+    pub(super) fn export(
+        &self,
+        ids: &IdSource,
+        max_time: Duration,
+        open: impl FnOnce() -> Result<Box<dyn SnapshotReader>>,
+        work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(shared) = self.shared_reader() else { return open()?.read(work) };
+        let connection = shared.connection.get();
+        self.with_deadline(connection, max_time, || {
+            work(&Transaction::new(connection, shared.now, &self.environment, ids))
+        })
     }
 
     /// The snapshot of this store that the thread shares, if there is one.
@@ -218,10 +259,11 @@ impl<P: ReaderPool> Readers<P> {
         std::ptr::from_ref(self).cast()
     }
 
-    /// Runs `work`, whose statements on `connection` have the time of a scan.
-    fn with_budget<C: ReadConnection + ?Sized, T>(
+    /// Runs `work`, whose statements on `connection` have this time together.
+    fn with_deadline<C: ReadConnection + ?Sized, T>(
         &self,
         connection: &C,
+        max_time: Duration,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         /// Lets the connection run without a limit again, also after a panic.
@@ -233,10 +275,16 @@ impl<P: ReaderPool> Readers<P> {
             }
         }
 
-        connection.set_deadline(self.max_scan_time, &self.environment.clock)?;
+        connection.set_deadline(max_time, &self.environment.clock)?;
         let _reset = Reset(connection);
         work()
     }
+}
+
+/// Waits for a permit, until nobody waits for the result any more.
+fn acquire(permits: &Semaphore, tenant: Tenant) -> Option<Permit> {
+    let token = CancellationToken::current();
+    permits.acquire(tenant, MAX_WAIT, || token.as_ref().is_some_and(CancellationToken::is_cancelled))
 }
 
 /// Runs `work` on a connection of `pool`. Waits until one is idle.

@@ -1,5 +1,8 @@
 //! Connections that read one snapshot after another, for work that reads large parts of the database in steps.
 
+#[cfg(feature = "exports")]
+use std::time::Duration;
+
 use super::transaction::Transaction;
 use crate::error::Result;
 
@@ -10,6 +13,11 @@ pub(in crate::store) trait Snapshots: Sync {
 
     /// Opens a connection.
     fn open(&self) -> Result<Box<dyn SnapshotReader>>;
+
+    /// Opens a connection whose reads each end after `max_time`, or when nobody waits for the result any more, and which keeps
+    /// few pages in memory.
+    #[cfg(feature = "exports")]
+    fn open_for_export(&self, max_time: Duration) -> Result<Box<dyn SnapshotReader>>;
 }
 
 /// A connection that only reads.

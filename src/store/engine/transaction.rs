@@ -406,7 +406,7 @@ impl<'c> Transaction<'c> {
 
     /// Passes every row of a query without parameters to `visit`, one after another. An engine keeps only some of them in
     /// memory. `visit` runs no other such query.
-    pub(in crate::store) fn query_table(&self, sql: &str, mut visit: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn query_table(&self, sql: &str, mut visit: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.connection.query_table(sql, &mut |row| {
             visit(row)?;
             Ok(ControlFlow::Continue(()))

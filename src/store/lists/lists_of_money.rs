@@ -103,7 +103,7 @@ fn add_ids<K: Kind>(
 }
 
 /// Returns a number above the ids of all rows of an organization that were recorded before this time.
-fn above_all_before(
+pub(in crate::store) fn above_all_before(
     tx: &Transaction<'_>,
     tables: &[&TableRanges],
     organization: OrganizationId,

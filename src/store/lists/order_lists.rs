@@ -269,7 +269,7 @@ fn add_ranges<'r>(
 ///
 /// An id begins with the time at which the order was created, or with a later one: if there are many orders in a
 /// millisecond, or after the clock was set back.
-fn above_all_before(tx: &Transaction<'_>, organization: OrganizationId, before: Timestamp) -> Result<i64> {
+pub(crate) fn above_all_before(tx: &Transaction<'_>, organization: OrganizationId, before: Timestamp) -> Result<i64> {
     let mut above = match first_of(before.saturating_add(Duration::from_millis(1001))) {
         // The time of ids ends in the year 2248.
         last if last == first_of(Timestamp::MAX) => i64::MAX,

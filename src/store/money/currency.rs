@@ -19,7 +19,7 @@ pub(in crate::store) fn read_currency(row: &Row<'_>) -> Result<Currency> {
 }
 
 /// Reads the number of decimals of the column `currency`.
-pub(in crate::store) fn read_decimals(row: &Row<'_>) -> Result<Decimals> {
+pub(crate) fn read_decimals(row: &Row<'_>) -> Result<Decimals> {
     row.parsed("currency", Decimals::of_currency, UNKNOWN)
 }
 

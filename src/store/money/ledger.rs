@@ -297,6 +297,12 @@ pub(crate) fn taken_for(tx: &Transaction<'_>, payment: PaymentId, dispute: Dispu
     Ok(tx.query_opt(TAKEN_FOR, &[payment.into(), dispute.into()], |row| row.get("taken"))?.unwrap_or(0))
 }
 
+/// Returns a number above the ids of all movements of an organization that were recorded before this time.
+#[cfg(feature = "exports")]
+pub(crate) fn above_all_before(tx: &Transaction<'_>, organization: OrganizationId, before: Timestamp) -> Result<i64> {
+    lists_of_money::above_all_before(tx, &[&payments::RANGES, &RANGES], organization, before)
+}
+
 /// Lists the ledger entries of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,

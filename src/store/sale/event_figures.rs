@@ -77,6 +77,23 @@ fn decode_figures(row: &Row<'_>) -> Result<Figures> {
 }
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {
+    with_types(tx, organization, event).map(|(summary, _)| summary)
+}
+
+/// The figures of a ticket type that its summary does not have.
+#[cfg_attr(not(feature = "exports"), expect(dead_code, reason = "settlements have them"))]
+pub(crate) struct FurtherFigures {
+    pub(crate) cancelled_tickets: i64,
+    /// In minor units.
+    pub(crate) discount: i64,
+}
+
+/// The summary of an event, and further figures of its ticket types, in the same order.
+pub(crate) fn with_types(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> Result<(EventSummary, Vec<FurtherFigures>)> {
     let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], read_currency)?;
     let currency = currency.ok_or(Error::NotFound(ResourceKind::Event))?;
     let amount = |minor| Amount::in_currency(minor, currency.decimals);
@@ -119,7 +136,10 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     let total = |figure| amount(sum(figure));
     let without_tests = |figure, test: i64| amount(sum(figure).saturating_sub(test));
     let cancelled_tickets = count(|figures| figures.cancelled_tickets);
-    Ok(EventSummary {
+    let further =
+        |figures: &Figures| FurtherFigures { cancelled_tickets: figures.cancelled_tickets, discount: figures.discount };
+    let further = types.iter().map(|(_, figures)| further(figures)).collect();
+    let summary = EventSummary {
         event_id: event,
         currency: currency.code,
         mode: match (live, test) {
@@ -146,7 +166,8 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         tickets_checked_in: types.iter().map(|(summary, _)| summary.checked_in).sum(),
         tickets_cancelled: cancelled_tickets,
         ticket_types: types.into_iter().map(|(summary, _)| summary).collect(),
-    })
+    };
+    Ok((summary, further))
 }
 
 /// What the tests of an event have paid, and their discounts, in minor units.

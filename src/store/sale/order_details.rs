@@ -22,11 +22,11 @@ const DETAILS: &str = "SELECT id, details, currency, total, hold_until, complete
 
 /// The fields of an order's request that are stored as JSON and not in columns.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
-struct StoredDetails {
-    company_name: Option<String>,
+pub(crate) struct StoredDetails {
+    pub(crate) company_name: Option<String>,
     locale: Option<String>,
-    language: Option<String>,
-    shipping_address: Option<ShippingAddress>,
+    pub(crate) language: Option<String>,
+    pub(crate) shipping_address: Option<ShippingAddress>,
     checkout_redirect_urls: Option<CheckoutRedirectUrls>,
 }
 
@@ -69,9 +69,13 @@ pub(in crate::store) fn language(row: &Row<'_>) -> Result<Option<String>> {
     Ok(details.language.or(details.locale))
 }
 
+/// Reads the column `details`.
+pub(crate) fn stored(row: &Row<'_>) -> Result<StoredDetails> {
+    if row.is_null("details")? { Ok(StoredDetails::default()) } else { row.json("details") }
+}
+
 fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<OrderDetails> {
-    let stored = if row.is_null("details")? { None } else { Some(row.json::<StoredDetails>("details")?) };
-    let stored = stored.unwrap_or_default();
+    let stored = stored(row)?;
     let decimals = read_currency(row)?.decimals;
     let completed_at: Option<Timestamp> = row.get("completed_at")?;
     let total: i64 = row.get("total")?;

@@ -13,7 +13,7 @@ use operations::{OPERATIONS, READS};
 use store::Store;
 
 use crate::common::long_runs::repetitions;
-use crate::common::sources::{files_under, is_of_documents};
+use crate::common::sources::{files_under, is_of_optional_feature};
 use crate::common::transactions::{Cost, measured};
 use crate::common::{Fixture, database, skipped};
 
@@ -130,7 +130,7 @@ fn control_a_statement_that_reads_or_changes_all_rows_is_beyond_the_bounds() {
 #[test]
 fn the_table_has_every_operation_that_writes() {
     let mut found = Vec::new();
-    for file in files_under("src/service").iter().filter(|file| !is_of_documents(file)) {
+    for file in files_under("src/service").iter().filter(|file| !is_of_optional_feature(file)) {
         let text = std::fs::read_to_string(file).expect("text");
         for part in text.split("    pub fn ").skip(1) {
             let (signature, _) = part.split_once('{').expect("a body");

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "exports")]
+use std::time::Duration;
 
 use super::net::announcer::Announcer;
 use super::net::listener::Listener;
@@ -20,6 +22,8 @@ use super::writing::write_state::EventLock;
 use super::writing::writer::PostgresWriter;
 use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreError, StoreErrorKind};
+#[cfg(feature = "exports")]
+use crate::fair::Permit;
 use crate::model::operation::backup::BackupProgress;
 use crate::model::values::id::OrganizationId;
 use crate::store::commits::commit_notifier::CommitNotifier;
@@ -29,6 +33,8 @@ use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::Readers;
+#[cfg(feature = "exports")]
+use crate::store::engine::snapshots::Snapshots as _;
 use crate::store::engine::sqlite::ClosingResult;
 use crate::store::engine::transaction::Transaction;
 use crate::store::sale::events;
@@ -252,6 +258,29 @@ impl PostgresEngine {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.snapshots().open_reader()?.read(work)
+    }
+
+    /// `None`: there is no file.
+    #[cfg(feature = "exports")]
+    #[expect(clippy::unused_self, reason = "other engines have a folder")]
+    pub(in crate::store) fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    /// Waits for the permit of an export.
+    #[cfg(feature = "exports")]
+    pub(in crate::store) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
+        self.readers.export_permit(Some(organization))
+    }
+
+    /// Runs `work`, which reads the rows of an export. See [`Store::export`](crate::store::Store::export).
+    #[cfg(feature = "exports")]
+    pub(in crate::store) fn export(
+        &self,
+        max_time: Duration,
+        work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.readers.export(&self.ids, max_time, || self.snapshots().open_for_export(max_time), work)
     }
 
     /// Opens connections that read large parts of the database in steps.

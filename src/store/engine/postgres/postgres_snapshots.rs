@@ -30,6 +30,8 @@ pub(super) struct PostgresSnapshotReader {
     connection: PostgresConnection,
     /// Opens a connection to the primary if the standby cancels a read.
     primary: Connector,
+    /// How long a read may take.
+    max_time: Option<Duration>,
     environment: Environment,
     ids: IdSource,
 }
@@ -46,7 +48,7 @@ impl PostgresSnapshots {
             None => self.primary.open()?,
         };
         connection.set_max_time(Some(MAX_STEP_TIME));
-        Ok(PostgresSnapshotReader { connection, primary: self.primary.clone(), environment, ids })
+        Ok(PostgresSnapshotReader { connection, primary: self.primary.clone(), max_time: None, environment, ids })
     }
 }
 
@@ -57,6 +59,11 @@ impl Snapshots for PostgresSnapshots {
 
     fn open(&self) -> Result<Box<dyn SnapshotReader>> {
         Ok(Box::new(self.open_reader()?))
+    }
+
+    #[cfg(feature = "exports")]
+    fn open_for_export(&self, max_time: Duration) -> Result<Box<dyn SnapshotReader>> {
+        Ok(Box::new(PostgresSnapshotReader { max_time: Some(max_time), ..self.open_reader()? }))
     }
 }
 
@@ -73,6 +80,9 @@ impl PostgresSnapshotReader {
 
     /// Runs `work` on one snapshot of the database.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        if let Some(max_time) = self.max_time {
+            self.connection.set_deadline(max_time, &self.environment.clock)?;
+        }
         self.connection.begin_snapshot()?;
         let result = work(&Transaction::new(&self.connection, self.environment.now(), &self.environment, &self.ids));
         self.connection.end();
@@ -86,7 +96,7 @@ impl SnapshotReader for PostgresSnapshotReader {
             // Run the work again on the primary, from the beginning.
             Err(error) if is_cancelled_by_standby(&error) => {
                 let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
-                primary.open_reader()?.read(work)
+                PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.read(work)
             }
             result => result,
         }

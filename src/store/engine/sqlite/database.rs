@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -15,9 +16,10 @@ use super::settings::{
 };
 use super::sqlite_connection::SqliteConnection;
 use super::transaction_cost::TransactionCost;
-use crate::environment::Environment;
+use crate::environment::{Clock, Environment};
 use crate::error::{Error, Result, StoreErrorKind, Unavailable};
 use crate::store::engine::ids::IdSource;
+use crate::store::engine::readers::ReadConnection as _;
 use crate::store::engine::transaction::Transaction;
 
 /// The `application_id` in the header of the databases of this crate: "TCKT".
@@ -269,6 +271,19 @@ impl Database {
         if let Err(error) = self.checkpoint() {
             tracing::warn!(target: "ticketing::store", %error, "the checkpoint after a long read failed");
         }
+        result
+    }
+
+    /// Runs `work`, whose statements have this time together.
+    pub(crate) fn within<T>(
+        &self,
+        max_time: Duration,
+        clock: &Arc<dyn Clock>,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.connection.set_deadline(max_time, clock)?;
+        let result = work();
+        self.connection.remove_deadline();
         result
     }
 

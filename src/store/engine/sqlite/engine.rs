@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(feature = "exports")]
+use std::time::Duration;
 
 use super::checkpoint::Checkpointer;
 use super::connection_pool::ConnectionPool;
@@ -13,6 +15,8 @@ use super::sqlite_snapshots::{Access, SqliteSnapshots};
 use super::writer::Writer;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError, StoreErrorKind};
+#[cfg(feature = "exports")]
+use crate::fair::Permit;
 use crate::model::operation::backup::BackupProgress;
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
@@ -21,6 +25,8 @@ use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::Readers;
+#[cfg(feature = "exports")]
+use crate::store::engine::snapshots::Snapshots as _;
 use crate::store::engine::transaction::Transaction;
 use crate::store::tenants::organizations;
 use crate::store::tickets::link_urls;
@@ -185,6 +191,28 @@ impl SqliteEngine {
         let database = self.location.open_existing()?;
         database.only_read()?;
         database.with_snapshot(|| work(&database.transaction(&self.environment, &self.ids)))
+    }
+
+    /// The folder of the file.
+    #[cfg(feature = "exports")]
+    pub(in crate::store) fn folder(&self) -> Option<&Path> {
+        self.location.path().parent()
+    }
+
+    /// Waits for the permit of an export.
+    #[cfg(feature = "exports")]
+    pub(in crate::store) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
+        self.readers.export_permit(Some(organization))
+    }
+
+    /// Runs `work`, which reads the rows of an export. See [`Store::export`](crate::store::Store::export).
+    #[cfg(feature = "exports")]
+    pub(in crate::store) fn export(
+        &self,
+        max_time: Duration,
+        work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.readers.export(&self.ids, max_time, || self.snapshots().open_for_export(max_time), work)
     }
 
     /// Opens connections that read large parts of the database in steps.

@@ -1,5 +1,7 @@
 //! Connections to a file that read one snapshot after another.
 
+use std::time::Duration;
+
 use super::database::Database;
 use super::files::location::Location;
 use crate::environment::Environment;
@@ -29,6 +31,8 @@ pub(in crate::store) enum Access {
 /// A connection that only reads.
 struct SqliteSnapshotReader {
     database: Database,
+    /// How long a read may take.
+    max_time: Option<Duration>,
     environment: Environment,
     ids: IdSource,
 }
@@ -36,6 +40,17 @@ struct SqliteSnapshotReader {
 impl SqliteSnapshots {
     pub(in crate::store) fn new(location: Location, access: Access, environment: Environment) -> Self {
         Self { location, access, environment }
+    }
+
+    /// Opens a connection with a cache of this size.
+    fn open_with(&self, cache_kib: u32, max_time: Option<Duration>) -> Result<Box<dyn SnapshotReader>> {
+        let database = match self.access {
+            Access::Existing => self.location.open_existing()?,
+            Access::Unchanged => self.location.open_unchanged()?,
+        };
+        database.batch(&format!("PRAGMA query_only = ON; PRAGMA cache_size = -{cache_kib}"))?;
+        let (environment, ids) = (self.environment.clone(), IdSource::default());
+        Ok(Box::new(SqliteSnapshotReader { database, max_time, environment, ids }))
     }
 }
 
@@ -45,19 +60,24 @@ impl Snapshots for SqliteSnapshots {
     }
 
     fn open(&self) -> Result<Box<dyn SnapshotReader>> {
-        let database = match self.access {
-            Access::Existing => self.location.open_existing()?,
-            Access::Unchanged => self.location.open_unchanged()?,
-        };
         // More pages than usual, because whole tables are read together with what their rows refer to.
-        database.batch("PRAGMA query_only = ON; PRAGMA cache_size = -65536")?;
-        let (environment, ids) = (self.environment.clone(), IdSource::default());
-        Ok(Box::new(SqliteSnapshotReader { database, environment, ids }))
+        self.open_with(65536, None)
+    }
+
+    #[cfg(feature = "exports")]
+    fn open_for_export(&self, max_time: Duration) -> Result<Box<dyn SnapshotReader>> {
+        self.open_with(4096, Some(max_time))
     }
 }
 
 impl SnapshotReader for SqliteSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
-        self.database.with_snapshot(|| work(&self.database.transaction(&self.environment, &self.ids)))
+        self.database.with_snapshot(|| {
+            let mut work = || work(&self.database.transaction(&self.environment, &self.ids));
+            match self.max_time {
+                None => work(),
+                Some(max_time) => self.database.within(max_time, &self.environment.clock, &mut work),
+            }
+        })
     }
 }

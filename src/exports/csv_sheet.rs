@@ -1,0 +1,86 @@
+//! A CSV file.
+
+use std::io::Write as _;
+
+use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
+
+use super::columns::Cell;
+use super::file::{Output, local_text};
+use crate::error::Result;
+use crate::model::operation::export::CsvDialect;
+
+/// The size of the buffer, in bytes.
+const BUFFER: usize = 64 * 1024;
+
+/// With one of these at its beginning, a spreadsheet takes a text for a formula. Some also convert the full-width forms.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A CSV file that is being written.
+pub(super) struct CsvSheet {
+    writer: Writer<Output>,
+    dialect: CsvDialect,
+    text: Vec<u8>,
+}
+
+impl CsvSheet {
+    pub(super) fn new(mut output: Output, dialect: CsvDialect) -> Result<Self> {
+        let delimiter = match dialect {
+            CsvDialect::Standard => b',',
+            CsvDialect::Excel => {
+                output.write_all("\u{feff}".as_bytes()).map_err(super::file::failed)?;
+                b';'
+            }
+        };
+        // Quotes around every text: a program that expects another delimiter must not find a formula behind one in it.
+        let writer = WriterBuilder::new()
+            .delimiter(delimiter)
+            .terminator(Terminator::CRLF)
+            .quote_style(QuoteStyle::NonNumeric)
+            .buffer_capacity(BUFFER)
+            .from_writer(output);
+        Ok(Self { writer, dialect, text: Vec::new() })
+    }
+
+    pub(super) fn write_row(&mut self, cells: &[Cell]) -> Result<()> {
+        for cell in cells {
+            self.write_cell(cell)?;
+        }
+        self.writer.write_record(None::<&[u8]>).map_err(failed)
+    }
+
+    fn write_cell(&mut self, cell: &Cell) -> Result<()> {
+        let text = &mut self.text;
+        text.clear();
+        let written = match cell {
+            Cell::Empty => Ok(()),
+            Cell::Text(content) => {
+                if content.starts_with(FORMULA) {
+                    text.push(b'\'');
+                }
+                text.extend_from_slice(content.as_bytes());
+                Ok(())
+            }
+            Cell::Flag(flag) => write!(text, "{flag}"),
+            Cell::Number(number) => write!(text, "{number}"),
+            Cell::Amount(amount) => write!(text, "{amount}"),
+            Cell::Instant(instant) => write!(text, "{instant}"),
+            Cell::Local(millis) => write!(text, "{}", local_text(*millis)),
+        };
+        if matches!(cell, Cell::Amount(_)) && self.dialect == CsvDialect::Excel {
+            text.iter_mut().filter(|byte| **byte == b'.').for_each(|point| *point = b',');
+        }
+        written.map_err(super::file::failed)?;
+        self.writer.write_field(text).map_err(failed)
+    }
+
+    pub(super) fn finish(self) -> Result<Output> {
+        self.writer.into_inner().map_err(|error| super::file::failed(error.into_error()))
+    }
+}
+
+fn failed(error: csv::Error) -> crate::error::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => super::file::failed(error),
+        other => crate::error::Error::Internal(format!("a row of an export cannot be written: {other:?}")),
+    }
+}

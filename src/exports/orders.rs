@@ -1,0 +1,100 @@
+//! The export of orders: a row for each item, in the order in which the orders were created.
+
+use super::columns::{amount, columns, id, in_currency, instant, number, text};
+use super::selection::{Selection, Statements};
+use crate::error::Result;
+use crate::model::sale::new_order::ShippingAddress;
+use crate::model::sale::order::OrderStatus;
+use crate::model::values::id::kind::{Customer, Event, Order, TicketType};
+use crate::rules::money::pricing::ItemPrice;
+use crate::store::lists::order_lists;
+use crate::store::sale::order_details;
+use crate::store::{Row, Transaction};
+
+columns! {
+    COLUMNS, columns_doc!, Row(row) {
+        "orderId" Text "The order." => id::<Order>(row, "order_id")?;
+        "reference" Text "The organization's own name for the order." => text(row, "reference")?;
+        "status" Text "`PENDING`, `COMPLETED`, `CANCELLED` or `EXPIRED`." => text(row, "status")?;
+        "created" + "At" Instant "When the order was created. Dates select by it." => instant(row, "created_at")?;
+        "completed" + "At" Instant "When it was completed." => instant(row, "completed_at")?;
+        "cancelled" + "At" Instant "When it was cancelled." => instant(row, "cancelled_at")?;
+        "paymentMethod" Text "`GATEWAY`, `MANUAL` or `FREE`, if it was completed." => text(row, "payment_method")?;
+        "paymentStatus" Text "The status of the payment through the gateway." => text(row, "payment_status")?;
+        "customerId" Text "The customer." => id::<Customer>(row, "customer_id")?;
+        "customerName" Text "The name that the customer gave." => text(row, "customer_name")?;
+        "customerEmail" Text "The e-mail address of the customer." => text(row, "email")?;
+        "companyName" Text "The company that buys." => order_details::stored(row)?.company_name;
+        "shippingStreet" Text "Where physical tickets are sent." => address(row, |address| address.street)?;
+        "shippingZip" Text "The postal code." => address(row, |address| address.zip)?;
+        "shippingCity" Text "The town." => address(row, |address| address.city)?;
+        "shippingCountry" Text "The country, as two letters." => address(row, |address| address.country)?;
+        "language" Text "The language of the order." => order_details::stored(row)?.language;
+        "affiliateCode" Text "The code of the affiliate who referred the customer." => text(row, "affiliate_code")?;
+        "discountCode" Text "The code of the discount that applied." => text(row, "discount_code")?;
+        "ticketTypeId" Text "The ticket type of the item." => id::<TicketType>(row, "ticket_type_id")?;
+        "ticketTypeName" Text "The current name of the ticket type." => text(row, "ticket_type_name")?;
+        "quantity" Number "The number of tickets of the item." => number(row, "quantity")?;
+        "price" Amount "The price of one ticket." => amount(row, "price")?;
+        "itemSubtotal" Amount "Price times quantity." => in_currency(row, item(row)?.subtotal())?;
+        "itemDiscount" Amount "The reduction of the item by a discount." => amount(row, "discount")?;
+        "finalAmount" Amount "The subtotal less the discount." => in_currency(row, item(row)?.final_amount())?;
+        "orderTotal" Amount "What the customer pays for the whole order. It is in each of its rows." => amount(row, "total")?;
+        "orderRefunded" Amount "What was decided to be given back of it. It is in each row." => amount(row, "refunded")?;
+        "metadata" Text "What the organization has attached to the order, as JSON." => text(row, "metadata")?;
+        "currency" Text "The currency of the amounts." => text(row, "currency")?;
+        "eventId" Text "The event." => id::<Event>(row, "event_id")?;
+    }
+}
+
+/// A part of the shipping address.
+fn address(row: &Row<'_>, part: fn(ShippingAddress) -> String) -> Result<Option<String>> {
+    Ok(order_details::stored(row)?.shipping_address.map(part))
+}
+
+fn item(row: &Row<'_>) -> Result<ItemPrice> {
+    Ok(ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? })
+}
+
+pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<Statements> {
+    let ranges = match selection.event {
+        // Of each status, the orders of an event are in the order of their ids.
+        Some(event) => {
+            let range = |status: &OrderStatus| format!("o.event_id = {} AND o.status = '{status}'", event.raw());
+            OrderStatus::ALL.iter().map(range).collect()
+        }
+        None => {
+            let before = selection.before;
+            let below =
+                before.map(|before| order_lists::above_all_before(tx, selection.organization, before)).transpose()?;
+            vec![selection.ids("o", below)]
+        }
+    };
+    let now = selection.now.millis();
+    let mut parts = Vec::new();
+    let mut counts = Vec::new();
+    for range in ranges {
+        let range = format!("{range}{}", selection.dates("o.created_at"));
+        counts.push(format!(
+            "(SELECT COUNT(*) FROM orders o CROSS JOIN order_items i WHERE i.order_id = o.id AND {range})"
+        ));
+        parts.push(format!(
+            "SELECT o.id AS order_id, i.id AS item_id, o.reference, e.timezone,
+                CASE WHEN o.status = 'PENDING' AND o.hold_until <= {now} THEN 'EXPIRED' ELSE o.status END AS status,
+                o.created_at, o.completed_at, o.cancelled_at,
+                CASE WHEN o.completed_at IS NULL THEN NULL WHEN o.total = 0 THEN 'FREE'
+                    WHEN o.paid_by_gateway = 1 THEN 'GATEWAY' ELSE 'MANUAL' END AS payment_method,
+                o.payment_status, o.customer_id, o.customer_name, c.email, o.details, o.affiliate_code, o.discount_code,
+                i.ticket_type_id, t.name AS ticket_type_name, i.quantity, i.price, i.discount, o.total,
+                (SELECT CAST(COALESCE(SUM(p.promised), 0) AS BIGINT) FROM payments p
+                    WHERE p.order_id = o.id AND p.purpose = 'ORDER') AS refunded,
+                o.metadata, o.currency, o.event_id
+            FROM orders o CROSS JOIN order_items i CROSS JOIN ticket_types t CROSS JOIN customers c CROSS JOIN events e
+            WHERE i.order_id = o.id AND t.id = i.ticket_type_id AND c.id = o.customer_id AND e.id = o.event_id AND {range}"
+        ));
+    }
+    Ok(Statements {
+        rows: format!("{} ORDER BY order_id, item_id", parts.join(" UNION ALL ")),
+        count: format!("SELECT {} AS number", counts.join(" + ")),
+    })
+}

@@ -1,0 +1,231 @@
+//! Writes an export: reads the rows of a kind one after another, and writes the cells of its columns.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use super::columns::{Cell, Column, Read};
+use super::file::ExportFile;
+use super::selection::Selection;
+use super::sheet::Sheet;
+use super::{attendees, check_ins, ledger, orders, settlement, table};
+use crate::error::{Error, FieldErrors, Result, StoreErrorKind};
+use crate::form::request::Request;
+use crate::model::operation::export::{Export, ExportFormat, ExportKind, ExportProgress, ExportReport, ExportTotal};
+use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::values::amount::Amount;
+use crate::model::values::id::{EventId, OrganizationId};
+use crate::rules::calendar::Zone;
+use crate::rules::{Checked, checked};
+use crate::store::{Row, Store, Transaction};
+
+/// How long the rows of an export may be read: as long, the log of a database file grows by what is written.
+const MAX_TIME: Duration = Duration::from_mins(2);
+
+/// After how many rows the progress is reported.
+const REPORTED_ROWS: u64 = 1000;
+
+/// How many days an export without an event may have.
+const MAX_DAYS: u64 = 366;
+
+/// How many rows a sheet has, besides its header.
+const MAX_XLSX_ROWS: u64 = 1_048_575;
+
+/// Checks what a request says by itself.
+pub(crate) fn check(Request { body, mut errors }: Request<Export>) -> Result<Checked<Export>> {
+    let request: &Export = &body;
+    let is_xlsx = request.format == Some(ExportFormat::Xlsx);
+    let can_write = cfg!(feature = "xlsx") || !is_xlsx;
+    errors.check(can_write, "format", "must be csv: this program is compiled without the feature xlsx");
+    errors.check(request.dialect.is_none() || !is_xlsx, "dialect", "must be absent: only CSV files have a dialect");
+    let has_codes = request.codes.is_none() || request.kind == ExportKind::Attendees;
+    errors.check(has_codes, "codes", "must be absent: only attendees have codes");
+    check_rows(request, &mut errors);
+    checked(body, errors)
+}
+
+/// Checks that a request selects an event, or few enough days.
+fn check_rows(request: &Export, errors: &mut FieldErrors) {
+    let Export { kind, event_id, from, before, .. } = *request;
+    if ["eventId", "from", "before"].iter().any(|field| errors.covers(field)) {
+        return;
+    }
+    if kind.is_of_one_event() {
+        errors.check(event_id.is_some(), "eventId", "is required");
+        errors.check(from.is_none(), "from", "must be absent: this export is of the whole event");
+        errors.check(before.is_none(), "before", "must be absent: this export is of the whole event");
+        return;
+    }
+    if let (Some(from), Some(before)) = (from, before) {
+        errors.check(from < before, "before", "must be after from");
+    }
+    let latest = from.map(|from| from.saturating_add(Duration::from_hours(24 * MAX_DAYS)));
+    let is_short = latest.zip(before).is_some_and(|(latest, before)| before <= latest);
+    let problem = "must be given, with a before at most 366 days later, unless eventId is given";
+    errors.check(event_id.is_some() || is_short, "from", problem);
+}
+
+/// Writes the file of a request, for an organization that has a permit. `progress` may stop it.
+pub(crate) fn write(
+    store: &Store,
+    folder: &Path,
+    organization: OrganizationId,
+    request: &Checked<Export>,
+    progress: &mut dyn FnMut(ExportProgress) -> ControlFlow<()>,
+) -> Result<ExportFile> {
+    let mut written = None;
+    store.export(MAX_TIME, &mut |tx| {
+        written = Some(read(tx, folder, organization, request, progress)?);
+        Ok(())
+    })?;
+    // A workbook is put together when the snapshot has ended.
+    let (sheet, report) = written.ok_or_else(|| Error::Internal("an export was not read".to_owned()))?;
+    sheet.finish()?.complete(report)
+}
+
+fn read(
+    tx: &Transaction<'_>,
+    folder: &Path,
+    organization: OrganizationId,
+    request: &Export,
+    progress: &mut dyn FnMut(ExportProgress) -> ControlFlow<()>,
+) -> Result<(Sheet, ExportReport)> {
+    let selection = Selection::new(tx, organization, request)?;
+    let columns: Vec<Column> =
+        table(request.kind).iter().copied().filter(|column| is_wanted(column, request)).collect();
+    let names: Vec<_> = columns.iter().flat_map(|column| [Some(column.name), column.local_name]).flatten().collect();
+    let as_of = tx.now();
+    let statements = match request.kind {
+        ExportKind::Ledger => ledger::statements(tx, &selection)?,
+        ExportKind::Orders => orders::statements(tx, &selection)?,
+        ExportKind::Attendees => attendees::statements(&selection),
+        ExportKind::CheckIns => check_ins::statements(&selection),
+        ExportKind::Settlement => {
+            let event = request.event_id.unwrap_or(EventId::UNKNOWN);
+            let lines = settlement::of_event(tx, organization, event)?.lines;
+            let mut sheet = Sheet::create(folder, request, as_of, &names)?;
+            for line in &lines {
+                let cells = columns.iter().filter_map(|column| match column.read {
+                    Read::Line(read) => Some(read(line)),
+                    Read::Row(_) => None,
+                });
+                sheet.write_row(&cells.collect::<Vec<_>>())?;
+            }
+            return Ok((sheet, ExportReport { rows: lines.len() as u64, totals: Vec::new(), as_of }));
+        }
+    };
+    let total_rows = tx.query_opt(&statements.count, &[], |row| row.count("number"))?.unwrap_or(0);
+    if request.format == Some(ExportFormat::Xlsx) && total_rows > MAX_XLSX_ROWS {
+        let problem = format!("must be csv, because there are {total_rows} rows: xlsx has at most {MAX_XLSX_ROWS}");
+        return Err(Error::field("format", problem));
+    }
+    let mut sheet = Sheet::create(folder, request, as_of, &names)?;
+    let mut rows = Rows { columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(request.kind) };
+    let mut done = ExportProgress { rows: 0, total_rows };
+    tx.query_table(&statements.rows, |row| {
+        rows.read(row)?;
+        sheet.write_row(&rows.cells)?;
+        done.rows += 1;
+        if done.rows.is_multiple_of(REPORTED_ROWS) { report(done, progress) } else { Ok(()) }
+    })?;
+    report(done, progress)?;
+    Ok((sheet, ExportReport { rows: done.rows, totals: rows.totals.sums, as_of }))
+}
+
+fn report(done: ExportProgress, progress: &mut dyn FnMut(ExportProgress) -> ControlFlow<()>) -> Result<()> {
+    match progress(done) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(StoreErrorKind::ExportStopped.into()),
+    }
+}
+
+fn is_wanted(column: &Column, request: &Export) -> bool {
+    request.codes == Some(true) || request.kind != ExportKind::Attendees || column.name != attendees::CODE
+}
+
+/// Reads rows.
+struct Rows<'c> {
+    columns: &'c [Column],
+    /// The cells of the row that was read last.
+    cells: Vec<Cell>,
+    /// The time zone of the row that was read last.
+    zone: Option<(String, Zone)>,
+    totals: Totals,
+}
+
+impl Rows<'_> {
+    fn read(&mut self, row: &Row<'_>) -> Result<()> {
+        self.cells.clear();
+        for column in self.columns {
+            let Read::Row(read) = column.read else { continue };
+            let cell = read(row)?;
+            let local = match (column.local_name, &cell) {
+                (None, _) => None,
+                (Some(_), Cell::Instant(at)) => Some(Cell::Local(self.zone(row)?.local_millis(*at))),
+                (Some(_), _) => Some(Cell::Empty),
+            };
+            if Some(column.name) == self.totals.column
+                && let Cell::Amount(amount) = cell
+            {
+                self.totals.add(row, amount)?;
+            }
+            self.cells.push(cell);
+            self.cells.extend(local);
+        }
+        Ok(())
+    }
+
+    /// The time zone of the event.
+    fn zone(&mut self, row: &Row<'_>) -> Result<Zone> {
+        let name: String = row.get("timezone")?;
+        match &self.zone {
+            Some((known, zone)) if *known == name => Ok(*zone),
+            _ => {
+                let zone = Zone::stored(&name)?;
+                self.zone = Some((name, zone));
+                Ok(zone)
+            }
+        }
+    }
+}
+
+/// The sums of a column of amounts.
+struct Totals {
+    column: Option<&'static str>,
+    has_modes: bool,
+    sums: Vec<ExportTotal>,
+}
+
+impl Totals {
+    fn of(kind: ExportKind) -> Self {
+        let column = match kind {
+            ExportKind::Ledger => Some("amount"),
+            ExportKind::Orders => Some("finalAmount"),
+            ExportKind::Attendees => Some("pricePaid"),
+            ExportKind::CheckIns | ExportKind::Settlement => None,
+        };
+        Self { column, has_modes: kind == ExportKind::Ledger, sums: Vec::new() }
+    }
+
+    fn add(&mut self, row: &Row<'_>, amount: Amount) -> Result<()> {
+        let currency: String = row.get("currency")?;
+        let mode: Option<PaymentMode> = if self.has_modes { Some(row.text_enum("mode")?) } else { None };
+        let known = self.sums.iter_mut().find(|total| total.currency == currency && total.mode == mode);
+        match known {
+            Some(total) => total.amount = total.amount.plus(amount),
+            None => self.sums.push(ExportTotal { currency, mode, amount }),
+        }
+        Ok(())
+    }
+}
+
+/// The statements of all kinds of an event, or of all dates.
+#[cfg(test)]
+pub(crate) fn all_statements(tx: &Transaction<'_>, event: Option<EventId>) -> Result<Vec<String>> {
+    let organization = OrganizationId::from_raw(1);
+    let (from, before) = (Some(tx.now()), Some(tx.now()));
+    let selection = Selection { organization, event, from, before, now: tx.now() };
+    let mut all = vec![ledger::statements(tx, &selection)?, orders::statements(tx, &selection)?];
+    all.extend([attendees::statements(&selection), check_ins::statements(&selection)]);
+    Ok(all.into_iter().flat_map(|statements| [statements.rows, statements.count]).collect())
+}

@@ -1,0 +1,60 @@
+//! A file in one of the formats.
+
+use std::path::Path;
+
+use super::columns::Cell;
+use super::csv_sheet::CsvSheet;
+use super::file::Output;
+#[cfg(feature = "xlsx")]
+use super::xlsx_sheet::XlsxSheet;
+use crate::error::Result;
+#[cfg(feature = "xlsx")]
+use crate::model::operation::export::ExportFormat;
+use crate::model::operation::export::{CsvDialect, Export};
+use crate::model::values::timestamp::Timestamp;
+
+/// A file that is being written.
+pub(super) enum Sheet {
+    Csv(Box<CsvSheet>),
+    #[cfg(feature = "xlsx")]
+    Xlsx(Box<XlsxSheet>, Output),
+}
+
+impl Sheet {
+    /// Creates the file in this folder, and writes the header.
+    pub(super) fn create(folder: &Path, request: &Export, as_of: Timestamp, names: &[&'static str]) -> Result<Self> {
+        let output = Output::create(folder)?;
+        match request.format {
+            #[cfg(feature = "xlsx")]
+            Some(ExportFormat::Xlsx) => {
+                let mut sheet = XlsxSheet::new(folder, request.kind.as_str(), as_of)?;
+                sheet.write_header(names)?;
+                Ok(Self::Xlsx(Box::new(sheet), output))
+            }
+            _ => {
+                let _ = as_of;
+                let mut sheet = CsvSheet::new(output, request.dialect.unwrap_or(CsvDialect::Standard))?;
+                let header: Vec<_> = names.iter().map(|name| Cell::Text((*name).to_owned())).collect();
+                sheet.write_row(&header)?;
+                Ok(Self::Csv(Box::new(sheet)))
+            }
+        }
+    }
+
+    pub(super) fn write_row(&mut self, cells: &[Cell]) -> Result<()> {
+        match self {
+            Self::Csv(sheet) => sheet.write_row(cells),
+            #[cfg(feature = "xlsx")]
+            Self::Xlsx(sheet, _) => sheet.write_row(cells),
+        }
+    }
+
+    /// Writes what is left of the file.
+    pub(super) fn finish(self) -> Result<Output> {
+        match self {
+            Self::Csv(sheet) => sheet.finish(),
+            #[cfg(feature = "xlsx")]
+            Self::Xlsx(sheet, output) => sheet.finish(output),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! An exported file as the body of a response, read a piece at a time on blocking threads.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use hyper::body::{Frame, SizeHint};
+use tokio::task::JoinHandle;
+
+use super::blocking::{BlockingService, acquire};
+use super::problem::Problem;
+use crate::exports::{ExportFile, ExportFormat, ExportKind};
+use crate::fair::{Permit, Tenant};
+use crate::service::TicketingService;
+
+/// How many bytes are read at a time.
+const PIECE: usize = 64 * 1024;
+
+const ROWS: HeaderName = HeaderName::from_static("x-export-rows");
+const DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+
+/// The media types of the formats that this program can write.
+pub(in crate::server) fn media_types() -> impl Iterator<Item = &'static str> {
+    let formats = ExportFormat::ALL.iter().copied();
+    formats.filter(|format| cfg!(feature = "xlsx") || *format == ExportFormat::Csv).map(media_type)
+}
+
+const fn media_type(format: ExportFormat) -> &'static str {
+    match format {
+        ExportFormat::Csv => "text/csv",
+        ExportFormat::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    }
+}
+
+/// Runs a call that exports a file. Its permit is free again when the client has received the file.
+pub(super) async fn call(
+    service: &BlockingService,
+    tenant: Tenant,
+    work: impl FnOnce(&TicketingService) -> Result<Response, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let permit = acquire(&service.exports, tenant).await?;
+    let response = service.call(tenant, work).await?;
+    Ok(response.map(|body| Body::new(Permitted { body, _permit: permit })))
+}
+
+/// The response with a file.
+pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: ExportFile) -> Response {
+    let ExportFile { file, bytes, sha256, report } = export;
+    let mut response = Response::new(Body::new(FileBody { state: State::Idle(file), left: bytes }));
+    let headers = response.headers_mut();
+    let content_type = match format {
+        ExportFormat::Csv => "text/csv; charset=utf-8",
+        ExportFormat::Xlsx => media_type(format),
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CONTENT_LENGTH, bytes.into());
+    headers.insert(ROWS, report.rows.into());
+    let date = &report.as_of.to_string()[..10];
+    let disposition = format!("attachment; filename=\"{kind}-{date}.{format}\"");
+    let digest = format!("sha-256=:{}:", BASE64_STANDARD.encode(sha256));
+    for (name, value) in [(CONTENT_DISPOSITION, disposition), (DIGEST, digest)] {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}
+
+/// What is left of a file.
+struct FileBody {
+    state: State,
+    left: u64,
+}
+
+enum State {
+    Idle(File),
+    Reading(JoinHandle<io::Result<(File, Bytes)>>),
+    Ended,
+}
+
+fn read(mut file: File, left: u64) -> io::Result<(File, Bytes)> {
+    let mut piece = vec![0; usize::try_from(left).unwrap_or(PIECE).min(PIECE)];
+    file.read_exact(&mut piece)?;
+    Ok((file, piece.into()))
+}
+
+impl HttpBody for FileBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        loop {
+            match std::mem::replace(&mut self.state, State::Ended) {
+                State::Ended => return Poll::Ready(None),
+                State::Idle(_) if self.left == 0 => return Poll::Ready(None),
+                State::Idle(file) => {
+                    let left = self.left;
+                    self.state = State::Reading(tokio::task::spawn_blocking(move || read(file, left)));
+                }
+                State::Reading(mut reading) => {
+                    let polled = Pin::new(&mut reading).poll(context);
+                    if polled.is_pending() {
+                        self.state = State::Reading(reading);
+                    }
+                    let (file, piece) = ready!(polled).map_err(io::Error::other)??;
+                    self.left = self.left.saturating_sub(piece.len() as u64);
+                    self.state = State::Idle(file);
+                    return Poll::Ready(Some(Ok(Frame::data(piece))));
+                }
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+/// A body with the permit that it keeps.
+struct Permitted {
+    body: Body,
+    _permit: Permit,
+}
+
+impl HttpBody for Permitted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,168 @@
+//! Exports over HTTP, on real sockets.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use ticketing::Builder;
+use ticketing::exports::ExportKind;
+use ticketing::organization::Scope;
+
+use crate::common::http::{Server, other_organization_key};
+
+/// Starts a server with an event that has a paid order. Returns the id of the event.
+fn start() -> (Server, String) {
+    let server = Server::start();
+    let mut client = server.client();
+    let event = json!({
+        "title": "Jazz", "slug": "jazz", "startDate": "2100-06-01T18:00:00Z", "deliveryMethod": "DIGITAL",
+        "status": "PUBLISHED",
+    });
+    let event = client.post("/v1/events", &event).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let ticket_type = json!({"name": "Seat", "price": 12.5, "quantity": 100_000});
+    let ticket_type = client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type).expect(201).json();
+    let order = json!({
+        "eventId": event, "customer": {"name": "Ada", "email": "ada@example.com"},
+        "items": [{"ticketId": ticket_type["id"], "quantity": 2}],
+    });
+    let order = client.post("/v1/orders", &order).expect(201).json();
+    let order = order["order"]["id"].as_str().unwrap();
+    client.post(&format!("/v1/orders/{order}/mark-paid"), &json!({"method": "CASH"})).expect(200);
+    (server, event)
+}
+
+#[test]
+fn every_kind_is_sent_with_its_length_its_digest_and_a_name_without_personal_data() {
+    let (server, event) = start();
+    let mut client = server.client();
+    for kind in ExportKind::ALL {
+        let formats: &[_] = if cfg!(feature = "xlsx") { &["csv", "xlsx"] } else { &["csv"] };
+        for format in formats {
+            let response = client.get(&format!("/v1/exports/{kind}?eventId={event}&format={format}")).expect(200);
+            let header = |name: &str| response.header(name).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(header("content-length"), response.body.len().to_string());
+            let digest = base64::prelude::BASE64_STANDARD.encode(Sha256::digest(&response.body));
+            assert_eq!(header("repr-digest"), format!("sha-256=:{digest}:"));
+            assert_eq!(header("cache-control"), "no-store");
+            let name = header("content-disposition");
+            let date = name.strip_prefix(&format!("attachment; filename=\"{kind}-")).expect(name);
+            let date = date.strip_suffix(&format!(".{format}\"")).expect(name);
+            assert!(date.len() == 10 && date.split('-').count() == 3, "{name}");
+            assert_eq!(response.header("etag"), None);
+            match *format {
+                "csv" => {
+                    assert_eq!(header("content-type"), "text/csv; charset=utf-8");
+                    let rows = response.text().matches("\r\n").count() - 1;
+                    assert_eq!(header("x-export-rows"), rows.to_string());
+                }
+                _ => assert!(response.body.starts_with(b"PK"), "{kind}"),
+            }
+        }
+    }
+    let settlement = client.get(&format!("/v1/events/{event}/settlement")).expect(200).json();
+    assert_eq!(
+        settlement["lines"][0],
+        json!({"section": "SOLD", "label": "Seat", "count": 2, "amount": 25, "currency": "EUR"})
+    );
+    let head = client.send("HEAD", &format!("/v1/exports/orders?eventId={event}"), &[], b"");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+}
+
+#[test]
+fn what_is_unknown_or_missing_is_refused_as_documented() {
+    let (server, event) = start();
+    let mut client = server.client();
+    client.get(&format!("/v1/exports/tickets?eventId={event}")).expect(404);
+    let refused = |path: &str, fields: &[&str]| {
+        let response = server.client().get(path).expect(422);
+        assert_eq!(response.paths(), fields, "{path}");
+    };
+    refused(&format!("/v1/exports/orders?eventId={event}&format=pdf&dialect=libre"), &["format", "dialect"]);
+    refused("/v1/exports/orders", &["from"]);
+    refused("/v1/exports/orders?from=yesterday&before=2026-06-01T00:00:00Z", &["from"]);
+    refused("/v1/exports/check-ins", &["eventId"]);
+    refused("/v1/exports/settlement?eventId=event_0000000000000", &["eventId"]);
+    refused(&format!("/v1/exports/settlement?eventId={event}&codes=true"), &["codes"]);
+    // The kind is that of the path.
+    let response = client.get(&format!("/v1/exports/settlement?eventId={event}&kind=orders")).expect(200);
+    assert!(response.text().starts_with("\"section\""));
+    let other = other_organization_key(&server.service);
+    let mut other = server.client_with(&other);
+    assert_eq!(other.get(&format!("/v1/exports/ledger?eventId={event}")).expect(422).paths(), ["eventId"]);
+    other.get(&format!("/v1/events/{event}/settlement")).expect(404);
+}
+
+#[test]
+fn the_scopes_of_a_kind_come_before_everything_else() {
+    let (server, event) = start();
+    for kind in ExportKind::ALL {
+        for scope in kind.scopes() {
+            let others = Scope::ALL.iter().copied().filter(|other| other != scope);
+            let mut client = server.client_with(&server.key_with(others));
+            client.get(&format!("/v1/exports/{kind}?format=pdf")).expect(403);
+        }
+        let mut client = server.client_with(&server.key_with(kind.scopes().iter().copied()));
+        client.get(&format!("/v1/exports/{kind}?eventId={event}")).expect(200);
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_keeps_no_snapshot_and_other_exports_go_on() {
+    let (server, event) = start();
+    let service = &server.service;
+    let caller = service.act_for(server.organization).unwrap();
+    let event_id = event.parse().unwrap();
+    let types = service.list_ticket_types(&caller, event_id, Default::default()).unwrap().data;
+    // A file of more than the buffers of both sockets.
+    let metadata = ticketing::Metadata::from([("note".to_owned(), "x".repeat(15_000))]);
+    for _ in 0..700 {
+        let customer = ticketing::order::NewCustomer::new("Ada", "ada@example.com");
+        let mut order = ticketing::order::CreateOrder::new(event_id, customer, types[0].id, 1);
+        order.metadata = Some(metadata.clone());
+        service.create_order(&caller, order).unwrap();
+    }
+    let mut slow = server.client();
+    let request = format!(
+        "GET /v1/exports/orders?eventId={event} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n",
+        server.key
+    );
+    slow.write(request.as_bytes());
+    // The permit of the snapshot is free again, although the file is not sent.
+    let mut sizes = Vec::new();
+    for _ in 0..3 {
+        let response = server.client().get(&format!("/v1/exports/orders?eventId={event}")).expect(200);
+        sizes.push(response.body.len());
+    }
+    assert!(sizes[0] > 10_000_000, "{sizes:?}");
+    let response = slow.read_response().unwrap();
+    assert_eq!((response.status, response.body.len()), (200, sizes[0]));
+}
+
+#[test]
+fn an_export_that_waits_too_long_is_503_with_retry_after() {
+    let server = Server::with(Builder::sandbox_gateway, |_| {});
+    let organization = server.organization;
+    let service = server.service.clone();
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let held = std::thread::spawn(move || {
+        let caller = service.act_for(organization).unwrap();
+        let export = ticketing::exports::Export::new(ExportKind::Orders)
+            .from("2026-01-01T00:00:00Z".parse().unwrap())
+            .before("2026-02-01T00:00:00Z".parse().unwrap());
+        service.export(&caller, export, &mut Vec::new(), |_| {
+            begun.send(()).unwrap();
+            let _ = released.recv_timeout(Duration::from_mins(1));
+            std::ops::ControlFlow::Continue(())
+        })
+    });
+    has_begun.recv().unwrap();
+    let path = "/v1/exports/orders?from=2026-01-01T00:00:00Z&before=2026-02-01T00:00:00Z";
+    let response = server.client().get(path).expect(503);
+    assert_eq!(response.code(), "unavailable");
+    assert!(response.header("retry-after").is_some());
+    drop(release);
+    assert!(held.join().unwrap().is_ok());
+    server.client().get(path).expect(200);
+}

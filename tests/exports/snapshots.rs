@@ -1,0 +1,117 @@
+//! An export beside writers: every order is whole, and the sums are those of one instant.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ticketing::Amount;
+use ticketing::exports::{Export, ExportKind, SettlementSection};
+use ticketing::order::NewOrderItem;
+
+use super::readers::try_export;
+use crate::common::*;
+
+/// How many threads write.
+const WRITERS: usize = 64;
+
+/// Runs `read` while writers sell orders of a ticket of each type, which are paid at once.
+fn beside_writers(fixture: &Fixture, types: &[ticketing::ticket_type::TicketType; 2], read: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..WRITERS {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let mut request = new_order(types[0].event_id, types[0].id, 1);
+                    request.items.push(NewOrderItem::new(types[1].id, 2));
+                    let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+                    fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
+                }
+            });
+        }
+        let stop_at_end = StopAtEnd(&stop);
+        read();
+        drop(stop_at_end);
+    });
+}
+
+/// Lets the writers end, also after a panic.
+struct StopAtEnd<'s>(&'s AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The number of rows of an order that begins with this column, by order, and the rows.
+fn rows_by_order(text: &str, column: &str) -> std::collections::HashMap<String, usize> {
+    let mut lines = text.lines();
+    let index =
+        lines.next().expect("a header").split(',').position(|name| name == format!("\"{column}\"")).expect(column);
+    let mut rows = std::collections::HashMap::new();
+    for line in lines {
+        *rows.entry(line.split(',').nth(index).expect("a cell").to_owned()).or_default() += 1;
+    }
+    rows
+}
+
+#[test]
+fn an_export_beside_64_writers_has_whole_orders_and_the_sums_of_one_instant() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let types = [100, 200].map(|price| fixture.ticket_type(&event, price, 1_000_000));
+    let (mut differed, mut rounds) = (false, 0);
+    beside_writers(&fixture, &types, || {
+        let mut first = None;
+        while rounds < 5 || !differed {
+            rounds += 1;
+            assert!(rounds < 1000, "the writers write");
+            let orders = try_export(&fixture, Export::new(ExportKind::Orders).event(event.id)).expect("orders");
+            let items = rows_by_order(orders.text(), "orderId");
+            assert!(items.values().all(|rows| *rows == 2), "an order has both of its items");
+            let tickets = try_export(&fixture, Export::new(ExportKind::Attendees).event(event.id)).expect("attendees");
+            assert!(rows_by_order(tickets.text(), "orderId").values().all(|rows| *rows == 3), "and all three tickets");
+
+            // Of one snapshot, all exports and the settlement are of the same instant.
+            let (settlement, ledger, attendees) = fixture
+                .service
+                .on_one_snapshot(|| {
+                    let settlement = fixture.service.get_settlement(&fixture.caller, event.id).expect("a settlement");
+                    let export = |kind| try_export(&fixture, Export::new(kind).event(event.id)).expect("an export");
+                    (settlement, export(ExportKind::Ledger), export(ExportKind::Attendees))
+                })
+                .expect("a snapshot");
+            let total =
+                |file: &super::readers::File| file.report.totals.first().map_or(Amount::ZERO, |total| total.amount);
+            let balance = settlement.amount(SettlementSection::Balance);
+            assert_eq!((total(&ledger), total(&attendees)), (balance, balance));
+
+            // The control: exports of other instants differ.
+            let before = *first.get_or_insert(orders.report.rows);
+            differed |= orders.report.rows != before;
+        }
+    });
+}
+
+#[test]
+fn an_export_shows_nothing_that_was_written_after_its_first_row() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 100, 1_000_000);
+    for _ in 0..21 {
+        // 50 × 21 tickets: the progress is reported once before the end.
+        for _ in 0..5 {
+            fixture.issue(&ticket_type, 10);
+        }
+    }
+    let mut reports = Vec::new();
+    let mut file = Vec::new();
+    let request = Export::new(ExportKind::Attendees).event(event.id);
+    let report = fixture.service.export(&fixture.caller, request.clone(), &mut file, |progress| {
+        reports.push((progress.rows, progress.total_rows));
+        fixture.issue(&ticket_type, 1);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(report.expect("an export").rows, 1050);
+    assert_eq!(reports, [(1000, 1050), (1050, 1050)]);
+    assert_eq!(try_export(&fixture, request).expect("an export").report.rows, 1052);
+}
