@@ -1,5 +1,5 @@
-//! An embeddable event-ticketing engine on SQLite or PostgreSQL: events, orders, tickets with scannable codes, check-in, and
-//! signed webhooks.
+//! An embeddable event-ticketing engine on SQLite or PostgreSQL: events, orders, tickets with scannable codes,
+//! check-in, and signed webhooks.
 //!
 //! [`TicketingService`] has one method for each operation. It stores everything in one SQLite file, or in a PostgreSQL
 //! database. This is a complete sale, from the empty file to the entrance:
@@ -47,8 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What was acknowledged is on disk, no seat is sold twice, and a ticket is admitted once, also under concurrency and after crashes: the
-//! guide [`guarantees`](guide::guarantees) lists what the engine promises, and its limits.
+//! What was acknowledged is on disk, no seat is sold twice, and a ticket is admitted once, also under concurrency and
+//! after crashes: the guide [`guarantees`](guide::guarantees) lists what the engine promises, and its limits.
 //!
 //! # Tasks
 //!
@@ -103,13 +103,13 @@
 //! - a [`PaymentGateway`](payment::PaymentGateway) of your own, which reports the outcome of each payment with
 //!   [`payment_completed`](TicketingService::payment_completed) or
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
-//! - [`Builder::on_notification`], which calls a function of the program with every change, to send e-mails for example.
-//!   [`subscribe`](TicketingService::subscribe) is the best-effort alternative for views;
+//! - [`Builder::on_notification`], which calls a function of the program with every change, to send e-mails for
+//!   example. [`subscribe`](TicketingService::subscribe) is the best-effort alternative for views;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
-//!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later. They need the feature `ring`,
-//!   or [another way](webhook#sending) to provide cryptography;
-//! - [`Builder::maintenance`], which starts a thread that retries refunds, records expired orders and events, and deletes
-//!   old data. Sales and check-in work without it;
+//!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later. They need the feature
+//!   `ring`, or [another way](webhook#sending) to provide cryptography;
+//! - [`Builder::maintenance`], which starts a thread that retries refunds, records expired orders and events, and
+//!   deletes old data. Sales and check-in work without it;
 //! - a [`ManualClock`](environment::ManualClock) and a [`SeededEntropy`](environment::SeededEntropy), which make tests
 //!   deterministic.
 //!
@@ -293,8 +293,8 @@ pub mod page {
 ///
 /// Every request implements `Serialize` and `Deserialize`, in the JSON of the HTTP operations: an absent field is not
 /// written, and `null` clears a field of an update. Reading with `Deserialize` fails if a field is missing or of the
-/// wrong kind; the error names all such fields. The operation checks the limits, as for a request that was made in Rust.
-/// [`Request`](request::Request) keeps the errors instead, so that the operation reports all of them together.
+/// wrong kind; the error names all such fields. The operation checks the limits, as for a request that was made in
+/// Rust. [`Request`](request::Request) keeps the errors instead, so that the operation reports all of them together.
 ///
 /// ```
 /// use ticketing::event::CreateEvent;

@@ -1,8 +1,8 @@
-//! A model of the semaphore that organizations share: shuttle runs it under many interleavings of its threads, and reports a
-//! waiter that nobody wakes as a deadlock.
+//! A model of the semaphore that organizations share: shuttle runs it under many interleavings of its threads, and
+//! reports a waiter that nobody wakes as a deadlock.
 //!
-//! The code of the semaphore is the crate's own, with shuttle's threads and locks. Its clock is random, so that a wait may end
-//! at any moment.
+//! The code of the semaphore is the crate's own, with shuttle's threads and locks. Its clock is random, so that a wait
+//! may end at any moment.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -336,8 +336,8 @@ fn order_request(server: &Server, order: &str) -> String {
 }
 
 /// Asserts that check-in works while two hundred order requests wait for a gateway that hangs, with these limits on
-/// calls to the gateway and to the service. Free orders are created meanwhile, if the calls to the gateway leave room for
-/// other orders.
+/// calls to the gateway and to the service. Free orders are created meanwhile, if the calls to the gateway leave room
+/// for other orders.
 fn assert_check_in_during_hanging_gateway(gateway_calls: usize, calls: usize) -> TestResult {
     let control = blocking_gateway();
     let server = Server::with(

@@ -1,5 +1,6 @@
-//! The layers of `src`, and which of them each may use: `server → service, pages → payment, documents, webhook → sales → store →
-//! rules → model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer uses it.
+//! The layers of `src`, and which of them each may use: `server → service, pages → payment, documents, webhook → sales
+//! → store → rules → model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer
+//! uses it.
 
 #[path = "common/imports.rs"]
 mod imports;

@@ -1,6 +1,6 @@
 //! The statements of the store are in the subset of SQL that SQLite and PostgreSQL share. Those about the SQLite file
-//! itself are in `store/engine/sqlite/`, and those about a PostgreSQL database in `store/engine/postgres/`: these are not
-//! looked at.
+//! itself are in `store/engine/sqlite/`, and those about a PostgreSQL database in `store/engine/postgres/`: these are
+//! not looked at.
 //!
 //! This finds what only SQLite accepts, and what the engines understand differently: a comparison that is selected as a
 //! number, the type of a sum, a column without a name, an INSERT whose failure would have to be repeated.

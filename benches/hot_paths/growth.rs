@@ -1,4 +1,5 @@
-//! What operations cost in databases of different sizes. What does not depend on the number of tickets has ratios of about 1.
+//! What operations cost in databases of different sizes. What does not depend on the number of tickets has ratios of
+//! about 1.
 
 use std::cell::Cell;
 

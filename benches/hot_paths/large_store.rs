@@ -86,8 +86,8 @@ pub fn scatter(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Copies a file, and waits until the copy is on the disk and in memory: otherwise the first syncs and reads would wait for
-/// the rest of it, and the longer, the larger it is.
+/// Copies a file, and waits until the copy is on the disk and in memory: otherwise the first syncs and reads would wait
+/// for the rest of it, and the longer, the larger it is.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::copy(from, to)?;
     let mut copy = File::open(to)?;

@@ -5,14 +5,15 @@
 //!
 //! The database and its copies need up to 4 GB under `target/` during the run, and 400 MB afterwards.
 //!
-//! `cargo bench -- growth` prints instead what lists, look-ups, summaries and hot paths cost at 100,000 and at a million
-//! tickets, and how much more that is; with `GROWTH_TICKETS=10000000` also at ten million, for which it needs 10 GB.
+//! `cargo bench -- growth` prints instead what lists, look-ups, summaries and hot paths cost at 100,000 and at a
+//! million tickets, and how much more that is; with `GROWTH_TICKETS=10000000` also at ten million, for which it needs
+//! 10 GB.
 //!
-//! The benchmarks of PostgreSQL, `cargo bench --all-features -- postgres`, need Debian's package postgresql, and are skipped
-//! without it.
+//! The benchmarks of PostgreSQL, `cargo bench --all-features -- postgres`, need Debian's package postgresql, and are
+//! skipped without it.
 //!
-//! `cargo bench --all-features` runs everything else, `… -- --ratios` only the ratios, and `… -- NAME` the benchmarks whose
-//! name contains NAME.
+//! `cargo bench --all-features` runs everything else, `… -- --ratios` only the ratios, and `… -- NAME` the benchmarks
+//! whose name contains NAME.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 

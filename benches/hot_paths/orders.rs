@@ -71,7 +71,8 @@ pub fn bench(bench: &mut Bench) {
     }
 }
 
-/// `payment_completed` of an order of two tickets, beside `create_order`: the payment, its entry in the ledger, the tickets.
+/// `payment_completed` of an order of two tickets, beside `create_order`: the payment, its entry in the ledger, the
+/// tickets.
 fn payments(bench: &mut Bench, name: &str, store: &LargeStore) {
     const ROUND: u32 = 200;
     let service = &store.fixture.service;

@@ -1,4 +1,5 @@
-//! The comparison of 10,000 movements with the statement of a fake Stripe, and reading the statement only: the rest is ours.
+//! The comparison of 10,000 movements with the statement of a fake Stripe, and reading the statement only: the rest is
+//! ours.
 
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -92,8 +92,8 @@ pub(super) fn compose(
     Ok(sheets)
 }
 
-/// A ticket while its pages are set. If its title is read from right to left, everything but its text is aligned to the right,
-/// and the code is on the left. Otherwise the sides are swapped. The direction of a name does not matter.
+/// A ticket while its pages are set. If its title is read from right to left, everything but its text is aligned to the
+/// right, and the code is on the left. Otherwise the sides are swapped. The direction of a name does not matter.
 struct Ticket<'a> {
     sheets: &'a mut Sheets,
     typesetter: &'a mut Typesetter,
@@ -217,8 +217,8 @@ impl Ticket<'_> {
         }
     }
 
-    /// Who sells, the order, and which of its tickets it is, at the foot of each page, and the number of the page if there are
-    /// several. The title stands at the head of further pages.
+    /// Who sells, the order, and which of its tickets it is, at the foot of each page, and the number of the page if
+    /// there are several. The title stands at the head of further pages.
     fn draw_footers(&mut self, paper: Paper) {
         let (content, width) = (self.content, self.width);
         let (_, height) = paper.size();

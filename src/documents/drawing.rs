@@ -20,8 +20,8 @@ use super::sheets::{Element, Mark, Shape, Sheets};
 use super::typesetter::{Color, Paragraph};
 use crate::error::{Error, Result};
 
-/// Writes tickets, each on pages of its own. A document that cannot be accessible in every respect, such as one with a font
-/// whose license forbids to embed it, is not marked as such.
+/// Writes tickets, each on pages of its own. A document that cannot be accessible in every respect, such as one with a
+/// font whose license forbids to embed it, is not marked as such.
 pub(super) fn write(
     tickets: &[Sheets],
     fonts: &mut Fonts,
@@ -98,7 +98,8 @@ fn internal(what: &str) -> Error {
     Error::Internal(format!("a ticket document could not be written: {what}"))
 }
 
-/// An element of the structure. `foreign` is the language of what the organizer has written, if the document has another one.
+/// An element of the structure. `foreign` is the language of what the organizer has written, if the document has
+/// another one.
 fn group(element: &Element, identifiers: Vec<Identifier>, foreign: Option<&str>) -> TagGroup {
     let foreign = foreign.map(str::to_owned);
     let tag: TagKind = match element {
@@ -187,8 +188,8 @@ fn draw_line(
         runs.push((left, run));
         left += advance;
     }
-    // In the order in which they are read, which is the other way round in Arabic and Hebrew. Screen readers and programs that
-    // copy text take the order of the file.
+    // In the order in which they are read, which is the other way round in Arabic and Hebrew. Screen readers and
+    // programs that copy text take the order of the file.
     runs.sort_by_key(|(_, run)| run.text_range().start);
     surface.set_fill(Some(fill(paragraph.color)));
     for (left, run) in runs {

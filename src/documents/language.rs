@@ -1,10 +1,10 @@
-//! The language of a document's texts. Chinese, Japanese and Korean share characters, which each of them draws in its own
-//! way, with a font of its own.
+//! The language of a document's texts. Chinese, Japanese and Korean share characters, which each of them draws in its
+//! own way, with a font of its own.
 
 use parley::fontique::Language;
 
-/// Returns the language of a tag such as `zh-TW`. If it is not one of those that share characters, or if there is no tag,
-/// texts with letters that only Japanese or Korean has are in these.
+/// Returns the language of a tag such as `zh-TW`. If it is not one of those that share characters, or if there is no
+/// tag, texts with letters that only Japanese or Korean has are in these.
 pub(super) fn of<'a>(tag: Option<&str>, mut texts: impl Iterator<Item = &'a str>) -> Option<Language> {
     // Locales may have an encoding, as in `ja_JP.UTF-8`.
     let tag = tag.and_then(|tag| tag.trim().split('.').next());

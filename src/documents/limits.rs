@@ -23,7 +23,8 @@ const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
 const MAX_REPORTED: usize = 4096;
 
-/// The documents that are being rendered. One organization may render as many as it wants, but those that wait take turns.
+/// The documents that are being rendered. One organization may render as many as it wants, but those that wait take
+/// turns.
 pub(super) struct Rendering(Semaphore);
 
 impl Default for Rendering {

@@ -94,8 +94,8 @@ impl LogoCache {
         self.make_room();
     }
 
-    /// Whether a fetch of this logo is likely to fail: because the last one has, or for a logo that was never fetched, because
-    /// those of the organization fail mostly. A single failure says nothing about its other logos.
+    /// Whether a fetch of this logo is likely to fail: because the last one has, or for a logo that was never fetched,
+    /// because those of the organization fail mostly. A single failure says nothing about its other logos.
     pub(super) fn may_fail(&self, key: &LogoKey) -> bool {
         if let Some(entry) = self.entries.get(key) {
             return entry.failures > 0;

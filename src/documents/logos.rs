@@ -1,10 +1,10 @@
 //! Logos at `https:` URLs. They are fetched before a document waits for its turn, by the thread that wants it.
 //!
-//! A host that does not answer holds a thread until the timeout. So there are permits for those who fetch a logo, or wait until
-//! another thread has fetched it, which organizations share: one that uses many leaves some to each other one. A logo that
-//! could not be fetched, and those of an organization most of whose logos could not, need permits of another kind, so that they
-//! do not delay those whose hosts answer.
-//! Without a permit, the document is made without the logo.
+//! A host that does not answer holds a thread until the timeout. So there are permits for those who fetch a logo, or
+//! wait until another thread has fetched it, which organizations share: one that uses many leaves some to each other
+//! one. A logo that could not be fetched, and those of an organization most of whose logos could not, need permits of
+//! another kind, so that they do not delay those whose hosts answer. Without a permit, the document is made without the
+//! logo.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};

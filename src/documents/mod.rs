@@ -4,58 +4,59 @@
 //! [`get_ticket_document`](crate::TicketingService::get_ticket_document) returns the document of a ticket, and
 //! [`get_order_document`](crate::TicketingService::get_order_document) one document with all valid tickets of an order.
 //!
-//! A document says what the event, the ticket type and the ticket say: title, date and time in the time zone of the event,
-//! location, ticket type, holder, validity, access areas, price, the text of the ticket type and its logo, the organizer, the
-//! order and which of its tickets it is, and the code, as letters and as a QR code of 40 mm. Nothing but the code is in the QR code. The language is that of the order,
-//! else that of the customer's locale: English, German, French, Spanish, Italian or Dutch, and otherwise English.
-//! Tickets without an order, which [`issue_tickets`](crate::TicketingService::issue_tickets) issues, have that of their
-//! holder's locale.
+//! A document says what the event, the ticket type and the ticket say: title, date and time in the time zone of the
+//! event, location, ticket type, holder, validity, access areas, price, the text of the ticket type and its logo, the
+//! organizer, the order and which of its tickets it is, and the code, as letters and as a QR code of 40 mm. Nothing but
+//! the code is in the QR code. The language is that of the order, else that of the customer's locale: English, German,
+//! French, Spanish, Italian or Dutch, and otherwise English. Tickets without an order, which
+//! [`issue_tickets`](crate::TicketingService::issue_tickets) issues, have that of their holder's locale.
 //!
-//! The same ticket gives the same bytes until something that it says is changed. The file is accessible as PDF/UA-1 demands: it
-//! is tagged for screen readers, which read the code after what the ticket says, and what the organizer has written has the
-//! language of the order. If its title is read from right to left, a ticket is mirrored.
+//! The same ticket gives the same bytes until something that it says is changed. The file is accessible as PDF/UA-1
+//! demands: it is tagged for screen readers, which read the code after what the ticket says, and what the organizer has
+//! written has the language of the order. If its title is read from right to left, a ticket is mirrored.
 //!
 //! # Links
 //!
-//! A ticket has the link of its document in
-//! [`download_ticket_url`](crate::ticket::IssuedTicket::download_ticket_url), and an order that is completed the link of
-//! the buyer's page in [`documents_url`](crate::order::OrderDetails::documents_url). A link shows this one ticket or order
-//! and works without an API key; [`renew_ticket_link`](crate::TicketingService::renew_ticket_link) gives a ticket a new
-//! link. With the feature `server`, links lead to pages, documents and calendar entries. They begin with the
-//! [public URL](crate::Builder::public_url). A program with routes of its own passes the token of a link to
+//! A ticket has the link of its document in [`download_ticket_url`](crate::ticket::IssuedTicket::download_ticket_url),
+//! and an order that is completed the link of the buyer's page in
+//! [`documents_url`](crate::order::OrderDetails::documents_url). A link shows this one ticket or order and works
+//! without an API key; [`renew_ticket_link`](crate::TicketingService::renew_ticket_link) gives a ticket a new link.
+//! With the feature `server`, links lead to pages, documents and calendar entries. They begin with the [public
+//! URL](crate::Builder::public_url). A program with routes of its own passes the token of a link to
 //! [`get_ticket_by_link`](crate::TicketingService::get_ticket_by_link),
 //! [`get_ticket_document_by_link`](crate::TicketingService::get_ticket_document_by_link),
 //! [`get_order_by_link`](crate::TicketingService::get_order_by_link) or
 //! [`get_order_document_by_link`](crate::TicketingService::get_order_document_by_link).
 //!
 //! A token is the id of the ticket or order and 130 bits of an HMAC-SHA256 of it, under a secret that is made when
-//! documents are first switched on and stored in the database: the secret is in every backup. Links stay the same after a
-//! restart and in every process.
+//! documents are first switched on and stored in the database: the secret is in every backup. Links stay the same after
+//! a restart and in every process.
 //!
 //! # Fonts
 //!
-//! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in other
-//! scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. Letters that no
-//! font has are drawn as a replacement character (�), and emoji are left out, for which the font `NotoColorEmoji.ttf` works.
-//! Both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
+//! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in
+//! other scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. Letters that
+//! no font has are drawn as a replacement character (�), and emoji are left out, for which the font
+//! `NotoColorEmoji.ttf` works. Both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
 //! [counted](crate::monitoring::DocumentStatistics) once until its tickets, their types or the event are changed.
 //!
-//! Chinese, Japanese and Korean draw the same characters in different ways. Of fonts whose names differ in `JP`, `KR`, `SC`,
-//! `TC` or `HK`, as in `NotoSansCJK-Regular.ttc`, those for the language of the order are first; without such a language,
-//! those for Japanese or Korean if a text has letters that only it has.
+//! Chinese, Japanese and Korean draw the same characters in different ways. Of fonts whose names differ in `JP`, `KR`,
+//! `SC`, `TC` or `HK`, as in `NotoSansCJK-Regular.ttc`, those for the language of the order are first; without such a
+//! language, those for Japanese or Korean if a text has letters that only it has.
 //!
 //! # Logos
 //!
 //! The logo of a ticket type is drawn if it is a PNG or JPEG file of at most 512 KiB, and at most 2,000 pixels in each
-//! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, the document has no logo.
-//! The logos of one document have at most 4 MiB in its file and 16 million pixels in all, in the order of its
+//! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, the document has no
+//! logo. The logos of one document have at most 4 MiB in its file and 16 million pixels in all, in the order of its
 //! tickets. Those that do not fit are left out.
 //!
-//! Logos at `https:` URLs need the feature `webhooks`. Like notifications, they are fetched from public addresses only, and
-//! redirects are not followed. [`Builder::logo_transport`](crate::Builder::logo_transport) sets another transport. A logo is
-//! used for an hour before it is fetched again, and for a day if it cannot be. A document waits up to 3 seconds for its
-//! logos, and has none if they take longer, or if too many other logos are just being fetched. After a failure, a URL is not
-//! tried again for a minute, and for up to an hour if it keeps failing. The bytes of a document change when its logo arrives.
+//! Logos at `https:` URLs need the feature `webhooks`. Like notifications, they are fetched from public addresses only,
+//! and redirects are not followed. [`Builder::logo_transport`](crate::Builder::logo_transport) sets another transport.
+//! A logo is used for an hour before it is fetched again, and for a day if it cannot be. A document waits up to 3
+//! seconds for its logos, and has none if they take longer, or if too many other logos are just being fetched. After a
+//! failure, a URL is not tried again for a minute, and for up to an hour if it keeps failing. The bytes of a document
+//! change when its logo arrives.
 
 mod content;
 mod design;
@@ -125,8 +126,8 @@ impl Default for TicketDocuments {
 impl TicketDocuments {
     /// Adds a font: the bytes of a TrueType or OpenType file, or of a collection of them. It must permit embedding.
     ///
-    /// Each letter takes the first font that has it: Noto Sans, then the fonts in the order in which they are added. Add
-    /// the bold font of a family too, if titles are to be bold.
+    /// Each letter takes the first font that has it: Noto Sans, then the fonts in the order in which they are added.
+    /// Add the bold font of a family too, if titles are to be bold.
     pub fn font(mut self, file: impl Into<Vec<u8>>) -> Self {
         self.fonts.push(file.into().into());
         self
@@ -138,7 +139,8 @@ impl TicketDocuments {
         self
     }
 
-    /// Sets how long a document waits for its logos at URLs, which holds the thread that asks for it. Default: 3 seconds.
+    /// Sets how long a document waits for its logos at URLs, which holds the thread that asks for it. Default: 3
+    /// seconds.
     pub fn logo_timeout(mut self, timeout: Duration) -> Self {
         self.logo_timeout = timeout;
         self

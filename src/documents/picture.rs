@@ -92,8 +92,8 @@ const CHUNKS_OF_PIXELS: [&[u8]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND
 /// The bytes of a chunk besides its data: their number, the kind, and a checksum.
 const CHUNK_OVERHEAD: usize = 12;
 
-/// A PNG file without the chunks that its pixels do not need. A color profile or a text may be compressed, and a small one
-/// become 64 MiB. `None` if the file ends within a chunk.
+/// A PNG file without the chunks that its pixels do not need. A color profile or a text may be compressed, and a small
+/// one become 64 MiB. `None` if the file ends within a chunk.
 fn only_pixels(file: &[u8]) -> Option<Vec<u8>> {
     let (signature, mut rest) = file.split_at_checked(8)?;
     let mut pixels = signature.to_vec();
@@ -124,8 +124,8 @@ fn jpeg_size(file: &[u8]) -> Option<(u32, u32)> {
     Some((width.try_into().ok()?, height.try_into().ok()?))
 }
 
-/// Whether a JPEG file has all its pixels. It becomes part of a document as it is. The decoder does not miss the last few
-/// bytes, so the marker of the end has to follow that of the last scan: neither can stand in what is compressed.
+/// Whether a JPEG file has all its pixels. It becomes part of a document as it is. The decoder does not miss the last
+/// few bytes, so the marker of the end has to follow that of the last scan: neither can stand in what is compressed.
 fn is_whole_jpeg(file: &[u8]) -> bool {
     let last = |marker: [u8; 2]| file.windows(2).rposition(|bytes| bytes == marker);
     last([0xFF, 0xD9]) > last([0xFF, 0xDA]) && jpeg_decoder(file).decode().is_ok()
@@ -139,8 +139,8 @@ fn jpeg_decoder(file: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
 mod tests {
     use super::*;
 
-    /// A gray pixel as a PNG file. The compressed pixels and their checksum are those of `zlib.compress(bytes(2))` and of
-    /// `zlib.crc32` in Python.
+    /// A gray pixel as a PNG file. The compressed pixels and their checksum are those of `zlib.compress(bytes(2))` and
+    /// of `zlib.crc32` in Python.
     const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\
         \0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
         \0\0\0\x0AIDAT\x78\x9C\x63\x60\x00\x00\x00\x02\x00\x01\x48\xAF\xA4\x71\

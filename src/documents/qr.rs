@@ -16,8 +16,8 @@ pub(crate) struct DarkRun {
 }
 
 /// Returns the dark modules of the QR code that contains exactly this text: version 2, error correction level H,
-/// alphanumeric mode. Up to 20 characters fit, which must be of those that this mode has: digits, upper-case letters and
-/// some signs.
+/// alphanumeric mode. Up to 20 characters fit, which must be of those that this mode has: digits, upper-case letters
+/// and some signs.
 pub(crate) fn dark_runs(code: &str) -> Result<Vec<DarkRun>> {
     let built = QRBuilder::new(code).version(Version::V02).ecl(ECL::H).mode(Mode::Alphanumeric).build();
     let matrix = built.map_err(|error| Error::Internal(format!("the code of a ticket has no QR code: {error}")))?;

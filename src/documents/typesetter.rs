@@ -120,8 +120,8 @@ impl Typesetter {
         Paragraph { text: text.into_owned(), layout, width, color: style.color }
     }
 
-    /// Returns a text with replacement characters for the clusters that no font has, and without emoji that no font has,
-    /// unless nothing else would be seen. `None` if the fonts have all.
+    /// Returns a text with replacement characters for the clusters that no font has, and without emoji that no font
+    /// has, unless nothing else would be seen. `None` if the fonts have all.
     fn replace_missing(&mut self, text: &str, layout: &Layout<()>) -> Option<String> {
         let mut missing = clusters(layout);
         missing.retain(|cluster| cluster.is_missing && &text[cluster.range.clone()] != REPLACEMENT);
@@ -141,8 +141,8 @@ impl Typesetter {
         Some(replaced(text, &missing))
     }
 
-    /// Sets a text in at most `lines` lines, in the first of these sizes that allows it. If none does, the text is cut in
-    /// the last size after a whole word, and ends in an ellipsis.
+    /// Sets a text in at most `lines` lines, in the first of these sizes that allows it. If none does, the text is cut
+    /// in the last size after a whole word, and ends in an ellipsis.
     pub(super) fn set_within(
         &mut self,
         text: &str,
@@ -211,8 +211,8 @@ impl Typesetter {
     }
 }
 
-/// The beginning of a text with an ellipsis, up to this position or the last word that ends before it. A word is cut if it
-/// is longer than everything before it, as in scripts without spaces.
+/// The beginning of a text with an ellipsis, up to this position or the last word that ends before it. A word is cut if
+/// it is longer than everything before it, as in scripts without spaces.
 fn cut(text: &str, end: usize) -> String {
     let (start, rest) = text.split_at(end);
     let word_ends = if rest.starts_with(char::is_whitespace) { Some(end) } else { start.rfind(char::is_whitespace) };

@@ -19,8 +19,8 @@ text_enum! {
         OrdersRead = "orders:read",
         /// Create orders, and cancel those that were not paid.
         OrdersWrite = "orders:write",
-        /// Record that orders were paid, or that a payment failed, and give money back. With `orders:write`, sell for cash, and
-        /// cancel orders that were paid.
+        /// Record that orders were paid, or that a payment failed, and give money back. With `orders:write`, sell for
+        /// cash, and cancel orders that were paid.
         PaymentsWrite = "payments:write",
         /// Read issued tickets.
         TicketsRead = "tickets:read",

@@ -54,8 +54,8 @@ impl FieldErrors {
         }
     }
 
-    /// Removes the errors of a field and of its parts if they are exactly those in `forgiven`. Does nothing if there are
-    /// more errors than are kept.
+    /// Removes the errors of a field and of its parts if they are exactly those in `forgiven`. Does nothing if there
+    /// are more errors than are kept.
     pub(crate) fn forgive(&mut self, field: &str, forgiven: &Self) {
         let is_of_field =
             |path: &str| path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));

@@ -11,24 +11,25 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help. The request
-    /// may have been executed nevertheless: a checkout whose start failed like this is asked for again, to be closed.
+    /// A temporary failure: no answer, or the gateway cannot process the request now. Trying again may help. The
+    /// request may have been executed nevertheless: a checkout whose start failed like this is asked for again, to be
+    /// closed.
     #[error("the payment gateway is unavailable: {0}")]
     Unavailable(String),
-    /// A temporary failure of a request that was certainly not executed: no connection, a rate limit, or credentials that
-    /// are not accepted. Trying again may help. A checkout whose start failed like this does not exist. One that is to be
-    /// closed is asked about until a day after it has ended by itself.
+    /// A temporary failure of a request that was certainly not executed: no connection, a rate limit, or credentials
+    /// that are not accepted. Trying again may help. A checkout whose start failed like this does not exist. One that
+    /// is to be closed is asked about until a day after it has ended by itself.
     #[error("the payment gateway has not executed the request: {0}")]
     NotExecuted(String),
     /// A final refusal: the same request will be refused every time.
     #[error("the payment gateway refused the request: {0}")]
     Refused(String),
-    /// The answer to a request for a refund: nothing of the payment is left, because it was refunded already, or because
-    /// the customer's bank has taken it. Nobody owes the money any more.
+    /// The answer to a request for a refund: nothing of the payment is left, because it was refunded already, or
+    /// because the customer's bank has taken it. Nobody owes the money any more.
     #[error("the payment has gone back already: {0}")]
     NothingLeft(String),
-    /// The answer to a request for a refund: less than the amount is left of the payment, because a part of it has gone back
-    /// in another way. The [refunds](crate::payment::RefundReports::refunds_of) and
+    /// The answer to a request for a refund: less than the amount is left of the payment, because a part of it has gone
+    /// back in another way. The [refunds](crate::payment::RefundReports::refunds_of) and
     /// [disputes](crate::payment::RefundReports::disputes_of) of the payment tell how much is left.
     #[error("less than this is left of the payment: {0}")]
     LessLeft(String),

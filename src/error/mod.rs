@@ -50,8 +50,8 @@ pub enum Error {
     /// The resource is at this revision, and not at the one that the caller expects.
     #[error("the resource is at revision {0}, not at the one that the request expects")]
     RevisionMismatch(i64),
-    /// The operation is executed only with an [idempotency key](crate::Caller::with_idempotency_key), because repeating it
-    /// would do it twice.
+    /// The operation is executed only with an [idempotency key](crate::Caller::with_idempotency_key), because repeating
+    /// it would do it twice.
     #[error("an idempotency key is required, so that repeating the request does not pay twice")]
     IdempotencyKeyRequired,
     /// The idempotency key was used for a different request before.

@@ -130,8 +130,8 @@ pub enum StoreErrorKind {
         /// The newest schema that this version of the crate supports.
         known: i64,
     },
-    /// The database file is [out of use](crate::TicketingService::mark_as_moved), because its content was moved to another
-    /// database. If it is marked while it is open, nothing more is written.
+    /// The database file is [out of use](crate::TicketingService::mark_as_moved), because its content was moved to
+    /// another database. If it is marked while it is open, nothing more is written.
     #[error(
         "the database file is out of use, because its content was moved to another database: open that one, or take the \
          move back with TicketingService::undo_move (ticketing copy --undo)"
@@ -207,8 +207,8 @@ impl StoreError {
         Self::new(StoreErrorKind::NoThread(error.to_string()), error)
     }
 
-    /// Whether the request may succeed when the disk has room again, the database accepts writes again, or the program was
-    /// restarted, perhaps with another database.
+    /// Whether the request may succeed when the disk has room again, the database accepts writes again, or the program
+    /// was restarted, perhaps with another database.
     pub(crate) fn is_temporary(&self) -> bool {
         use StoreErrorKind::{FileReplaced, Full, Moved, ReadOnly, SchemaTooNew, SyncFailed};
         matches!(self.kind(), Full | ReadOnly(_) | SyncFailed | FileReplaced(_) | SchemaTooNew { .. } | Moved)

@@ -1,6 +1,7 @@
 //! Why something is unavailable at the moment.
 
-/// Why a request could not be served at the moment. The same request may succeed later. The text of each is for clients.
+/// Why a request could not be served at the moment. The same request may succeed later. The text of each is for
+/// clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {

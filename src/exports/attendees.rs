@@ -1,5 +1,5 @@
-//! The export of attendees: a row for each issued ticket. Those of an event are sorted by ticket type and status, others by
-//! the time at which they were issued.
+//! The export of attendees: a row for each issued ticket. Those of an event are sorted by ticket type and status,
+//! others by the time at which they were issued.
 
 use super::columns::{columns, flag, id, in_currency, instant, number, text};
 use super::selection::{Selection, Statements};

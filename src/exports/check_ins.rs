@@ -1,7 +1,7 @@
 //! The export of check-ins: a row for each ticket of an event that is checked in, sorted by ticket type.
 //!
-//! There is no log of scans. With one, an event that has it gets a row for each of its scans, and the columns that only a scan
-//! has come after these.
+//! There is no log of scans. With one, an event that has it gets a row for each of its scans, and the columns that only
+//! a scan has come after these.
 
 use super::columns::{columns, id, instant, text};
 use super::selection::{Selection, Statements};

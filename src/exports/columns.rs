@@ -59,7 +59,8 @@ pub(super) enum Read {
 /// What a column of instants says about its local time.
 pub(super) const LOCAL: (&str, &str) = ("local time", "The same in the time zone of the event.");
 
-/// Declares the columns of a kind, one a line, from which the files, the OpenAPI document and the documentation are made:
+/// Declares the columns of a kind, one a line, from which the files, the OpenAPI document and the documentation are
+/// made:
 ///
 /// ```text
 /// columns! {

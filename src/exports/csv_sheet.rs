@@ -12,7 +12,8 @@ use crate::model::operation::export::CsvDialect;
 /// The size of the buffer, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// With one of these at its beginning, a spreadsheet takes a text for a formula. Some also convert the full-width forms.
+/// With one of these at its beginning, a spreadsheet takes a text for a formula. Some also convert the full-width
+/// forms.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// A CSV file that is being written.

@@ -1,12 +1,12 @@
 //! Exports: what an organization sold, paid and gave back, and who comes, as files for spreadsheets and accounting.
 //!
-//! [`TicketingService::export`](crate::TicketingService::export) writes one of five kinds as CSV, or with the feature `xlsx` as
-//! XLSX. [`columns`] lists their columns, and [the guide](crate::guide::exports) describes the files.
+//! [`TicketingService::export`](crate::TicketingService::export) writes one of five kinds as CSV, or with the feature
+//! `xlsx` as XLSX. [`columns`] lists their columns, and [the guide](crate::guide::exports) describes the files.
 //! [`TicketingService::get_settlement`](crate::TicketingService::get_settlement) returns the settlement of an event.
 //!
-//! All rows of a file are of one snapshot of the database, which is read in one pass and never in memory as a whole. The rows
-//! are first written to a temporary file without a name, so that the snapshot ends when they are read, however slow the one is
-//! who gets the file.
+//! All rows of a file are of one snapshot of the database, which is read in one pass and never in memory as a whole.
+//! The rows are first written to a temporary file without a name, so that the snapshot ends when they are read, however
+//! slow the one is who gets the file.
 
 mod attendees;
 mod check_ins;

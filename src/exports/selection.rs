@@ -1,6 +1,7 @@
 //! Which rows an export has: the ranges of indexes, and the conditions, of its statements.
 //!
-//! All that they name are numbers, so they are part of the text of a statement. A cursor of PostgreSQL has no parameters.
+//! All that they name are numbers, so they are part of the text of a statement. A cursor of PostgreSQL has no
+//! parameters.
 
 use crate::error::{Error, Result};
 use crate::model::operation::export::Export;

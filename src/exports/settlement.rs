@@ -26,8 +26,8 @@ columns! {
     }
 }
 
-/// What was paid for an event in one mode and currency. Each figure is a number and a sum. There is no group for each method,
-/// because SQLite would sort all payments in memory.
+/// What was paid for an event in one mode and currency. Each figure is a number and a sum. There is no group for each
+/// method, because SQLite would sort all payments in memory.
 const PAYMENTS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method IS NULL THEN 1 ELSE 0 END), 0) AS BIGINT) AS gateway_number,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method IS NULL THEN p.amount ELSE 0 END), 0) AS BIGINT) AS gateway,
@@ -91,7 +91,8 @@ impl Lines {
         });
     }
 
-    /// Adds lines of figures, each with its label, the column of its number and that of its sum. Those without any have no line.
+    /// Adds lines of figures, each with its label, the column of its number and that of its sum. Those without any have
+    /// no line.
     fn add_figures(
         &mut self,
         section: SettlementSection,

@@ -2,10 +2,10 @@
 //!
 //! A [`Semaphore`] limits how much is done at the same time, and a [`RoundRobin`] orders what waits.
 //!
-//! There is no fixed share: an organization gets another permit while it has fewer than are free. Alone, it gets half of
-//! all. Two that want as many as they can get have a third each, three a quarter, and as much is always left for the next
-//! one. This is the dynamic threshold that switches use to share a buffer (A. K. Choudhury and E. L. Hahne, "Dynamic queue
-//! length thresholds for shared-memory packet switches", 1998).
+//! There is no fixed share: an organization gets another permit while it has fewer than are free. Alone, it gets half
+//! of all. Two that want as many as they can get have a third each, three a quarter, and as much is always left for the
+//! next one. This is the dynamic threshold that switches use to share a buffer (A. K. Choudhury and E. L. Hahne,
+//! "Dynamic queue length thresholds for shared-memory packet switches", 1998).
 
 mod round_robin;
 mod semaphore;

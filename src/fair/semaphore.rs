@@ -1,10 +1,11 @@
 //! A semaphore whose permits organizations share.
 //!
-//! A permit that becomes free is given to a waiter while the state is locked: from then on it counts as used, and the waiter
-//! either takes it or, when it is dropped, passes it on. So no permit is lost if a wait ends at the moment of the grant.
+//! A permit that becomes free is given to a waiter while the state is locked: from then on it counts as used, and the
+//! waiter either takes it or, when it is dropped, passes it on. So no permit is lost if a wait ends at the moment of
+//! the grant.
 //!
-//! A test with a scheduler that tries many interleavings includes this file, so it names threads, locks and the clock only
-//! through `sync`.
+//! A test with a scheduler that tries many interleavings includes this file, so it names threads, locks and the clock
+//! only through `sync`.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -28,8 +29,8 @@ pub(crate) const fn is_fair(own: usize, used: usize, permits: usize) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) permits: usize,
-    /// How many of them only the program itself gets, which may use all others too. If it is 0, the program gets as many as
-    /// an organization.
+    /// How many of them only the program itself gets, which may use all others too. If it is 0, the program gets as
+    /// many as an organization.
     pub(crate) reserved: usize,
     /// Whether an organization may use all permits if no other waits. This is for work that soon ends.
     pub(crate) one_may_use_all: bool,

@@ -86,7 +86,8 @@ fn describe(error: &serde_json::Error) -> SyntaxError {
     })
 }
 
-/// Reads a value from any data format. Floating-point numbers have the shortest text that reads back as the same number.
+/// Reads a value from any data format. Floating-point numbers have the shortest text that reads back as the same
+/// number.
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         ValueReader { tokens: None, levels: MAX_DEPTH }.deserialize(deserializer)

@@ -1,7 +1,7 @@
 //! The tokens of a JSON text.
 
-/// Iterates over the first byte of every value and key of a JSON text, in their order: `{` or `[` for what nests, `"` for
-/// a string or a key, and the first character of anything else. If the text is not valid JSON, so is the result.
+/// Iterates over the first byte of every value and key of a JSON text, in their order: `{` or `[` for what nests, `"`
+/// for a string or a key, and the first character of anything else. If the text is not valid JSON, so is the result.
 pub(super) struct Tokens<'t>(&'t [u8]);
 
 impl<'t> Tokens<'t> {

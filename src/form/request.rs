@@ -7,9 +7,9 @@ use super::object::{self, Form, ObjectReader};
 use super::path::Path;
 use crate::error::{FieldErrors, Result};
 
-/// A request, together with the errors of its fields. Every operation that writes accepts a `Request<T>` or a plain `T`.
-/// Errors found while reading JSON and errors found by the operation are reported together. Lists take a plain request:
-/// see [`into_inner`](Self::into_inner).
+/// A request, together with the errors of its fields. Every operation that writes accepts a `Request<T>` or a plain
+/// `T`. Errors found while reading JSON and errors found by the operation are reported together. Lists take a plain
+/// request: see [`into_inner`](Self::into_inner).
 ///
 /// ```
 /// use ticketing::event::CreateEvent;
@@ -81,8 +81,8 @@ impl<T: Form> Request<T> {
     /// Returns the plain request.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) lists the fields that are missing, of the wrong kind, or outside
-    ///   the limits that the request alone decides.
+    /// - [`Error::Validation`](crate::Error::Validation) lists the fields that are missing, of the wrong kind, or
+    ///   outside the limits that the request alone decides.
     pub fn into_inner(self) -> Result<T> {
         self.errors.into_result().map(|()| self.body)
     }

@@ -29,8 +29,8 @@ pub(crate) fn is_uri(text: &str) -> bool {
 const UNSAFE_SCHEMES: [&str; 10] =
     ["javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source", "feed", "jar"];
 
-/// Whether a browser can be sent to a URI: it has none of the [`UNSAFE_SCHEMES`], and an `http` or `https` URL has a host and no
-/// user. The scheme of an app is safe. Must be called with a URI.
+/// Whether a browser can be sent to a URI: it has none of the [`UNSAFE_SCHEMES`], and an `http` or `https` URL has a
+/// host and no user. The scheme of an app is safe. Must be called with a URI.
 pub(crate) fn is_safe_link(uri: &str) -> bool {
     let Ok(uri) = Uri::parse(uri) else { return false };
     let scheme = uri.scheme().as_str();

@@ -54,9 +54,9 @@ impl Client {
         }
     }
 
-    /// Sends a request and reads the first `most_bytes` of the response's body, or as many as arrive. The connection can be
-    /// reused only if the body is not longer. A request over a connection that the receiver had closed in the meantime is
-    /// repeated once over a new one.
+    /// Sends a request and reads the first `most_bytes` of the response's body, or as many as arrive. The connection
+    /// can be reused only if the body is not longer. A request over a connection that the receiver had closed in the
+    /// meantime is repeated once over a new one.
     pub(crate) fn post<V: AsRef<str>>(
         &self,
         url: &str,

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 const MISSING: &str = "must be set, because this process has no default: enable the feature `ring` of the crate \
     `ticketing`, or call rustls::crypto::CryptoProvider::install_default() first, or pass a provider to";
 
-/// Returns the provider `chosen`, or else the default of the process, or else *ring* if it is compiled in. `setting` is the
-/// method with which one can be chosen, such as `PostgresDatabase::crypto_provider`.
+/// Returns the provider `chosen`, or else the default of the process, or else *ring* if it is compiled in. `setting` is
+/// the method with which one can be chosen, such as `PostgresDatabase::crypto_provider`.
 pub(crate) fn choose(chosen: Option<Arc<CryptoProvider>>, setting: &str) -> Result<Arc<CryptoProvider>> {
     let (_, field) = setting.split_once("::").unwrap_or(("", setting));
     let provider = chosen.or_else(|| CryptoProvider::get_default().cloned()).or_else(ring);

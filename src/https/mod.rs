@@ -1,6 +1,7 @@
 //! Requests over HTTPS to public addresses only: webhooks, Stripe, the logos of tickets.
 //!
-//! The client is built on `ureq`, which does HTTP/1.1, TLS (with rustls) and connection pooling. Around it, this module has:
+//! The client is built on `ureq`, which does HTTP/1.1, TLS (with rustls) and connection pooling. Around it, this module
+//! has:
 //!
 //! - **A bounded lookup pool** ([`lookup_pool`]). ureq starts a thread for each lookup, and a lookup whose DNS server
 //!   hangs keeps its thread. The pool has a limit, and leaves half of its threads to names that resolve fast.

@@ -3,11 +3,11 @@
 //! ureq keeps the traits for resolvers and connectors in its module `unversioned`. They are the only way to connect to
 //! checked addresses and to see the bytes of an exchange. ureq changes them in minor versions, but not in patch
 //! versions. It also raises the version of rustls, whose [`CryptoProvider`] is passed on here, in minor versions.
-//! Therefore `Cargo.toml` accepts the patch with which this crate was tested, and newer patches of the same minor version.
-//! ureq has [`Agent::shutdown`](ureq::Agent::shutdown), which interrupts requests in progress, since 3.5.
+//! Therefore `Cargo.toml` accepts the patch with which this crate was tested, and newer patches of the same minor
+//! version. ureq has [`Agent::shutdown`](ureq::Agent::shutdown), which interrupts requests in progress, since 3.5.
 //!
-//! To change to another minor version of ureq: change `Cargo.toml`, run the tests of webhooks and Stripe, and adapt this file
-//! and the implementations of the traits.
+//! To change to another minor version of ureq: change `Cargo.toml`, run the tests of webhooks and Stripe, and adapt
+//! this file and the implementations of the traits.
 
 use std::sync::Arc;
 

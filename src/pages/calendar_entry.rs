@@ -1,5 +1,5 @@
-//! The calendar entry of a ticket's event (RFC 5545). Its times are in UTC, which every calendar shows in the time zone of
-//! its user.
+//! The calendar entry of a ticket's event (RFC 5545). Its times are in UTC, which every calendar shows in the time zone
+//! of its user.
 //!
 //! The crate `icalendar` is not used: it writes the time of the system's clock into components.
 
@@ -13,11 +13,11 @@ use crate::rules::printed_text;
 /// How many bytes a line may have, without its end.
 const LINE: usize = 75;
 
-/// Returns the calendar entry of a ticket. It does not contain the code of the ticket. Each ticket has an entry of its own,
-/// because one may be cancelled while another of the same event is valid.
+/// Returns the calendar entry of a ticket. It does not contain the code of the ticket. Each ticket has an entry of its
+/// own, because one may be cancelled while another of the same event is valid.
 ///
-/// It is published without a `METHOD`: `PUBLISH` would need an `ORGANIZER` with an e-mail address (RFC 5546, 3.2.1). Without
-/// one, `DTSTAMP` is when the entry was last changed (RFC 5545, 3.8.7.2).
+/// It is published without a `METHOD`: `PUBLISH` would need an `ORGANIZER` with an e-mail address (RFC 5546, 3.2.1).
+/// Without one, `DTSTAMP` is when the entry was last changed (RFC 5545, 3.8.7.2).
 pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
     let LinkedTicket { event, ticket, .. } = linked;
     let mut lines = vec!["BEGIN:VCALENDAR".to_owned(), "VERSION:2.0".to_owned(), "PRODID:-//ticketing//EN".to_owned()];

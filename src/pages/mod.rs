@@ -1,9 +1,9 @@
-//! The pages for people: the checkout, the result of a payment, tickets, orders and problems. Also the calendar entry of a
-//! ticket.
+//! The pages for people: the checkout, the result of a payment, tickets, orders and problems. Also the calendar entry
+//! of a ticket.
 //!
 //! A page is one file of HTML with its style: it loads nothing and runs no script. All pages share one design, in
-//! `page.css` and `templates/base.html`. Their words are in [`words`](crate::words), in the language of the order, or else in
-//! one that the browser accepts.
+//! `page.css` and `templates/base.html`. Their words are in [`words`](crate::words), in the language of the order, or
+//! else in one that the browser accepts.
 
 #[cfg(feature = "documents")]
 mod calendar_entry;

@@ -21,8 +21,8 @@ const MAX_IN_BACKGROUND: usize = 32;
 /// How many calls for notices may run at the same time. The provider sends a notice again for which none is free.
 const MAX_FOR_NOTICES: usize = 16;
 
-/// How many calls for the pages to which customers come back may run at the same time. Anybody who has paid once can open
-/// such a page as often as they like.
+/// How many calls for the pages to which customers come back may run at the same time. Anybody who has paid once can
+/// open such a page as often as they like.
 const MAX_FOR_PAGES: usize = 8;
 
 /// A payment gateway, and the calls to it that are running. Clones share both.
@@ -77,7 +77,8 @@ impl GatewayCalls {
         }
     }
 
-    /// The same gateway. Each time that the service has waited for a call for this long, it does `work` before it waits on.
+    /// The same gateway. Each time that the service has waited for a call for this long, it does `work` before it waits
+    /// on.
     pub(crate) fn while_waiting(&self, pause: Duration, work: impl Fn() + Send + Sync + 'static) -> Self {
         Self { while_waiting: Some(WhileWaiting { pause, work: Arc::new(work) }), ..self.clone() }
     }
@@ -154,7 +155,8 @@ impl GatewayCalls {
     }
 
     /// How many further calls the background work may make at the same time for one organization that has none running.
-    /// Calls that hang count until they return, so that background work leaves at least half of the permits to customers.
+    /// Calls that hang count until they return, so that background work leaves at least half of the permits to
+    /// customers.
     pub(crate) fn free_in_background(&self) -> usize {
         self.in_background.free().div_ceil(2)
     }
@@ -179,8 +181,8 @@ impl GatewayCalls {
         called.unwrap_or_else(|| Err(too_many("calls for notices")))
     }
 
-    /// Like [`call`](Self::call), for a page to which a customer has come back. Returns `None` if too many of them wait for
-    /// the gateway already, so that they leave the permits to those who order.
+    /// Like [`call`](Self::call), for a page to which a customer has come back. Returns `None` if too many of them wait
+    /// for the gateway already, so that they leave the permits to those who order.
     pub(crate) fn call_for_page<T: Send + 'static>(
         &self,
         organization: impl Into<Tenant>,
@@ -203,9 +205,10 @@ impl GatewayCalls {
         }))
     }
 
-    /// Calls the gateway for an organization on a new thread, in the current tracing span, and waits for its answer until
-    /// the timeout. Returns [`GatewayError::NotExecuted`] if the organization has as many calls running as are free or the
-    /// thread cannot be started, and [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
+    /// Calls the gateway for an organization on a new thread, in the current tracing span, and waits for its answer
+    /// until the timeout. Returns [`GatewayError::NotExecuted`] if the organization has as many calls running as are
+    /// free or the thread cannot be started, and [`GatewayError::Unavailable`] if the timeout passes or the gateway
+    /// panics.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         organization: impl Into<Tenant>,

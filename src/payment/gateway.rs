@@ -16,12 +16,13 @@ pub(super) const MAX_REFERENCE_LENGTH: usize = 255;
 /// (feature `stripe`) has an implementation.
 ///
 /// Requests are sent outside any database transaction, on a thread of their own, with a timeout of 20 seconds
-/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). [`Statements`] are read without a timeout, on the thread
-/// that calls [`reconcile`](crate::TicketingService::reconcile). The requests for a checkout and for a refund carry an
-/// idempotency key: a gateway that receives the same key again must not start a second payment or a second refund.
+/// ([`Builder::gateway_timeout`](crate::Builder::gateway_timeout)). [`Statements`] are read without a timeout, on the
+/// thread that calls [`reconcile`](crate::TicketingService::reconcile). The requests for a checkout and for a refund
+/// carry an idempotency key: a gateway that receives the same key again must not start a second payment or a second
+/// refund.
 ///
-/// Only [`start_checkout`](Self::start_checkout) and [`refund`](Self::refund) are required. The program then reports the
-/// outcome of each payment with [`payment_completed`](crate::TicketingService::payment_completed) or
+/// Only [`start_checkout`](Self::start_checkout) and [`refund`](Self::refund) are required. The program then reports
+/// the outcome of each payment with [`payment_completed`](crate::TicketingService::payment_completed) or
 /// [`payment_failed`](crate::TicketingService::payment_failed).
 ///
 /// ```

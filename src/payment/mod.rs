@@ -1,4 +1,5 @@
-//! Payments: the [`PaymentGateway`] trait, its capabilities, requests and notices, calls with a timeout, and the [`SandboxGateway`].
+//! Payments: the [`PaymentGateway`] trait, its capabilities, requests and notices, calls with a timeout, and the
+//! [`SandboxGateway`].
 
 mod calls;
 mod capabilities;

@@ -87,8 +87,8 @@ with_setters! {
         pub order_id: OrderId,
         /// The organization that sells the tickets.
         pub organization_id: OrganizationId,
-        /// The account that takes the payment, as [`PaymentGateway::account`](super::PaymentGateway::account) has named it
-        /// when this checkout was first asked for.
+        /// The account that takes the payment, as [`PaymentGateway::account`](super::PaymentGateway::account) has named
+        /// it when this checkout was first asked for.
         pub account: GatewayAccount,
         /// The event that the tickets are for.
         pub event_id: EventId,
@@ -106,19 +106,19 @@ with_setters! {
         pub metadata: Metadata,
         /// When the order was created.
         pub created_at: Timestamp,
-        /// When the checkout was [renewed](crate::TicketingService::renew_checkout). `None` for the first checkout of an
-        /// order.
+        /// When the checkout was [renewed](crate::TicketingService::renew_checkout). `None` for the first checkout of
+        /// an order.
         pub renewed_at: Option<Timestamp>,
-        /// Until when the order reserves its seats. The checkout should not be payable for longer, if the gateway can do
-        /// that. If the order ends before, the service closes the checkout:
+        /// Until when the order reserves its seats. The checkout should not be payable for longer, if the gateway can
+        /// do that. If the order ends before, the service closes the checkout:
         /// [`Checkouts::close`](super::Checkouts::close).
         pub hold_until: Timestamp,
         /// The title of the event, when the order was created.
         pub event_title: String,
         /// The items. Their amounts add up to the amount to pay.
         pub items: Vec<CheckoutItem>,
-        /// The customer's locale, or else the language of the order, if the order has one of them. It is what the client
-        /// sent: any text.
+        /// The customer's locale, or else the language of the order, if the order has one of them. It is what the
+        /// client sent: any text.
         pub locale: Option<String>,
         /// The public URL of this service ([`Builder::public_url`](crate::Builder::public_url)), without a trailing
         /// slash.
@@ -249,16 +249,16 @@ impl RefundRequest {
     }
 
     /// The refund that the provider has made for this request. `reference` is the provider's id of it. Its state is
-    /// [`Succeeded`](super::RefundState::Succeeded): set [another one](GatewayRefund::state) if the provider says that it
-    /// may still fail.
+    /// [`Succeeded`](super::RefundState::Succeeded): set [another one](GatewayRefund::state) if the provider says that
+    /// it may still fail.
     #[must_use]
     pub fn made(&self, reference: impl Into<String>) -> GatewayRefund {
         GatewayRefund::new(reference, self.amount, &self.currency).refund(self.refund_id)
     }
 
-    /// Whether the provider may have made this refund already, so that the gateway has to look for it before it asks: an
-    /// earlier answer may have been lost, and providers forget idempotency keys. `false` only for the first attempt at a
-    /// refund that was decided less than a minute ago. An older decision may come from a backup of the database.
+    /// Whether the provider may have made this refund already, so that the gateway has to look for it before it asks:
+    /// an earlier answer may have been lost, and providers forget idempotency keys. `false` only for the first attempt
+    /// at a refund that was decided less than a minute ago. An older decision may come from a backup of the database.
     #[must_use]
     pub fn may_have_been_made(&self) -> bool {
         let age = self.asked_at.duration_since(self.decided_at);
@@ -278,10 +278,11 @@ with_setters! {
         pub account: GatewayAccount,
         /// The event that the tickets were for.
         pub event_id: EventId,
-        /// The refund. Attach it to what the provider stores, so that its notices can be told from those of refunds that
-        /// somebody else asked for.
+        /// The refund. Attach it to what the provider stores, so that its notices can be told from those of refunds
+        /// that somebody else asked for.
         pub refund_id: RefundId,
-        /// What is refunded: [`Order`](RefundSource::Order) if tickets were sold for it. Another payment has paid nothing.
+        /// What is refunded: [`Order`](RefundSource::Order) if tickets were sold for it. Another payment has paid
+        /// nothing.
         pub source: RefundSource,
         /// The number of the attempt, counted from 1. See [`may_have_been_made`](Self::may_have_been_made).
         pub attempt: u32,
@@ -297,13 +298,13 @@ with_setters! {
         /// The gateway's ids of the checkouts that the newest one has replaced, the newest of them first: one of them
         /// may be the one that was paid. Empty if `payment_reference` is known.
         pub earlier_references: Vec<String>,
-        /// The gateway's id of the payment, from [`GatewayPayment::payment_reference`]. `None` if the payment was reported
-        /// without it.
+        /// The gateway's id of the payment, from [`GatewayPayment::payment_reference`]. `None` if the payment was
+        /// reported without it.
         ///
         /// [`GatewayPayment::payment_reference`]: super::GatewayPayment::payment_reference
         pub payment_reference: Option<String>,
-        /// The provider's ids of the refunds of the payment that are recorded already, and that have not failed. They do not
-        /// count as this one, also if they carry its id: it is for what is left.
+        /// The provider's ids of the refunds of the payment that are recorded already, and that have not failed. They
+        /// do not count as this one, also if they carry its id: it is for what is left.
         pub earlier_refunds: Vec<String>,
         /// The amount to refund: the whole payment, or a part of it.
         pub amount: Amount,
@@ -315,8 +316,8 @@ with_setters! {
 }
 
 impl StatementRequest {
-    /// Creates a request for the statement of a period: what happened at `from` or later, and before `to`. It is about all
-    /// organizations and the account of the gateway itself, unless they are set.
+    /// Creates a request for the statement of a period: what happened at `from` or later, and before `to`. It is about
+    /// all organizations and the account of the gateway itself, unless they are set.
     #[must_use]
     pub const fn new(from: Timestamp, to: Timestamp) -> Self {
         Self { from, to, account: GatewayAccount::Own, organization_id: None }

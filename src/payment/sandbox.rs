@@ -34,13 +34,13 @@ const SIGNATURE_HEADER: &str = "Sandbox-Signature";
 /// Its checkout links lead to the checkout page of the server (feature `server`), where a click chooses the outcome of
 /// the payment. The service hears of it as from any provider: by a signed notice, which
 /// [`receive_gateway_notice`](crate::TicketingService::receive_gateway_notice) verifies. Use
-/// [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway) to set it up: only then does the checkout page accept its
-/// tokens.
+/// [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway) to set it up: only then does the checkout page accept
+/// its tokens.
 #[derive(Debug)]
 pub struct SandboxGateway {
     environment: Environment,
-    /// Signs the notices. Drawn when the first one is signed or verified, and never stored: the sandbox does both in one
-    /// process.
+    /// Signs the notices. Drawn when the first one is signed or verified, and never stored: the sandbox does both in
+    /// one process.
     secret: OnceLock<Secret>,
 }
 
@@ -167,8 +167,8 @@ pub(crate) fn sandbox_reference(token: &str) -> String {
     format!("{PREFIX}{token}")
 }
 
-/// Fails unless the reference is one of the sandbox. A checkout or payment of a provider has to wait until the program has
-/// the provider's gateway again.
+/// Fails unless the reference is one of the sandbox. A checkout or payment of a provider has to wait until the program
+/// has the provider's gateway again.
 fn check_reference(reference: Option<&str>) -> Result<(), GatewayError> {
     match reference {
         Some(reference) if reference.starts_with(PREFIX) => Ok(()),

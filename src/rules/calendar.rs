@@ -97,7 +97,8 @@ impl Zone {
     /// The first instant at which clocks show this time, in milliseconds since they showed the beginning of 1970.
     pub(super) fn instant_of(self, shown: i64) -> Result<Timestamp, TimestampError> {
         let seconds = shown.div_euclid(1000);
-        // The difference to UTC is one of those of a day before and a day after: no zone changes its clocks twice in between.
+        // The difference to UTC is one of those of a day before and a day after: no zone changes its clocks twice in
+        // between.
         let offsets = [self.offset(seconds - DAY), self.offset(seconds + DAY)];
         let is_shown = |unix: &i64| self.local_seconds(*unix) == seconds;
         let first = offsets.iter().map(|offset| seconds - offset).filter(is_shown).min();

@@ -162,8 +162,8 @@ pub(crate) fn choose_best(
     best
 }
 
-/// The response for a basket. `discount` is the discount of the event with the code, and `step` the least amount in minor
-/// units that the gateway can take.
+/// The response for a basket. `discount` is the discount of the event with the code, and `step` the least amount in
+/// minor units that the gateway can take.
 pub(crate) fn validate(
     discount: Option<DiscountTerms>,
     basket: &Checked<Basket>,

@@ -4,13 +4,14 @@ use super::calendar::Zone;
 use crate::model::values::timestamp::{Timestamp, TimestampError};
 
 impl Timestamp {
-    /// The point in time at which the clocks of a time zone show this date and time. The zone is one of the IANA database, such as
-    /// that of an [event](crate::event::Event::timezone).
+    /// The point in time at which the clocks of a time zone show this date and time. The zone is one of the IANA
+    /// database, such as that of an [event](crate::event::Event::timezone).
     ///
     /// When clocks are put back, an hour comes twice: this is the first one.
     ///
     /// # Errors
-    /// - [`TimestampError::Format`] if the text is no date and time such as `2026-06-01T20:00` or `2026-06-01T20:00:30`.
+    /// - [`TimestampError::Format`] if the text is no date and time such as `2026-06-01T20:00` or
+    ///   `2026-06-01T20:00:30`.
     /// - [`TimestampError::UnknownZone`] if there is no such zone. Upper and lower case are different.
     /// - [`TimestampError::Skipped`] if the clocks of the zone are put forward over this time.
     /// - [`TimestampError::OutOfRange`] if it is before 1970 or after the year 9999 in UTC.

@@ -12,8 +12,8 @@ use crate::model::values::secret::Secret;
 const SECRET_PREFIX: &str = "whsec_";
 
 /// Checks an endpoint whose fields are within their limits, and removes duplicate types of notifications. Does not
-/// check the URL: `https::endpoint_url::check` checks it if a request sets it, so that a stored URL that was accepted with
-/// other settings does not prevent other changes.
+/// check the URL: `https::endpoint_url::check` checks it if a request sets it, so that a stored URL that was accepted
+/// with other settings does not prevent other changes.
 pub(crate) fn check(mut fields: WebhookFields, errors: FieldErrors) -> Result<Checked<WebhookFields>> {
     let mut events = Vec::new();
     for kind in fields.events {

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::model::values::id::EventId;
 use crate::store::{LockedEvent, Savepoint, Transaction};
 
-/// After how many statements a transaction leaves the remaining rows to the next one. Rows differ: an order with one item
-/// takes about five statements, and one with a hundred items about a hundred.
+/// After how many statements a transaction leaves the remaining rows to the next one. Rows differ: an order with one
+/// item takes about five statements, and one with a hundred items about a hundred.
 const MAX_STATEMENTS: u64 = 1000;
 
 /// What became of the rows.
@@ -24,9 +24,10 @@ pub(crate) struct SkippedRow<R> {
     pub(crate) error: Error,
 }
 
-/// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, with the event of
-/// the row locked. Stops after `MAX_STATEMENTS`, as many savepoints as the engine wants at most, or a few rows if others wait,
-/// but not before the first row. A row for which `work` fails is skipped. Fails if nothing can be written at all.
+/// Runs `work`, which returns whether it has changed something, for each row in a savepoint of its own, with the event
+/// of the row locked. Stops after `MAX_STATEMENTS`, as many savepoints as the engine wants at most, or a few rows if
+/// others wait, but not before the first row. A row for which `work` fails is skipped. Fails if nothing can be written
+/// at all.
 pub(crate) fn each_row<R: Copy>(
     tx: &Transaction<'_>,
     rows: &[R],

@@ -97,7 +97,8 @@ impl IdempotentOperation {
         self.0.as_ref()
     }
 
-    /// Lets other transactions wait that execute the same request. Code that locks the event first need not lock the key.
+    /// Lets other transactions wait that execute the same request. Code that locks the event first need not lock the
+    /// key.
     pub(crate) fn lock(&self, tx: &Transaction<'_>) -> Result<()> {
         match &self.0 {
             Some(request) => idempotency_records::lock(tx, request),

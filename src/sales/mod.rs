@@ -6,9 +6,9 @@
 //!
 //! # Locking
 //!
-//! A function that changes the sale of an event takes the [`LockedEvent`](crate::store::LockedEvent), so that it reads nothing
-//! about the sale before. Jobs get it from [`Store::write_event`](crate::store::Store::write_event). Rows are locked in one
-//! order everywhere: the event, the order, ticket types by ascending id, the discount. Seats, discount
+//! A function that changes the sale of an event takes the [`LockedEvent`](crate::store::LockedEvent), so that it reads
+//! nothing about the sale before. Jobs get it from [`Store::write_event`](crate::store::Store::write_event). Rows are
+//! locked in one order everywhere: the event, the order, ticket types by ascending id, the discount. Seats, discount
 //! uses and statuses are claimed by conditional UPDATEs nevertheless, so that a mistake cannot oversell.
 //!
 //! A transaction may run more than once: its function must not have effects outside the database.

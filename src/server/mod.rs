@@ -114,8 +114,8 @@
 //! too, because checkout links begin with it. If a proxy removes a prefix from the requests, only the public URL tells
 //! the server about it.
 //!
-//! [`Routes`] has the parts of [`router`] one by one. This serves `/metrics` on an internal address only, and ends both servers
-//! on SIGTERM or Ctrl-C:
+//! [`Routes`] has the parts of [`router`] one by one. This serves `/metrics` on an internal address only, and ends both
+//! servers on SIGTERM or Ctrl-C:
 //!
 //! ```no_run
 //! use std::net::TcpListener;
@@ -168,11 +168,11 @@
 //!
 //! The server authenticates requests by the header `X-Api-Key`. A middleware that authenticates users itself inserts a
 //! [`Caller`](crate::Caller) into the extensions of the request, which is then used instead of the header: the one of
-//! [`act_for`](crate::TicketingService::act_for), with fewer scopes by [`with_scopes`](crate::Caller::with_scopes) if the
-//! user may not do everything. **A caller opens the whole API to the browser of its user**, as far as its scopes go. So insert
-//! one for organizers and their staff, never for buyers: keep a type of your own in the extensions for these, and call the
-//! service in handlers that check whose order it is. The [rate limit](ServerOptions::rate_limit) is one for each API key: the application
-//! limits its own users itself.
+//! [`act_for`](crate::TicketingService::act_for), with fewer scopes by [`with_scopes`](crate::Caller::with_scopes) if
+//! the user may not do everything. **A caller opens the whole API to the browser of its user**, as far as its scopes
+//! go. So insert one for organizers and their staff, never for buyers: keep a type of your own in the extensions for
+//! these, and call the service in handlers that check whose order it is. The [rate limit](ServerOptions::rate_limit) is
+//! one for each API key: the application limits its own users itself.
 //!
 //! As an extractor, [`Caller`](crate::Caller) gives a handler the caller of the middleware or of the header.
 //!

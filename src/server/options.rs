@@ -24,31 +24,34 @@ pub struct ServerOptions {
     /// How long the server waits for requests in progress when it shuts down. Default: 10 seconds.
     pub shutdown_timeout: Duration,
     /// The maximum number of open connections of one [`serve`](super::serve). Default: 4096, or fewer if the system
-    /// runs out of file handles. At the limit, a new connection replaces one without a request in progress, of the client
-    /// address that has the most connections: the one that has waited longest for its client. An IPv6 network of 64 bits
-    /// counts as one address, and so do all clients behind a proxy: a proxy should limit the connections of each client.
+    /// runs out of file handles. At the limit, a new connection replaces one without a request in progress, of the
+    /// client address that has the most connections: the one that has waited longest for its client. An IPv6 network of
+    /// 64 bits counts as one address, and so do all clients behind a proxy: a proxy should limit the connections of
+    /// each client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
-    /// 256, at least 4. Further requests are refused with 503. An eighth is kept for authentication and for reads of one
-    /// resource. Of the rest, an organization may hold at most as many as are free, so at most half. If all of its requests
-    /// wait, for a lock of its own or for the gateway, other organizations still have the other half. Requests that may call the payment
-    /// gateway can use three quarters of the rest. Keep the [calls to the gateway](crate::Builder::gateway_calls) (128 by
-    /// default) below these, so that free orders need not wait for it. Health checks and metrics need none of them. The runtime's `max_blocking_threads` (512 by default) must not be lower, or requests wait.
+    /// 256, at least 4. Further requests are refused with 503. An eighth is kept for authentication and for reads of
+    /// one resource. Of the rest, an organization may hold at most as many as are free, so at most half. If all of its
+    /// requests wait, for a lock of its own or for the gateway, other organizations still have the other half. Requests
+    /// that may call the payment gateway can use three quarters of the rest. Keep the [calls to the
+    /// gateway](crate::Builder::gateway_calls) (128 by default) below these, so that free orders need not wait for it.
+    /// Health checks and metrics need none of them. The runtime's `max_blocking_threads` (512 by default) must not be
+    /// lower, or requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
     /// starts with the first request. Each process counts for itself. A [caller of the
     /// application](super#a-login-of-your-own) without an API key has no limit.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are
-    /// refused with 429. Default: 60. Requests with wrong links of tickets and orders count too. Requests with a valid key or
-    /// link are not affected, except at ten times the limit, and at least 1,000: then only keys that this process has
-    /// accepted before are looked up.
-    /// An IPv6 network of 64 bits counts as one address. A server other than [`serve`](super::serve) must provide
-    /// axum's `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
+    /// refused with 429. Default: 60. Requests with wrong links of tickets and orders count too. Requests with a valid
+    /// key or link are not affected, except at ten times the limit, and at least 1,000: then only keys that this
+    /// process has accepted before are looked up. An IPv6 network of 64 bits counts as one address. A server other than
+    /// [`serve`](super::serve) must provide axum's `ConnectInfo<SocketAddr>`; otherwise all clients count as one.
     pub failed_authentications: u32,
-    /// The maximum number of requests per minute of links of tickets and orders from one client address; further ones are
-    /// refused with 429. Default: 6,000. One link is answered 60 times in a minute, from whatever addresses. Addresses
-    /// count as for [`failed_authentications`](Self::failed_authentications): behind a proxy, all clients count as one.
+    /// The maximum number of requests per minute of links of tickets and orders from one client address; further ones
+    /// are refused with 429. Default: 6,000. One link is answered 60 times in a minute, from whatever addresses.
+    /// Addresses count as for [`failed_authentications`](Self::failed_authentications): behind a proxy, all clients
+    /// count as one.
     pub link_requests: u32,
     /// The number of open connections, for the metrics.
     pub(super) open_connections: Gauge,

@@ -92,16 +92,16 @@ impl Routes {
         self.part(checkout_routes::routes().merge(checkout_return::routes()))
     }
 
-    /// `/tickets/{token}` and `/orders/{token}`: the pages and documents of [`documents`](crate::documents), for those who
-    /// have a link. They need no API key. The [public URL](crate::Builder::public_url) of the service must be where this is
-    /// mounted. Until documents are [switched on](crate::Builder::ticket_documents), there is nothing.
+    /// `/tickets/{token}` and `/orders/{token}`: the pages and documents of [`documents`](crate::documents), for those
+    /// who have a link. They need no API key. The [public URL](crate::Builder::public_url) of the service must be where
+    /// this is mounted. Until documents are [switched on](crate::Builder::ticket_documents), there is nothing.
     #[cfg(feature = "documents")]
     pub fn documents<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(documents())
     }
 
-    /// `/gateway/notices`: where a payment gateway sends its notices. They need no API key, because they are signed. Tell
-    /// the provider the URL at which this is mounted.
+    /// `/gateway/notices`: where a payment gateway sends its notices. They need no API key, because they are signed.
+    /// Tell the provider the URL at which this is mounted.
     pub fn notices<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(notice_routes::routes())
     }
@@ -124,8 +124,9 @@ impl Routes {
 
     /// Adds to routes of your own what those of the server have: the id of each request in `X-Request-Id`, a line in
     /// the log, metrics, and the members `instance` and `requestId` in the responses of an [`Error`](crate::Error).
-    /// `instance` is the path of the request as the application gets it: the path of the
-    /// [public URL](crate::Builder::public_url) is only put before those of the server. The routes must not contain those of the server, whose requests would be counted twice.
+    /// `instance` is the path of the request as the application gets it: the path of the [public
+    /// URL](crate::Builder::public_url) is only put before those of the server. The routes must not contain those of
+    /// the server, whose requests would be counted twice.
     pub fn observe<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
         routes.layer(self.middleware(false))
     }

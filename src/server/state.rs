@@ -29,7 +29,8 @@ pub(super) struct ServerState {
     /// The links of tickets and orders that are being read.
     #[cfg(feature = "documents")]
     pub(super) link_turns: LinkTurns,
-    /// Hashes versions of pages into their tags. Other processes, which may show the same in another way, have other tags.
+    /// Hashes versions of pages into their tags. Other processes, which may show the same in another way, have other
+    /// tags.
     #[cfg(feature = "documents")]
     pub(super) page_tags: RandomState,
     pub(super) files: Files,

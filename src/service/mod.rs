@@ -17,8 +17,8 @@
 //! 1. Declare its request, with the limits of the fields, and its response in `model`. Write its decisions as pure
 //!    functions of `rules`.
 //! 2. Write its statements as functions of `store`. If it reads before it writes, a function of `sales` calls them.
-//! 3. In `facade`, add the method to the file of its resource, with its scope, its errors and an example in the documentation.
-//!    An operation that creates something or acts on it runs in
+//! 3. In `facade`, add the method to the file of its resource, with its scope, its errors and an example in the
+//!    documentation. An operation that creates something or acts on it runs in
 //!    [`write_idempotent`](TicketingService::write_idempotent).
 //! 4. List it in the file of its resource in `server::operations`, which gives it a route and an entry in the OpenAPI
 //!    document.

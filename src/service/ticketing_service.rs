@@ -126,8 +126,8 @@ pub(super) struct Inner {
 impl TicketingService {
     /// Checks that the database can be read and written. A readiness probe calls it.
     ///
-    /// It reads one row. If the last attempt to write failed, for example because the disk is full, it also writes a few
-    /// pages to the write-ahead log, which change nothing.
+    /// It reads one row. If the last attempt to write failed, for example because the disk is full, it also writes a
+    /// few pages to the write-ahead log, which change nothing.
     ///
     /// # Errors
     /// - The error for which the store has [`stopped`](Self::stopped).
@@ -143,23 +143,23 @@ impl TicketingService {
         self.store()?.ready()
     }
 
-    /// Returns why the store has stopped writing, or `None` as long as it works. It looks at the disk once a second, and
-    /// before each transaction.
+    /// Returns why the store has stopped writing, or `None` as long as it works. It looks at the disk once a second,
+    /// and before each transaction.
     ///
     /// The [kind](StoreError::kind) of the error tells which:
     ///
     /// - `SyncFailed`: the disk could not sync the database file, in this process or in another one. The operating
-    ///   system may have lost pages that it reports as written. What was acknowledged is in the write-ahead log, and the next
-    ///   start recovers it, once all programs that have the file open have ended. So end the program, and replace the
-    ///   disk if this happens again.
-    /// - `FileReplaced`: the database file was removed, moved or replaced. What is in the old file is lost at the end of
-    ///   the program, unless it has another name.
+    ///   system may have lost pages that it reports as written. What was acknowledged is in the write-ahead log, and
+    ///   the next start recovers it, once all programs that have the file open have ended. So end the program, and
+    ///   replace the disk if this happens again.
+    /// - `FileReplaced`: the database file was removed, moved or replaced. What is in the old file is lost at the end
+    ///   of the program, unless it has another name.
     /// - `SchemaTooNew`: a newer version of this crate has migrated the database. Start that version.
     /// - `Moved`: the database file was [marked as moved](Self::mark_as_moved).
     ///
-    /// A store that has stopped refuses every write with this error, and [`ready`](Self::ready) fails with it. Reads still
-    /// work, but after a failed sync they may show older states. Maintenance, webhook senders and notification handlers
-    /// end. Closing the service leaves the write-ahead log as it is.
+    /// A store that has stopped refuses every write with this error, and [`ready`](Self::ready) fails with it. Reads
+    /// still work, but after a failed sync they may show older states. Maintenance, webhook senders and notification
+    /// handlers end. Closing the service leaves the write-ahead log as it is.
     ///
     /// ```
     #[doc = include_str!("../doc_fixture.md")]
@@ -268,8 +268,8 @@ impl TicketingService {
         }
     }
 
-    /// Like [`require_to_write`](Self::require_to_write), for operations that queue notifications. They are refused too if
-    /// too many wait for the organization's endpoints.
+    /// Like [`require_to_write`](Self::require_to_write), for operations that queue notifications. They are refused too
+    /// if too many wait for the organization's endpoints.
     pub(super) fn require_to_notify(&self, caller: &Caller, scope: Scope) -> Result<()> {
         self.require_to_write(caller, scope)?;
         let (Some(limit), Some(_)) = (&self.inner.backlog_limit, caller.key) else { return Ok(()) };
@@ -278,14 +278,15 @@ impl TicketingService {
         })
     }
 
-    /// The gateway that is asked about a checkout with this [recorded](is_asked) gateway. `None` if the program does not have
-    /// it.
+    /// The gateway that is asked about a checkout with this [recorded](is_asked) gateway. `None` if the program does
+    /// not have it.
     pub(super) fn gateway_of(&self, recorded: Option<&str>) -> Option<&GatewayCalls> {
         self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.name(), recorded))
     }
 }
 
-/// Runs `work`, and returns also what the transaction has written. Fails if the organization is suspended or was deleted.
+/// Runs `work`, and returns also what the transaction has written. Fails if the organization is suspended or was
+/// deleted.
 fn run_if_active<T>(
     tx: &Transaction<'_>,
     organization: OrganizationId,

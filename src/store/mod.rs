@@ -1,10 +1,10 @@
 //! Persistence: the statements of every table, and the transactions in which they run.
 //!
-//! There is a file for each table or resource, in the folder of its subject: `sale`, `tickets`, `money`, `webhooks`, `tenants`.
-//! It holds the statements next to the functions that run them and decode their rows. `lists` has the filtered lists, and
-//! `commits` what is reported when a transaction is durable. `engine` runs transactions, `migrations` defines the schema,
-//! and `check` looks for violated invariants.
-//! The store makes no business decisions: `sales` and `rules` do.
+//! There is a file for each table or resource, in the folder of its subject: `sale`, `tickets`, `money`, `webhooks`,
+//! `tenants`. It holds the statements next to the functions that run them and decode their rows. `lists` has the
+//! filtered lists, and `commits` what is reported when a transaction is durable. `engine` runs transactions,
+//! `migrations` defines the schema, and `check` looks for violated invariants. The store makes no business decisions:
+//! `sales` and `rules` do.
 //!
 //! To add a statement, write its text as a `const` in the file of its table:
 //! - Use only SQL that both SQLite and PostgreSQL accept; `tests/portable_sql.rs` checks this.

@@ -66,7 +66,8 @@ impl Store {
         on_engine!(&self.engine, engine => engine.write(organization, work))
     }
 
-    /// Like [`write`](Self::write), for a job that changes the sale of this event, which is locked first. An engine without a single writer runs the jobs that wait for an event in one transaction.
+    /// Like [`write`](Self::write), for a job that changes the sale of this event, which is locked first. An engine
+    /// without a single writer runs the jobs that wait for an event in one transaction.
     pub(crate) fn write_event<T: Send + 'static>(
         &self,
         organization: OrganizationId,
@@ -76,9 +77,9 @@ impl Store {
         on_engine!(&self.engine, engine => engine.write_event(organization, event, move |tx| work(&tx.lock_event(event)?)))
     }
 
-    /// Like [`write`](Self::write), for background work on rows of this event, which is locked first. Returns
-    /// `None` if other transactions keep the event, or other rows, locked for half a second. Do the work later then: to wait
-    /// here would delay the rows of other events.
+    /// Like [`write`](Self::write), for background work on rows of this event, which is locked first. Returns `None` if
+    /// other transactions keep the event, or other rows, locked for half a second. Do the work later then: to wait here
+    /// would delay the rows of other events.
     pub(crate) fn write_unless_locked<T: Send + 'static>(
         &self,
         event: EventKey,
@@ -87,15 +88,16 @@ impl Store {
         on_engine!(&self.engine, engine => engine.write_unless_locked(event, move |tx| work(&tx.lock_event(event)?)))
     }
 
-    /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only, because
-    /// it would keep the first event locked while it waits for the second. If not, there is only one transaction at a time.
+    /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only,
+    /// because it would keep the first event locked while it waits for the second. If not, there is only one
+    /// transaction at a time.
     pub(crate) fn locks_events(&self) -> bool {
         !self.is_file()
     }
 
     /// Like [`write_event`](Self::write_event), and returns what `read` finds after `work`. With SQLite it reads in the
-    /// transaction: that connection has the pages at hand, and another one reads them from the file again. With PostgreSQL it
-    /// reads after the transaction, which would otherwise keep the event locked for more round trips.
+    /// transaction: that connection has the pages at hand, and another one reads them from the file again. With
+    /// PostgreSQL it reads after the transaction, which would otherwise keep the event locked for more round trips.
     pub(crate) fn write_event_and_read<T: Send + 'static, R: Send + 'static>(
         &self,
         organization: OrganizationId,
@@ -115,8 +117,8 @@ impl Store {
         on_engine!(&self.engine, engine => engine.tidy())
     }
 
-    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
-    /// too.
+    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
+    /// fails too.
     pub(crate) fn ready(&self) -> Result<()> {
         on_engine!(&self.engine, engine => engine.ready())
     }
@@ -188,8 +190,8 @@ impl Store {
         &self.counters
     }
 
-    /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped. On PostgreSQL, it hears
-    /// of the commits of other processes too.
+    /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped. On PostgreSQL, it
+    /// hears of the commits of other processes too.
     pub(crate) fn add_commit_listener(&self, listener: &Arc<dyn CommitListener>) {
         self.commit_notifier.add_listener(listener);
         self.engine.listen();
@@ -276,8 +278,8 @@ impl Store {
     }
 
     /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
-    /// this serves one organization. Look-ups do not wait for it. `None` is the program itself. `work` runs again, from the
-    /// beginning, if a standby cancels it.
+    /// this serves one organization. Look-ups do not wait for it. `None` is the program itself. `work` runs again, from
+    /// the beginning, if a standby cancels it.
     ///
     /// Fails with [`Error::Unavailable`](crate::Error::Unavailable) if it takes longer than a scan may take, or if
     /// the current [`CancellationToken`](crate::model::values::cancellation::CancellationToken) is cancelled.
@@ -318,8 +320,8 @@ impl Store {
         on_engine!(&self.engine, engine => engine.export_permit(organization))
     }
 
-    /// Runs `work`, which reads the rows of an export, on one snapshot of the database. `work` runs again, from the beginning,
-    /// if a standby cancels it. Fails like [`scan`](Self::scan) after `max_time`.
+    /// Runs `work`, which reads the rows of an export, on one snapshot of the database. `work` runs again, from the
+    /// beginning, if a standby cancels it. Fails like [`scan`](Self::scan) after `max_time`.
     #[cfg(feature = "exports")]
     pub(crate) fn export(
         &self,

@@ -33,9 +33,9 @@ impl ConnectedAccount {
         Self { id: id.into(), application_fee: Percentage::ZERO }
     }
 
-    /// Sets the part of each payment that the platform receives. The fee is rounded down to the smallest unit that Stripe
-    /// takes. It is returned with a payment that came too late or that is not what its order costs, and not with other
-    /// refunds.
+    /// Sets the part of each payment that the platform receives. The fee is rounded down to the smallest unit that
+    /// Stripe takes. It is returned with a payment that came too late or that is not what its order costs, and not with
+    /// other refunds.
     #[must_use]
     pub const fn application_fee(mut self, fee: Percentage) -> Self {
         self.application_fee = fee;

@@ -31,7 +31,8 @@ struct Units {
 
 impl Units {
     /// The units of a currency of ISO 4217. `None` if it does not exist, or Stripe has no units for it: those with four
-    /// decimals, those with three that are not in Stripe's list, and those without coins that are no money, such as gold.
+    /// decimals, those with three that are not in Stripe's list, and those without coins that are no money, such as
+    /// gold.
     fn of(currency: &str) -> Option<Self> {
         let own = Decimals::of_currency(currency)?.get();
         if NO_DECIMALS.contains(&currency) {
@@ -47,8 +48,8 @@ impl Units {
     }
 }
 
-/// Every amount in this currency must be a multiple of this number of Stripe's units. It is 1 for a currency that Stripe
-/// does not support.
+/// Every amount in this currency must be a multiple of this number of Stripe's units. It is 1 for a currency that
+/// Stripe does not support.
 pub(super) fn step(currency: &str) -> i64 {
     Units::of(currency).map_or(1, |units| units.step)
 }

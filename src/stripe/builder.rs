@@ -44,11 +44,11 @@ impl StripeGateway {
 }
 
 impl StripeGatewayBuilder {
-    /// Adds a signing secret of the endpoint to which Stripe sends notices, such as `whsec_…`. While a secret is rolled,
-    /// add the old one and the new one: notices with either signature are accepted.
+    /// Adds a signing secret of the endpoint to which Stripe sends notices, such as `whsec_…`. While a secret is
+    /// rolled, add the old one and the new one: notices with either signature are accepted.
     ///
-    /// Without a secret, all notices are refused. Payments are then noticed when the customer comes back, and at the end
-    /// of the hold.
+    /// Without a secret, all notices are refused. Payments are then noticed when the customer comes back, and at the
+    /// end of the hold.
     #[must_use]
     pub fn webhook_secret(mut self, secret: impl Into<Secret>) -> Self {
         self.secrets.push(secret.into());
@@ -84,20 +84,22 @@ impl StripeGatewayBuilder {
         self
     }
 
-    /// Sets the URL of the API, for tests: without `/v1`, and without a query. It must be https, or http on this machine.
+    /// Sets the URL of the API, for tests: without `/v1`, and without a query. It must be https, or http on this
+    /// machine.
     #[must_use]
     pub fn api_base(mut self, url: impl Into<String>) -> Self {
         self.api_base = url.into();
         self
     }
 
-    /// Sets how many requests are sent in a second for the same operation of the API, such as creating a session. Default:
+    /// Sets how many requests are sent in a second for the same operation of the API, such as creating a session.
+    /// Default:
     /// 20. Further ones wait, for up to 10 seconds; those of different organizations take turns. Those for
-    /// [statements](crate::payment::Statements) wait until no others do, for up to 55 seconds. In live mode, all operations
-    /// together get four times as many, and in test mode as many.
+    /// [statements](crate::payment::Statements) wait until no others do, for up to 55 seconds. In live mode, all
+    /// operations together get four times as many, and in test mode as many.
     ///
-    /// Stripe allows 25, and in all 100 in live mode and 25 in a sandbox
-    /// ([rate limits](https://docs.stripe.com/rate-limits)). Set more if Stripe has raised the limits of the account, and
+    /// Stripe allows 25, and in all 100 in live mode and 25 in a sandbox ([rate
+    /// limits](https://docs.stripe.com/rate-limits)). Set more if Stripe has raised the limits of the account, and
     /// fewer for each of several processes.
     #[must_use]
     pub const fn requests_per_second(mut self, requests: u32) -> Self {
@@ -119,7 +121,8 @@ impl StripeGatewayBuilder {
     ///
     /// # Errors
     /// [`Error::Validation`] if the key is empty or has characters that cannot be sent, a signing secret is empty, the
-    /// URL of the API is not allowed, no requests may be sent in a second, or there is no implementation of cryptography.
+    /// URL of the API is not allowed, no requests may be sent in a second, or there is no implementation of
+    /// cryptography.
     pub fn build(self) -> Result<StripeGateway> {
         if self.key.expose().trim().is_empty() {
             return Err(Error::field("secret_key", "must not be empty"));
@@ -150,8 +153,8 @@ impl StripeGatewayBuilder {
     }
 }
 
-/// Whether a key is one of live mode: secret keys begin with `sk_live_` or `sk_test_`, and restricted ones with `rk_live_`
-/// or `rk_test_`. `None` for others.
+/// Whether a key is one of live mode: secret keys begin with `sk_live_` or `sk_test_`, and restricted ones with
+/// `rk_live_` or `rk_test_`. `None` for others.
 fn livemode(key: &str) -> Option<bool> {
     let rest = key.strip_prefix("sk_").or_else(|| key.strip_prefix("rk_"))?;
     [("live_", true), ("test_", false)].into_iter().find(|(mode, _)| rest.starts_with(mode)).map(|(_, is_live)| is_live)

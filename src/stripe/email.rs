@@ -1,8 +1,8 @@
 //! Which e-mail addresses are sent to Stripe.
 
 /// Whether Stripe accepts the address for its checkout page. Stripe refuses a session with an address that it takes for
-/// invalid, and documents no rule, so this is stricter than the standards: letters, digits and marks of ASCII, and a host
-/// name with a top-level domain. Without an address, Checkout asks the customer for one.
+/// invalid, and documents no rule, so this is stricter than the standards: letters, digits and marks of ASCII, and a
+/// host name with a top-level domain. Without an address, Checkout asks the customer for one.
 pub(super) fn is_accepted(address: &str) -> bool {
     let Some((local, domain)) = address.split_once('@') else { return false };
     let is_mark = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+/=?^_`{|}~-".contains(&byte);

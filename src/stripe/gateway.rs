@@ -42,8 +42,8 @@ impl StripeGateway {
         Self { client, livemode, events: EventMode::new(livemode), secrets, accounts }
     }
 
-    /// Whether the secret key is one of live mode, with which customers pay real money. `None` if the beginning of the key
-    /// does not tell.
+    /// Whether the secret key is one of live mode, with which customers pay real money. `None` if the beginning of the
+    /// key does not tell.
     #[must_use]
     pub const fn livemode(&self) -> Option<bool> {
         self.livemode
@@ -63,7 +63,8 @@ impl StripeGateway {
         self.check_mode(session_state::livemode(reference)).map_err(GatewayError::Refused)
     }
 
-    /// Fails if a session is of the other mode than the key: nothing of it was paid with the money that the key stands for.
+    /// Fails if a session is of the other mode than the key: nothing of it was paid with the money that the key stands
+    /// for.
     fn check_mode(&self, of_session: Option<bool>) -> Result<(), String> {
         match (of_session, self.livemode) {
             (Some(of_session), Some(of_key)) if of_session != of_key => Err(OTHER_MODE.to_owned()),
@@ -114,8 +115,8 @@ impl StripeGateway {
 }
 
 impl PaymentGateway for StripeGateway {
-    /// If Stripe repeats an error that it has stored under the key, the next key is used. The first request may have created
-    /// a session nevertheless. Nobody has the URL of its page, and it expires by itself.
+    /// If Stripe repeats an error that it has stored under the key, the next key is used. The first request may have
+    /// created a session nevertheless. Nobody has the URL of its page, and it expires by itself.
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let account = self.accounts.for_checkout(request);
         let form = session::parameters(request, account.as_ref()).map_err(GatewayError::Refused)?;

@@ -10,8 +10,8 @@ const LOCALES: [&str; 42] = [
 /// Other names of languages that Checkout has.
 const ALIASES: [(&str, &str); 5] = [("no", "nb"), ("nn", "nb"), ("tl", "fil"), ("hi", "hi-IN"), ("in", "id")];
 
-/// The locale of Checkout that is closest to the locale of a customer, such as `de-AT` or `pt_BR`. `auto`, the locale of
-/// the browser, if Checkout does not have the language.
+/// The locale of Checkout that is closest to the locale of a customer, such as `de-AT` or `pt_BR`. `auto`, the locale
+/// of the browser, if Checkout does not have the language.
 pub(super) fn checkout_locale(locale: Option<&str>) -> &'static str {
     let find = |wanted: &str| LOCALES.into_iter().find(|known| known.eq_ignore_ascii_case(wanted));
     let Some(locale) = locale.map(|locale| locale.trim().replace('_', "-")) else { return "auto" };

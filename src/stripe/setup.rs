@@ -49,9 +49,9 @@ pub struct StripeEndpoint {
 }
 
 impl StripeSetup {
-    /// What is wrong with the key or the endpoints, as a sentence without a full stop. `None` if the key may make refunds and
-    /// read balance transactions, and an endpoint is enabled that receives all notices. If organizations have accounts of their own, it must be one for
-    /// connected accounts.
+    /// What is wrong with the key or the endpoints, as a sentence without a full stop. `None` if the key may make
+    /// refunds and read balance transactions, and an endpoint is enabled that receives all notices. If organizations
+    /// have accounts of their own, it must be one for connected accounts.
     #[must_use]
     pub fn problem(&self) -> Option<&'static str> {
         if !self.can_refund {
@@ -83,9 +83,10 @@ impl StripeSetup {
 }
 
 impl StripeGateway {
-    /// Asks Stripe whether it accepts the secret key, and which endpoints are set up for notices. The key must be allowed
-    /// to read Checkout Sessions, refunds and webhook endpoints. Whether it may also read disputes and balance transactions is
-    /// tried too, and whether it may make refunds, with a payment that does not exist, so that none is made.
+    /// Asks Stripe whether it accepts the secret key, and which endpoints are set up for notices. The key must be
+    /// allowed to read Checkout Sessions, refunds and webhook endpoints. Whether it may also read disputes and balance
+    /// transactions is tried too, and whether it may make refunds, with a payment that does not exist, so that none is
+    /// made.
     ///
     /// # Errors
     /// Why the key cannot be used.

@@ -13,8 +13,8 @@ pub(super) const HEADER: &str = "Stripe-Signature";
 /// two while a secret is rolled.
 const MAX_SIGNATURES: usize = 8;
 
-/// Whether there may be a body that the header signs: it has one time, which differs from `now` by at most 5 minutes, and
-/// a signature.
+/// Whether there may be a body that the header signs: it has one time, which differs from `now` by at most 5 minutes,
+/// and a signature.
 pub(super) fn may_be_valid(header: &str, now: Timestamp) -> bool {
     let mut has_signature = false;
     let mut times = Vec::new();

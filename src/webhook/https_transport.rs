@@ -81,7 +81,8 @@ impl HttpsTransport {
         })
     }
 
-    /// Requests a file with GET, and returns it if the status is 200 and the file is complete and has at most `most_bytes`.
+    /// Requests a file with GET, and returns it if the status is 200 and the file is complete and has at most
+    /// `most_bytes`.
     #[cfg(feature = "documents")]
     pub(crate) fn download(
         &self,
@@ -239,8 +240,8 @@ impl HttpsTransportBuilder {
     /// Sets the implementation of cryptography, which rustls calls a provider. Default: the default of the process at
     /// the time of [`build`](Self::build), or *ring* if the process has none and the feature `ring` is enabled.
     ///
-    /// A process has a default after a call of [`CryptoProvider::install_default`], or after its first TLS configuration
-    /// for which rustls had to choose one.
+    /// A process has a default after a call of [`CryptoProvider::install_default`], or after its first TLS
+    /// configuration for which rustls had to choose one.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -11,8 +11,8 @@ use crate::rules::calendar::Zone;
 /// The longest event whose end on the next day is written without its date.
 const ONE_NIGHT: Duration = Duration::from_hours(12);
 
-/// The beginning and the end of an event, as a headline: `Saturday, 12 June 2027, 19:30 – 23:00`. An end within 12 hours on
-/// the next day has no date either.
+/// The beginning and the end of an event, as a headline: `Saturday, 12 June 2027, 19:30 – 23:00`. An end within 12
+/// hours on the next day has no date either.
 pub(crate) fn period(words: &Words, zone: Zone, start: Timestamp, end: Option<Timestamp>) -> String {
     let Some(end) = end.filter(|end| *end > start) else { return capitalized(&moment(words, zone, start)) };
     let is_night = end.duration_since(start).is_some_and(|duration| duration <= ONE_NIGHT);

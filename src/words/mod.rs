@@ -32,8 +32,8 @@ const ALL: [&Words; 7] = [
     &dutch::DUTCH,
 ];
 
-/// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of 1 to 8 letters and digits, separated by
-/// hyphens. The first has 2 to 8 letters and no digit.
+/// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of 1 to 8 letters and digits,
+/// separated by hyphens. The first has 2 to 8 letters and no digit.
 fn is_tag(text: &str) -> bool {
     let mut subtags = text.split('-');
     let primary = subtags.next().unwrap_or_default();
@@ -43,8 +43,9 @@ fn is_tag(text: &str) -> bool {
             .all(|subtag| (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// The language of what an organizer has written beside these words, if it is another one than theirs. `language` is that of
-/// the order, in which the organizer is assumed to write. `None` if it does not have the form of a language tag.
+/// The language of what an organizer has written beside these words, if it is another one than theirs. `language` is
+/// that of the order, in which the organizer is assumed to write. `None` if it does not have the form of a language
+/// tag.
 pub(crate) fn foreign<'a>(words: &Words, language: Option<&'a str>) -> Option<&'a str> {
     language.filter(|tag| is_tag(tag) && find(tag).is_none_or(|found| found.language != words.language))
 }

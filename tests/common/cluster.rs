@@ -72,8 +72,8 @@ fn free_port() -> u16 {
 }
 
 impl Cluster {
-    /// Starts a server with these settings, on which users need their password. `None`, with a message, if PostgreSQL is
-    /// not installed.
+    /// Starts a server with these settings, on which users need their password. `None`, with a message, if PostgreSQL
+    /// is not installed.
     pub fn start(settings: &str) -> Option<Self> {
         Self::start_with(|_| settings.to_owned())
     }

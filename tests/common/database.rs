@@ -265,8 +265,9 @@ impl Database {
     /// Lets a write fail with the error of a full disk whenever `condition` holds for a row that is written, until
     /// [`end_trigger`](Self::end_trigger) of the same name. `when` is for example `BEFORE UPDATE ON orders`.
     ///
-    /// SQLite reports a full disk also for a table that has no row number left. The transaction goes on. With PostgreSQL,
-    /// the sequence `{name}_uses` counts the failures: their transactions are undone, but a sequence is not.
+    /// SQLite reports a full disk also for a table that has no row number left. The transaction goes on. With
+    /// PostgreSQL, the sequence `{name}_uses` counts the failures: their transactions are undone, but a sequence is
+    /// not.
     pub fn refuse_as_if_full(&self, name: &str, when: &str, condition: &str) {
         match &self.0 {
             Engine::File(_) => {
@@ -285,8 +286,8 @@ impl Database {
         }
     }
 
-    /// Gives all rows of a table a value of this column with which they cannot be read: a text that is not UTF-8, or NULL
-    /// on PostgreSQL, whose texts are always valid.
+    /// Gives all rows of a table a value of this column with which they cannot be read: a text that is not UTF-8, or
+    /// NULL on PostgreSQL, whose texts are always valid.
     pub fn make_unreadable(&self, table: &str, column: &str) {
         match &self.0 {
             Engine::File(_) => self.run(&format!("UPDATE {table} SET {column} = CAST(x'ff' AS TEXT)")),

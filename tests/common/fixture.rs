@@ -191,8 +191,8 @@ impl Fixture {
         self.service.statistics().commits.done
     }
 
-    /// Asserts how many transactions there were since `before`. It is not checked with PostgreSQL, which has smaller batches
-    /// and does not commit what is refused.
+    /// Asserts how many transactions there were since `before`. It is not checked with PostgreSQL, which has smaller
+    /// batches and does not commit what is refused.
     #[track_caller]
     pub fn assert_commits(&self, before: u64, expected: u64, what: &str) {
         if database::is_file() {

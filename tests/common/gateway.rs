@@ -102,7 +102,8 @@ impl FakeGateway {
         Self { name, mode, ..self }
     }
 
-    /// Sets the account that takes the payments of every organization from now on. `None` for that of the gateway itself.
+    /// Sets the account that takes the payments of every organization from now on. `None` for that of the gateway
+    /// itself.
     pub fn set_account(&self, account: Option<&str>) {
         self.state().account = account.map(str::to_owned);
     }

@@ -36,8 +36,8 @@ pub fn repetitions(variable: &str, default: u64) -> u64 {
     from_environment(variable).unwrap_or_else(|| default_repetitions(default))
 }
 
-/// The default on this engine. On PostgreSQL it is a quarter: each statement takes longer, and the rules under test are those
-/// of the crate, not of the engine.
+/// The default on this engine. On PostgreSQL it is a quarter: each statement takes longer, and the rules under test are
+/// those of the crate, not of the engine.
 pub fn default_repetitions(default: u64) -> u64 {
     if super::database::is_file() { default } else { default.div_ceil(4) }
 }

@@ -94,8 +94,8 @@ pub fn rows(database: &Database) -> Vec<OutboxRow> {
     })
 }
 
-/// Stores the numbers of rows of the notifications, after rows were inserted or deleted without the service. Those that are
-/// not stored yet get this body.
+/// Stores the numbers of rows of the notifications, after rows were inserted or deleted without the service. Those that
+/// are not stored yet get this body.
 pub fn store_notifications(database: &Database, body: &str) {
     database.run("DELETE FROM webhook_notifications WHERE id NOT IN (SELECT event_id FROM webhook_outbox)");
     let sql = "INSERT INTO webhook_notifications (id, body, outbox_rows)

@@ -1,5 +1,5 @@
-//! The PostgreSQL server on which the tests run instead of database files, if `TICKETING_TEST_POSTGRES` is the URL of one.
-//! Each path of a database file has a database of its own on it, until the folder of the path is deleted.
+//! The PostgreSQL server on which the tests run instead of database files, if `TICKETING_TEST_POSTGRES` is the URL of
+//! one. Each path of a database file has a database of its own on it, until the folder of the path is deleted.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -41,7 +41,8 @@ fn databases() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
     DATABASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The URL of the database for this path, which is created if it does not exist. `None` if the tests use database files.
+/// The URL of the database for this path, which is created if it does not exist. `None` if the tests use database
+/// files.
 pub fn database_of(path: &Path) -> Option<String> {
     let server = server()?;
     if let Some(name) = databases().get(path) {
@@ -132,8 +133,8 @@ impl Server {
         LentClient(Some(unused.unwrap_or_else(connect)))
     }
 
-    /// The name of a database with the schema of this program, which is created first unless another process has done so.
-    /// To copy it is faster than to create the schema again.
+    /// The name of a database with the schema of this program, which is created first unless another process has done
+    /// so. To copy it is faster than to create the schema again.
     fn template(&self) -> String {
         static NAME: OnceLock<String> = OnceLock::new();
         let create = || {
@@ -320,8 +321,8 @@ impl postgres::types::ToSql for Parameter<'_> {
     postgres::types::to_sql_checked!();
 }
 
-/// Reads PostgreSQL's binary format of a decimal number without decimals, which sums have: the number of its digits to the
-/// base 10,000, the power of the first one, the sign, the number of decimals, and the digits.
+/// Reads PostgreSQL's binary format of a decimal number without decimals, which sums have: the number of its digits to
+/// the base 10,000, the power of the first one, the sign, the number of decimals, and the digits.
 fn integer(raw: &[u8]) -> Result<i64, Box<dyn std::error::Error + Sync + Send>> {
     let words: Vec<i16> = raw.chunks_exact(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]])).collect();
     let [digits, weight, sign, decimals, rest @ ..] = words.as_slice() else { return Err("no number".into()) };

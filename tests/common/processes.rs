@@ -1,7 +1,7 @@
 //! Runs a test of this test binary again in a process of its own, and talks to it over its standard input and output.
 //!
-//! The parent starts [`child_process`] for one test and a role. That test is ignored otherwise. It calls [`child_role`] and
-//! does what the role says.
+//! The parent starts [`child_process`] for one test and a role. That test is ignored otherwise. It calls [`child_role`]
+//! and does what the role says.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Lines, Write};

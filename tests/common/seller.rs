@@ -1,5 +1,5 @@
-//! A child process that sells, accepts payments, cancels, issues and checks in, and reports what was acknowledged. After
-//! a crash, all of it must be stored.
+//! A child process that sells, accepts payments, cancels, issues and checks in, and reports what was acknowledged.
+//! After a crash, all of it must be stored.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -7,8 +7,8 @@ use ticketing::id::EventId;
 use ticketing::payment::ListLedgerEntries;
 use ticketing::{Caller, TicketingService, page};
 
-/// Asserts that the settlement of an event has the figures of its summary, and that its lines add up to the balance, which is the
-/// sum of the ledger. All payments are in one mode. Returns the balance in minor units.
+/// Asserts that the settlement of an event has the figures of its summary, and that its lines add up to the balance,
+/// which is the sum of the ledger. All payments are in one mode. Returns the balance in minor units.
 #[track_caller]
 pub fn assert_settled(service: &TicketingService, caller: &Caller, event: EventId, what: &str) -> i64 {
     let summary = service.get_event_summary(caller, event).expect("a summary");

@@ -9,8 +9,8 @@ const REQUIRE_ALL: &str = "TICKETING_REQUIRE_ALL_TESTS";
 /// What a test finds out in a process with other rights, and sends to its parent.
 pub const NO_MOUNT: &str = "nothing can be mounted here";
 
-/// Prints that this test is skipped, and why, also if the output of tests is hidden: it does not concern this engine, or the
-/// system does not allow what it does.
+/// Prints that this test is skipped, and why, also if the output of tests is hidden: it does not concern this engine,
+/// or the system does not allow what it does.
 pub fn skipped(reason: impl Display) {
     let test = std::thread::current();
     let test = test.name().unwrap_or("a test");

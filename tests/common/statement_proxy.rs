@@ -1,5 +1,5 @@
-//! A proxy between a service and PostgreSQL that changes the statements on their way. It takes a lock out of them, for a
-//! control that shows what the lock prevents.
+//! A proxy between a service and PostgreSQL that changes the statements on their way. It takes a lock out of them, for
+//! a control that shows what the lock prevents.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! A C library that is preloaded into a process, and lets calls for the files of a database fail there. `sync_shim.c` says
-//! how.
+//! A C library that is preloaded into a process, and lets calls for the files of a database fail there. `sync_shim.c`
+//! says how.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -40,7 +40,8 @@ pub struct SyncShim {
 }
 
 impl SyncShim {
-    /// Prepares the library for a database file that exists. Returns `None`, and says so, if it cannot be compiled here.
+    /// Prepares the library for a database file that exists. Returns `None`, and says so, if it cannot be compiled
+    /// here.
     pub fn for_database(path: &Path) -> Option<Self> {
         let Some(library) = library() else {
             unavailable("there is no C compiler here, or this is not Linux");

@@ -43,8 +43,8 @@ struct Measurement {
     costs: Vec<Cost>,
 }
 
-/// Runs `work`. Returns what each write transaction of this thread cost, in their order, as the store logs it at the level
-/// TRACE.
+/// Runs `work`. Returns what each write transaction of this thread cost, in their order, as the store logs it at the
+/// level TRACE.
 pub fn measured(work: impl FnOnce()) -> Vec<Cost> {
     // The log is that of the process: a log of a thread could miss events that another thread has logged before.
     static LOG: Once = Once::new();

@@ -36,8 +36,8 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until none is left. Panics if their number stays the same for [`TIMEOUT`]: how many there are, and how long they
-/// take, depends on the machine.
+/// Waits until none is left. Panics if their number stays the same for [`TIMEOUT`]: how many there are, and how long
+/// they take, depends on the machine.
 #[track_caller]
 pub fn wait_until_none(what: &str, number: impl Fn() -> i64) {
     let mut left = number();

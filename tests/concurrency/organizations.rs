@@ -1,5 +1,5 @@
-//! Races about organizations: their references, their suspension and their deletion. Each test has a control that checks
-//! first and writes later: what the check has found then no longer holds.
+//! Races about organizations: their references, their suspension and their deletion. Each test has a control that
+//! checks first and writes later: what the check has found then no longer holds.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Two servers on one PostgreSQL database. Each race has a control: the same race with the lock taken out of the statements
-//! of one or both servers. A race that needs luck is run in several rounds.
+//! Two servers on one PostgreSQL database. Each race has a control: the same race with the lock taken out of the
+//! statements of one or both servers. A race that needs luck is run in several rounds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -38,7 +38,8 @@ fn servers(fixture: &Fixture, edits: &'static [Edit]) -> [TicketingService; 2] {
     })
 }
 
-/// How many seats 16 orders of two seats reserve at most that a customer places at once at both servers. The limit is 10.
+/// How many seats 16 orders of two seats reserve at most that a customer places at once at both servers. The limit is
+/// 10.
 fn most_reserved_by_a_customer(edits: &'static [Edit]) -> i64 {
     let fixture = Fixture::new();
     let servers = servers(&fixture, edits);
@@ -138,8 +139,8 @@ fn until_blocked<T>(fixture: &Fixture, thread: &ScopedJoinHandle<'_, T>, others:
     wait_until("the thread ends or waits", || thread.is_finished() || waiting_for_locks(fixture) > others);
 }
 
-/// Suspends the organization while an order is being created at the other server. Returns whether the order was committed
-/// after the suspension had returned.
+/// Suspends the organization while an order is being created at the other server. Returns whether the order was
+/// committed after the suspension had returned.
 fn order_follows_suspension(edits: &'static [Edit]) -> bool {
     let fixture = Fixture::without_gateway();
     let [seller, _] = servers(&fixture, edits);
@@ -176,8 +177,8 @@ fn control_without_the_lock_of_the_organization_an_order_follows_its_suspension(
 /// The lock at which a transaction waits that queues a notification.
 const QUEUED: i64 = 1;
 
-/// Unsubscribes a webhook endpoint while a ticket is being issued at the other server. Returns how many notifications stay
-/// queued that nobody will send.
+/// Unsubscribes a webhook endpoint while a ticket is being issued at the other server. Returns how many notifications
+/// stay queued that nobody will send.
 fn left_in_the_outbox(edits: &'static [Edit]) -> i64 {
     let fixture = Fixture::without_gateway();
     let [seller, _] = servers(&fixture, edits);

@@ -1,5 +1,5 @@
-//! Work that two services on one database share: notifications, removals, deletions, and what has expired. Each part of it
-//! is done once, whichever service does it, and neither service fails because of the other.
+//! Work that two services on one database share: notifications, removals, deletions, and what has expired. Each part of
+//! it is done once, whichever service does it, and neither service fails because of the other.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -16,8 +16,8 @@ const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 #[test]
 fn the_link_of_an_order_that_is_not_paid_is_a_conflict() {
-    // Two stores with the same clock and entropy have the same ids and the same secret: the link of the order that is paid
-    // in one is that of the order that is not paid in the other.
+    // Two stores with the same clock and entropy have the same ids and the same secret: the link of the order that is
+    // paid in one is that of the order that is not paid in the other.
     let stores = [true, false].map(|is_paid| {
         let fixture = with_documents(TicketDocuments::default());
         let event = fixture.event_with(|new| new.slug = "summer-night".to_owned());

@@ -28,8 +28,8 @@ fn ordered(language: &str) -> File {
     File::new(service.get_order_document(caller, order.id).expect("a document"))
 }
 
-/// The parts of a document's structure in the order in which they are read: what each is, and its own language, if it has one.
-/// `None` if `qpdf` is not installed.
+/// The parts of a document's structure in the order in which they are read: what each is, and its own language, if it
+/// has one. `None` if `qpdf` is not installed.
 fn parts(file: &File) -> Option<Vec<String>> {
     let json = run("qpdf", &["--json", utf8(&file.path())])?;
     let json: Value = serde_json::from_str(&json).expect("JSON");

@@ -16,8 +16,8 @@ fn lines(fixture: &Fixture, request: Export) -> Vec<String> {
     text.split("\r\n").skip(1).map(str::to_owned).collect()
 }
 
-/// A sale in Berlin: an order of two kinds of tickets with a discount and an address that is paid in cash, one through the
-/// gateway that is refunded in part, one that expires, and a ticket of the organizer.
+/// A sale in Berlin: an order of two kinds of tickets with a discount and an address that is paid in cash, one through
+/// the gateway that is refunded in part, one that expires, and a ticket of the organizer.
 struct Sale {
     fixture: Fixture,
     event: ticketing::event::Event,

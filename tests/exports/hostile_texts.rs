@@ -1,4 +1,5 @@
-//! Texts that spreadsheets take for formulas, numbers or dates, or that break a file: all of them come back as they are.
+//! Texts that spreadsheets take for formulas, numbers or dates, or that break a file: all of them come back as they
+//! are.
 
 use ticketing::exports::{CsvDialect, Export, ExportFormat, ExportKind};
 use ticketing::order::{CreateOrder, NewCustomer};

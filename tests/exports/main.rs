@@ -1,5 +1,5 @@
-//! Exports: their contents, what they cost, and what reads them. Python's `csv`, openpyxl, DuckDB and LibreOffice read the files
-//! back. A test is skipped, with a message, if a program that it needs is not installed.
+//! Exports: their contents, what they cost, and what reads them. Python's `csv`, openpyxl, DuckDB and LibreOffice read
+//! the files back. A test is skipped, with a message, if a program that it needs is not installed.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! The files add up: after random sales, the summary of the event, its settlement, the ledger, and the files as other programs
-//! read them have the same sums.
+//! The files add up: after random sales, the summary of the event, its settlement, the ledger, and the files as other
+//! programs read them have the same sums.
 
 use serde_json::Value;
 use ticketing::exports::{Export, ExportFormat, ExportKind, SettlementSection};

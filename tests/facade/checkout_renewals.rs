@@ -1,4 +1,5 @@
-//! Renewing the checkout of a pending order: who may, what it costs the order, and that one checkout at most is payable.
+//! Renewing the checkout of a pending order: who may, what it costs the order, and that one checkout at most is
+//! payable.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,4 +1,5 @@
-//! Closing a service, and what lives as long as it: weak handles, the maintenance and the webhook sender of the builder.
+//! Closing a service, and what lives as long as it: weak handles, the maintenance and the webhook sender of the
+//! builder.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};

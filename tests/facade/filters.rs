@@ -305,8 +305,8 @@ fn many_orders_are_found_by_the_times_of_their_completion_and_last_change_in_the
     let fixture = Fixture::new();
     let first = fixture.order(&fixture.ticket_type(&fixture.event(), 0, 10_000), 1).id;
     fixture.skip_final_check();
-    // 6,000 orders, which were created one hour after another. Those with higher ids were completed and changed earlier,
-    // one each second until 12:00 of a later day. Every third is cancelled.
+    // 6,000 orders, which were created one hour after another. Those with higher ids were completed and changed
+    // earlier, one each second until 12:00 of a later day. Every third is cancelled.
     let noon =
         Timestamp::from_millis(at(NOW).millis() + 365 * 24 * 60 * MINUTE.as_millis() as i64).expect("in the range");
     fixture.clock.advance(noon.duration_since(at(NOW)).expect("later"));

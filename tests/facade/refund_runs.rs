@@ -1,5 +1,5 @@
-//! Runs of the maintenance that make refunds, or ask what became of them: organizations take turns, and several refunds are
-//! made at the same time.
+//! Runs of the maintenance that make refunds, or ask what became of them: organizations take turns, and several refunds
+//! are made at the same time.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;

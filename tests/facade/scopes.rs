@@ -1,5 +1,5 @@
-//! Scopes: every operation needs exactly one scope, and no scope implies another. What receives money or pays it back with
-//! an order needs a second one.
+//! Scopes: every operation needs exactly one scope, and no scope implies another. What receives money or pays it back
+//! with an order needs a second one.
 
 use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
 use ticketing::error::Reason;

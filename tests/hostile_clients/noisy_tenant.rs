@@ -1,14 +1,14 @@
-//! A tenant with expensive requests beside one with scans, small orders and reads. All requests of the small one are answered,
-//! and its latencies are printed, alone and beside the other.
+//! A tenant with expensive requests beside one with scans, small orders and reads. All requests of the small one are
+//! answered, and its latencies are printed, alone and beside the other.
 //!
-//! The expensive tenant does what was found to delay others: many writes of one event at the same time, orders that name the
-//! event of the other, large orders with many webhook endpoints, long pages of ticket types with logos, searches, events
-//! that are cancelled, one link with many tickets, and notices of a gateway whose bodies never come.
+//! The expensive tenant does what was found to delay others: many writes of one event at the same time, orders that
+//! name the event of the other, large orders with many webhook endpoints, long pages of ticket types with logos,
+//! searches, events that are cancelled, one link with many tickets, and notices of a gateway whose bodies never come.
 //!
-//! `TICKETING_NOISY_TENANT` is the number of seconds for each measurement, with `--release`, on a machine without other work. If
-//! it is set, the expensive tenant is a process that gets only the time which nothing else wants (`SCHED_IDLE`), so that the
-//! latencies are those of the server, not of clients on the same processors. A third measurement has a process beside it
-//! that only computes, in the same way. The 99th percentile may at most double.
+//! `TICKETING_NOISY_TENANT` is the number of seconds for each measurement, with `--release`, on a machine without other
+//! work. If it is set, the expensive tenant is a process that gets only the time which nothing else wants
+//! (`SCHED_IDLE`), so that the latencies are those of the server, not of clients on the same processors. A third
+//! measurement has a process beside it that only computes, in the same way. The 99th percentile may at most double.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -37,7 +37,8 @@ const TYPES: usize = 5;
 const MOST_OF_TYPE: u32 = 100;
 /// The size of a logo: a page of ticket types has room for five of them.
 const LOGO: usize = 699_000;
-/// The pause after each of its requests if latencies are judged: together, its clients stay below 1,200 requests a minute.
+/// The pause after each of its requests if latencies are judged: together, its clients stay below 1,200 requests a
+/// minute.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// An event with a free ticket type with many seats, on sale.

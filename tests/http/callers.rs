@@ -1,4 +1,5 @@
-//! Programs that authenticate callers themselves, and handlers of their own that call the service and return its errors.
+//! Programs that authenticate callers themselves, and handlers of their own that call the service and return its
+//! errors.
 
 use std::error::Error as _;
 
@@ -65,8 +66,8 @@ async fn order(State(service): State<TicketingService>, caller: Caller, request:
     service.run(move |service| Ok(service.create_order(&caller, request)?.order.id.to_string())).await
 }
 
-/// A server with the routes of the service, and routes of the application under `/own`; those under `/observed` have the
-/// middleware of the server too.
+/// A server with the routes of the service, and routes of the application under `/own`; those under `/observed` have
+/// the middleware of the server too.
 fn application(configure: impl FnOnce(Builder) -> Builder, rate_limit: Option<u32>) -> Server {
     Server::with_app(
         configure,

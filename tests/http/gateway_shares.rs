@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::common::hanging_gateway::{HangingControl, HangingGateway};
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of, other_organization_key};
 
-/// With 16 calls at once, 2 are kept for look-ups, and 10 may wait for the gateway. An organization alone gets half of them.
+/// With 16 calls at once, 2 are kept for look-ups, and 10 may wait for the gateway. An organization alone gets half of
+/// them.
 const CALLS: usize = 16;
 const SHARE: usize = 5;
 
@@ -76,7 +77,8 @@ fn pages_of_a_tenant_that_wait_for_the_gateway_leave_room_for_the_pages_of_other
     let light_order = sell(&mut light, &light_on_sale);
 
     gateway.hang_for(server.organization);
-    // An eighth of the calls is for pages: two. The first one of the tenant hangs, and for the second one there is no room.
+    // An eighth of the calls is for pages: two. The first one of the tenant hangs, and for the second one there is no
+    // room.
     let mut waiting = server.client();
     send(&mut waiting, &format!("GET /checkout/return/pay-{} HTTP/1.1", orders[0]), "");
     control.has_hung.recv().expect("a call");

@@ -43,7 +43,8 @@ fn parts_of_pages_and_what_is_known_are_answered_without_reading_all_tickets() {
     client.get(&second).expect(500);
 }
 
-/// A change, and what it changes: the pages of the order and of the ticket, the calendar entry, and the documents of both.
+/// A change, and what it changes: the pages of the order and of the ticket, the calendar entry, and the documents of
+/// both.
 type Change<'a> = (&'a str, &'a dyn Fn(&mut Client), [bool; 5]);
 
 #[test]

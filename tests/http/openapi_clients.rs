@@ -1,5 +1,5 @@
-//! The OpenAPI document has only what generators of clients understand. Each test is about something that made one of them
-//! write a client that does not work.
+//! The OpenAPI document has only what generators of clients understand. Each test is about something that made one of
+//! them write a client that does not work.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The states of the pages that people see. With the variable `KEEP_PAGES`, each stays in that folder as a file of HTML:
-//! `.ci/pages/run` opens them in a browser.
+//! The states of the pages that people see. With the variable `KEEP_PAGES`, each stays in that folder as a file of
+//! HTML: `.ci/pages/run` opens them in a browser.
 
 use std::path::Path;
 

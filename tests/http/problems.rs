@@ -355,7 +355,8 @@ impl PaymentGateway for BlockingGateway {
     }
 }
 
-/// A server that works on four requests at a time, one of each organization for the gateway, and whose gateway tells the test of each of its calls.
+/// A server that works on four requests at a time, one of each organization for the gateway, and whose gateway tells
+/// the test of each of its calls.
 fn server_with_blocking_gateway() -> (Server, Receiver<Sender<()>>) {
     let (call_sender, calls) = channel();
     let gateway = BlockingGateway { calls: Mutex::new(call_sender) };

@@ -1,5 +1,5 @@
-//! A double-entry book that knows nothing of the service. It is written from what happened at the fake of Stripe and in the
-//! till: each movement debits an account and credits another one, so that all accounts together hold nothing.
+//! A double-entry book that knows nothing of the service. It is written from what happened at the fake of Stripe and in
+//! the till: each movement debits an account and credits another one, so that all accounts together hold nothing.
 
 use std::collections::BTreeMap;
 

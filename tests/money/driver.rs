@@ -1,5 +1,5 @@
-//! A random run: customers, an organizer, banks and faults, in any order. What the test itself has decided is recorded, so
-//! that at the end nobody who is owed money can be missing.
+//! A random run: customers, an organizer, banks and faults, in any order. What the test itself has decided is recorded,
+//! so that at the end nobody who is owed money can be missing.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -353,7 +353,8 @@ impl Driver {
         let (intent, left) = self.some_payment()?;
         let is_disputed =
             |dispute: &Value| dispute["payment_intent"] == intent && dispute["is_charge_refundable"] == false;
-        // An account that refunds the undisputed rest takes the amounts of all disputes, also of lost ones, from what is left.
+        // An account that refunds the undisputed rest takes the amounts of all disputes, also of lost ones, from what
+        // is left.
         let is_blocked = self.shop.fake.all("dispute").iter().any(is_disputed);
         (!is_blocked && left > 0).then_some((intent, left))
     }
@@ -642,8 +643,8 @@ impl Driver {
         }
     }
 
-    /// The service and the till together give back at most what was paid, and at most what was decided or what came back of
-    /// the Dashboard's refunds. Only the Dashboard and banks may exceed it.
+    /// The service and the till together give back at most what was paid, and at most what was decided or what came
+    /// back of the Dashboard's refunds. Only the Dashboard and banks may exceed it.
     fn check_returned(&self, sale: &Sale, payment: &ReceivedPayment, book: &Book, context: &dyn Fn() -> String) {
         let received = payment.amount.minor_units();
         // Of the whole order, with what was given back in cash.

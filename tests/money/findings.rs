@@ -1,9 +1,9 @@
-//! Ways in which money was lost, paid twice or forgotten before there was a ledger, by the numbers of the review that found
-//! them. Each is followed until nothing more happens, and then the ledger is the book.
+//! Ways in which money was lost, paid twice or forgotten before there was a ledger, by the numbers of the review that
+//! found them. Each is followed until nothing more happens, and then the ledger is the book.
 //!
-//! Elsewhere: an amount without an idempotency key (11) in `http`, the permission to cancel a paid order (12) in `http`,
-//! sessions in a disconnected account and thin notices (14) in `stripe`, and discounts that a gateway cannot take (14) in
-//! `facade`.
+//! Elsewhere: an amount without an idempotency key (11) in `http`, the permission to cancel a paid order (12) in
+//! `http`, sessions in a disconnected account and thin notices (14) in `stripe`, and discounts that a gateway cannot
+//! take (14) in `facade`.
 
 use std::time::Duration;
 
@@ -202,7 +202,8 @@ fn a_refund_that_stripe_does_not_list_a_day_later_is_made_again() {
 /// Finding 5.
 #[test]
 fn the_part_that_no_bank_has_taken_goes_back_whatever_the_bank_decides() {
-    // Whether Stripe refunds what is not disputed, whether the bank decides for the organizer, and what is owed by hand.
+    // Whether Stripe refunds what is not disputed, whether the bank decides for the organizer, and what is owed by
+    // hand.
     let cases = [(true, true, 0), (true, false, 0), (false, true, 0), (false, false, 3000)];
     for (refunds_rest, is_won, owed) in cases {
         let mut shop = Shop::open();

@@ -1,5 +1,5 @@
-//! The books are right: whatever customers, organizers, banks and Stripe do, the ledger says what has happened at Stripe and
-//! in the till, to the cent. An independent double-entry book in [`book`] is the reference.
+//! The books are right: whatever customers, organizers, banks and Stripe do, the ledger says what has happened at
+//! Stripe and in the till, to the cent. An independent double-entry book in [`book`] is the reference.
 
 mod book;
 #[path = "../common/mod.rs"]

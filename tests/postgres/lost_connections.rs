@@ -1,4 +1,5 @@
-//! Connections that are terminated, PostgreSQL servers that crash, and servers that are killed, while orders are placed.
+//! Connections that are terminated, PostgreSQL servers that crash, and servers that are killed, while orders are
+//! placed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What only a PostgreSQL database has. Each test starts servers of its own, and is skipped if PostgreSQL is not installed.
+//! What only a PostgreSQL database has. Each test starts servers of its own, and is skipped if PostgreSQL is not
+//! installed.
 #![cfg(unix)]
 
 mod asynchronous_callers;

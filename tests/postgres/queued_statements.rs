@@ -98,7 +98,8 @@ fn a_statement_that_fails_after_its_job_does_not_undo_the_other_orders_of_the_gr
     assert_clean(&service);
 }
 
-/// Returns the URL of the same server behind a proxy, and how often a client sent something after the server's last answer.
+/// Returns the URL of the same server behind a proxy, and how often a client sent something after the server's last
+/// answer.
 fn count_round_trips(cluster: &Cluster) -> (String, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = cluster

@@ -1,5 +1,5 @@
-//! The schemas of database files and of PostgreSQL are the same: PostgreSQL is given the statements of a file, and compares
-//! what it makes of them with its own tables.
+//! The schemas of database files and of PostgreSQL are the same: PostgreSQL is given the statements of a file, and
+//! compares what it makes of them with its own tables.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use postgres::Client;
 use crate::clusters::start;
 use crate::sale::open;
 
-/// The tables that only PostgreSQL has: the number of its migrations, which a file has in its header, and the tokens by which
-/// the outcome of a commit is found out after a lost connection.
+/// The tables that only PostgreSQL has: the number of its migrations, which a file has in its header, and the tokens by
+/// which the outcome of a commit is found out after a lost connection.
 const OWN_TABLES: &str = "'schema_version', 'transaction_tokens'";
 
-/// The columns with their types, whether they may be NULL, and their defaults; the CHECKs and foreign keys; the indexes with
-/// their columns, whether they are unique, and the rows that they have.
+/// The columns with their types, whether they may be NULL, and their defaults; the CHECKs and foreign keys; the indexes
+/// with their columns, whether they are unique, and the rows that they have.
 fn facts(client: &mut Client, schema: &str) -> BTreeSet<String> {
     // Names are qualified unless they are in the path.
     client.batch_execute(&format!("SET search_path = {schema}")).unwrap();

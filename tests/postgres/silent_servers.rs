@@ -100,8 +100,8 @@ fn while_a_synchronous_standby_is_away_writes_are_answered_and_the_service_is_no
     assert_clean(&service);
 }
 
-/// How long each answer takes behind a slow proxy. To connect takes three of them, to set the connection up one, and to ask for
-/// the outcome of a commit another: each step is within the time for the question, and all together are not.
+/// How long each answer takes behind a slow proxy. To connect takes three of them, to set the connection up one, and to
+/// ask for the outcome of a commit another: each step is within the time for the question, and all together are not.
 const SLOW: Duration = Duration::from_millis(2100);
 
 /// A proxy that cuts the next connection which commits, before the answer. From then on it is slow.

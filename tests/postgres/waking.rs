@@ -44,8 +44,8 @@ fn a_webhook_of_another_process_is_sent_without_waiting_for_the_poller() {
     receiver.wait_for(1);
     wait_until("the sender listens", || listener(&cluster).is_some());
 
-    // The poller looks at this table last. While it waits for the lock, it finds nothing. It gives up after 5 seconds, so
-    // that this may need several attempts on a busy machine.
+    // The poller looks at this table last. While it waits for the lock, it finds nothing. It gives up after 5 seconds,
+    // so that this may need several attempts on a busy machine.
     let mut client = cluster.client("hall");
     let mut observer = cluster.client("hall");
     let proven = (2..22).any(|orders| {

@@ -1,5 +1,5 @@
-//! The memory of the server: with an address space of 512 MiB it answers the largest requests that are allowed, and those
-//! that would need more if they were not refused.
+//! The memory of the server: with an address space of 512 MiB it answers the largest requests that are allowed, and
+//! those that would need more if they were not refused.
 #![cfg(all(feature = "program", target_os = "linux"))]
 
 use std::io::{Read, Write};

@@ -37,7 +37,8 @@ fn found_after(path: &Path, damage: impl FnOnce(&Database)) -> CheckReport {
     report
 }
 
-/// Like [`found_after`], without a copy, which takes longer with PostgreSQL. The rows of the damaged tables are put back.
+/// Like [`found_after`], without a copy, which takes longer with PostgreSQL. The rows of the damaged tables are put
+/// back.
 fn found_and_undone(
     service: &TicketingService,
     database: &Database,

@@ -1,5 +1,5 @@
-//! A checkpoint cannot sync the database file. The store stops, in all processes, and the next start finds everything that
-//! was acknowledged, whatever a power failure leaves of the files.
+//! A checkpoint cannot sync the database file. The store stops, in all processes, and the next start finds everything
+//! that was acknowledged, whatever a power failure leaves of the files.
 //!
 //! `TICKETING_SYNC_FAILURES` is the number of rounds, by default 3. In each, another sync fails.
 

@@ -444,8 +444,8 @@ fn sell_until_refused(fixture: &Fixture, ticket_type: &TicketType) -> (Vec<Error
 
 /// Returns the number of orders that were created.
 fn assert_not_ready_until_there_is_room(fixture: &Fixture, ticket_type: &TicketType, ballast: &Path) -> i64 {
-    // A reader of an old state keeps the log from being restarted. If a checkpoint has restarted it just before, some orders
-    // fit into the file as it is, and then every write needs room.
+    // A reader of an old state keeps the log from being restarted. If a checkpoint has restarted it just before, some
+    // orders fit into the file as it is, and then every write needs room.
     let reader = fixture.database();
     reader.run("BEGIN; SELECT COUNT(*) FROM orders");
     assert!(std::fs::write(ballast, vec![1; 8 << 20]).is_err());

@@ -1,8 +1,8 @@
 //! A call of the operating system fails during an operation. The operation has then either succeeded and is stored, or
 //! has changed nothing; and when the fault is over, it succeeds. If the store has stopped, that holds after a restart.
 //!
-//! `TICKETING_IO_FAULTS` is the number of rounds, by default 1. In each, every operation is tried three times with each kind
-//! of call and of fault.
+//! `TICKETING_IO_FAULTS` is the number of rounds, by default 1. In each, every operation is tried three times with each
+//! kind of call and of fault.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,8 @@
 //! What a power failure leaves of a database: a model of the system's page cache.
 //!
-//! A write changes a page in the cache. A sync puts the changed pages on the disk. After a failed sync, the system takes
-//! them as clean: they stay in the cache, but reach the disk only if they are written again. At a power failure, each
-//! sector of a page that was changed since the last sync may be on the disk or not.
+//! A write changes a page in the cache. A sync puts the changed pages on the disk. After a failed sync, the system
+//! takes them as clean: they stay in the cache, but reach the disk only if they are written again. At a power failure,
+//! each sector of a page that was changed since the last sync may be on the disk or not.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -305,8 +305,8 @@ const GONE: &[&str] = &[
     "refunds.checks",
 ];
 
-/// Asserts that every table of `before` has rows, and that `after` has their values, with the changes that `migrate` makes.
-/// Returns the number of rows.
+/// Asserts that every table of `before` has rows, and that `after` has their values, with the changes that `migrate`
+/// makes. Returns the number of rows.
 pub fn assert_rows_are_kept(before: &Database, after: &Database, migrate: impl Fn(&str, &str) -> String) -> usize {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     let mut rows = 0;

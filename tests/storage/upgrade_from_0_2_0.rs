@@ -1,5 +1,5 @@
-//! Upgrades from 0.2.0, and from a program between 0.2.0 and the next version: the current version opens their databases, finds
-//! everything in them, and works with them.
+//! Upgrades from 0.2.0, and from a program between 0.2.0 and the next version: the current version opens their
+//! databases, finds everything in them, and works with them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ fn a_database_of_0_2_0_is_found_to_be_sound() {
     }
 }
 
-/// 0.2.0 queued notifications for endpoints that are subscribed to their type. The test that wrote the fixture queued one
-/// for another endpoint, by SQL: no migration has to remove such rows.
+/// 0.2.0 queued notifications for endpoints that are subscribed to their type. The test that wrote the fixture queued
+/// one for another endpoint, by SQL: no migration has to remove such rows.
 #[test]
 fn the_only_finding_after_sending_is_a_notification_that_0_2_0_could_not_have_queued() {
     let (folder, _) = OF_0_2_0.old_database();

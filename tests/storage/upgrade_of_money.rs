@@ -1,7 +1,7 @@
 //! The migration to the ledger: payments, refunds and movements from what earlier versions had stored about orders.
 //!
-//! The rows are written with the schema before that, in every state that an earlier version could leave. Every order is for
-//! one seat of 50.00.
+//! The rows are written with the schema before that, in every state that an earlier version could leave. Every order is
+//! for one seat of 50.00.
 
 use std::path::Path;
 
@@ -21,7 +21,8 @@ const OLD_SCHEMAS: (usize, usize) = (33, 2);
 /// 2026-06-01T12:00:00Z, when orders were created, and an hour later, when they were paid, cancelled and refunded.
 const CREATED: i64 = 1_780_315_200_000;
 const LATER: i64 = CREATED + 3_600_000;
-/// When the gateway was to be asked about the first refund of an order. It was asked twice, and about the second one once.
+/// When the gateway was to be asked about the first refund of an order. It was asked twice, and about the second one
+/// once.
 const NEXT_CHECK: i64 = LATER + 86_400_000;
 
 /// How the order was completed.
@@ -73,8 +74,8 @@ struct Case {
     dispute: Option<(&'static str, i64)>,
     /// Purpose, received, returned, taken, promised, disputed and owed of each payment.
     payments: &'static [(&'static str, i64, i64, i64, i64, i64, i64)],
-    /// Source, status, amount, promised, returned, to ask for, and owed of each refund that was stored before, and then of
-    /// the new ones.
+    /// Source, status, amount, promised, returned, to ask for, and owed of each refund that was stored before, and then
+    /// of the new ones.
     after: &'static [(&'static str, &'static str, i64, i64, i64, i64, i64)],
     /// What is left of all movements.
     kept: i64,
@@ -386,8 +387,8 @@ fn write_old_database(path: &Path) {
     for (index, case) in CASES.iter().enumerate() {
         write_old_order(&database, order_id(index), case, &mut refunds);
     }
-    // As an earlier version had counted them: what the gateway had refunded of payments that completed orders is 50.00 four
-    // times, 25.00 and 20.00, and 50.00, 50.00, 12.50 and 50.00 were to be given back by hand.
+    // As an earlier version had counted them: what the gateway had refunded of payments that completed orders is 50.00
+    // four times, 25.00 and 20.00, and 50.00, 50.00, 12.50 and 50.00 were to be given back by hand.
     let number = |of: &dyn Fn(&Case) -> bool| CASES.iter().filter(|case| of(case)).count();
     let completed = number(&|case| case.paid != Not);
     let sold = number(&|case| case.paid != Not && !case.cancelled);

@@ -19,8 +19,8 @@ fn body(id: i64) -> String {
     )
 }
 
-/// Writes a database of an earlier version, with rows of the outbox in every state: of two endpoints, one that was deleted,
-/// and a notification that was sent again.
+/// Writes a database of an earlier version, with rows of the outbox in every state: of two endpoints, one that was
+/// deleted, and a notification that was sent again.
 fn write_old_database(path: &Path) {
     let database = create_old_schema(path, OLD_SCHEMAS);
     database.run(&format!(

@@ -1,7 +1,8 @@
-//! Random interleavings of payments at once and delayed ones, notices that are lost, doubled or reordered, crashes, renewals,
-//! cancellations, refunds of parts, holds that end, disputes, outside refunds and faults, with two clocks that differ.
-//! After each of them, Stripe keeps the totals of the completed orders less what was refunded of them, every other payment
-//! goes back once, an order is never payable twice, and nothing can be paid a minute after its order has ended.
+//! Random interleavings of payments at once and delayed ones, notices that are lost, doubled or reordered, crashes,
+//! renewals, cancellations, refunds of parts, holds that end, disputes, outside refunds and faults, with two clocks
+//! that differ. After each of them, Stripe keeps the totals of the completed orders less what was refunded of them,
+//! every other payment goes back once, an order is never payable twice, and nothing can be paid a minute after its
+//! order has ended.
 //!
 //! What Stripe does not give back, because the payment is disputed or somebody has refunded it in the Dashboard, stays
 //! listed.

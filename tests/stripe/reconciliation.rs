@@ -1,7 +1,7 @@
 //! Reconciliation: what Stripe lists is compared with what is recorded, and what was lost is recorded.
 //!
-//! The fake charges 1.4 % and 0.25 for a payment, nothing for a refund, and 20.00 for a dispute: of a payment over 25.00, it
-//! takes 0.35 + 0.25 = 0.60.
+//! The fake charges 1.4 % and 0.25 for a payment, nothing for a refund, and 20.00 for a dispute: of a payment over
+//! 25.00, it takes 0.35 + 0.25 = 0.60.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

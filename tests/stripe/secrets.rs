@@ -1,5 +1,5 @@
-//! No key, secret or signature is in a log, at any level: neither in that of this crate and the server, nor in that of the
-//! HTTP client, which logs each byte of a request.
+//! No key, secret or signature is in a log, at any level: neither in that of this crate and the server, nor in that of
+//! the HTTP client, which logs each byte of a request.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! Starts of checkouts that fail: no session stays payable that nobody has heard of, and none is made only to be closed.
+//! Starts of checkouts that fail: no session stays payable that nobody has heard of, and none is made only to be
+//! closed.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

@@ -1,7 +1,7 @@
 //! Statements: what the gateway lists of the payments, refunds and disputes of a period.
 //!
-//! The fake charges 1.4 % and 0.25 for a payment, nothing for a refund, and 20.00 for a dispute: of a payment over 25.00, it
-//! takes 0.35 + 0.25 = 0.60.
+//! The fake charges 1.4 % and 0.25 for a payment, nothing for a refund, and 20.00 for a dispute: of a payment over
+//! 25.00, it takes 0.35 + 0.25 = 0.60.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -238,8 +238,8 @@ fn with_repeated_kills_everything_is_delivered_and_again_only_what_a_kill_interr
     const KILLS: u64 = 8;
     // How many notifications a process gets through before its attempts hang, however late it is killed.
     const RESPONSES: usize = 30;
-    // More than the processes can claim: each at most 64 at a time. So no row is interrupted for a third time, which would
-    // count as a failed attempt.
+    // More than the processes can claim: each at most 64 at a time. So no row is interrupted for a third time, which
+    // would count as a failed attempt.
     const ROWS: i64 = 1000;
     let fixture = Fixture::with_local_webhooks();
     let receiver = WebhookReceiver::start();

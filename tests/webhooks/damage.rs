@@ -37,8 +37,8 @@ fn a_row_that_cannot_be_read_delays_no_other_and_is_tried_again_after_a_minute()
 
 #[test]
 fn while_the_disk_is_full_nothing_is_skipped_and_no_result_is_lost() {
-    // Inserting the rows of a notification for many endpoints, claiming attempts, and recording their results. Without new
-    // rows, those of the first endpoint can be delivered, which it got with the notifications.
+    // Inserting the rows of a notification for many endpoints, claiming attempts, and recording their results. Without
+    // new rows, those of the first endpoint can be delivered, which it got with the notifications.
     for (statement, condition, deliverable) in [
         ("INSERT", "1 = 1", 10),
         ("UPDATE", "old.claim IS NULL AND new.claim IS NOT NULL", 0),

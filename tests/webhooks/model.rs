@@ -186,8 +186,8 @@ impl World {
     fn check(&self) {
         let database = self.fixture.database();
         let mut attempts: HashMap<i64, Vec<(i64, bool)>> = HashMap::new();
-        // Deleted endpoints have no waiting rows, and their history cannot be read. While the clock stands still, the ids
-        // that the two services draw are in no order.
+        // Deleted endpoints have no waiting rows, and their history cannot be read. While the clock stands still, the
+        // ids that the two services draw are in no order.
         let sql = "SELECT outbox_id, attempt, success FROM webhook_deliveries
             WHERE endpoint_id IN (SELECT id FROM webhook_endpoints) ORDER BY created_at, attempt";
         database.rows(sql, |row| {

@@ -22,8 +22,8 @@ fn event_ids(requests: &[ReceivedRequest]) -> HashSet<String> {
     requests.iter().map(|request| request.header(EVENT_ID_HEADER).expect("an id").to_owned()).collect()
 }
 
-/// A clock by which everything takes 40 ms longer. The poller pauses for as long as it ever does, because its scans seem
-/// to take long.
+/// A clock by which everything takes 40 ms longer. The poller pauses for as long as it ever does, because its scans
+/// seem to take long.
 #[derive(Debug, Default)]
 struct SlowClock {
     calls: AtomicU32,

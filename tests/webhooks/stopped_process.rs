@@ -1,6 +1,6 @@
-//! One of two processes that sell and send webhooks from one file is stopped at random moments, with SIGSTOP, and goes on
-//! later. The other one goes on, or reports in bounded time that the store is busy. Nothing is lost, sold twice or sent
-//! twice.
+//! One of two processes that sell and send webhooks from one file is stopped at random moments, with SIGSTOP, and goes
+//! on later. The other one goes on, or reports in bounded time that the store is busy. Nothing is lost, sold twice or
+//! sent twice.
 //!
 //! `TICKETING_STOPS` is how often the process is stopped, by default 10.
 #![cfg(unix)]

@@ -65,8 +65,8 @@ fn failure_of(response: MockResponse, timeout: Duration) -> WebhookFailure {
     failure
 }
 
-/// Sends, with the timeout of 0.6 s, until that passes in this phase of the attempt. On a slow machine it may pass in an
-/// earlier phase. Returns the last failure.
+/// Sends, with the timeout of 0.6 s, until that passes in this phase of the attempt. On a slow machine it may pass in
+/// an earlier phase. Returns the last failure.
 pub(crate) fn timeout_while(phase: &str, send: impl Fn() -> Result<WebhookResponse, WebhookFailure>) -> WebhookFailure {
     let in_phase = format!("timed out after 0.6 s while {phase}");
     let failures = std::iter::repeat_with(|| send().unwrap_err()).take(20);

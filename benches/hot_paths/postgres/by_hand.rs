@@ -1,5 +1,5 @@
-//! The same work written directly with the crate `postgres`: the same rows, the same checks and prepared statements, one
-//! statement after another, and nothing else.
+//! The same work written directly with the crate `postgres`: the same rows, the same checks and prepared statements,
+//! one statement after another, and nothing else.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

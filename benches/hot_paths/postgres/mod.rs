@@ -1,10 +1,10 @@
-//! The hot paths on PostgreSQL, each compared with the same work written directly with the crate `postgres`, on a database
-//! of 100,000 tickets.
+//! The hot paths on PostgreSQL, each compared with the same work written directly with the crate `postgres`, on a
+//! database of 100,000 tickets.
 //!
 //! The server is one that this starts, or the one that `TICKETING_BENCH_POSTGRES` names, as in
 //! `postgres://postgres:secret@127.0.0.1/postgres`. On its own server, every benchmark runs twice: with `fsync`, like a
-//! server in production, and without, which shows what the processors do. There is no network between the two: on a real
-//! one, round trips cost more.
+//! server in production, and without, which shows what the processors do. There is no network between the two: on a
+//! real one, round trips cost more.
 //!
 //! By hand, all orders of an event come from one connection that writes 50 of them in each transaction, and there is a
 //! connection for each event. Check-ins come from as many connections as the crate uses for writes.
@@ -61,7 +61,8 @@ struct Server {
 }
 
 impl Server {
-    /// The server that `TICKETING_BENCH_POSTGRES` names, or a new one. `None`, with a message, if PostgreSQL is not installed.
+    /// The server that `TICKETING_BENCH_POSTGRES` names, or a new one. `None`, with a message, if PostgreSQL is not
+    /// installed.
     fn find() -> Option<Self> {
         let (url, cluster) = match std::env::var("TICKETING_BENCH_POSTGRES") {
             Ok(url) => (url, None),

@@ -19,10 +19,12 @@ use ticketing::text_enum::TextEnum;
 use super::database_option::{self, DatabaseOptions};
 use super::failure::{Failure, usage};
 
-/// Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a PostgreSQL database.
+/// Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a PostgreSQL
+/// database.
 ///
 /// Without a command, the server runs. Payments go through a sandbox gateway, which takes no money, unless the files of
-/// Stripe are set. Each option of the server can also be set by an environment variable; the command line takes precedence.
+/// Stripe are set. Each option of the server can also be set by an environment variable; the command line takes
+/// precedence.
 #[derive(Debug, Parser)]
 #[command(name = "ticketing", version, max_term_width = 100, args_override_self = true, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -100,8 +102,8 @@ pub(crate) struct ServerSettings {
     pub(crate) sandbox: bool,
     #[command(flatten)]
     pub(crate) stripe: StripeOptions,
-    /// Fonts for ticket documents, for names in scripts that Noto Sans does not have: the files .ttf, .otf, .ttc and .otc
-    /// of a folder. Needs the feature documents
+    /// Fonts for ticket documents, for names in scripts that Noto Sans does not have: the files .ttf, .otf, .ttc and
+    /// .otc of a folder. Needs the feature documents
     #[arg(long, value_name = "FOLDER", env = "TICKETING_FONTS")]
     pub(crate) fonts: Option<PathBuf>,
     /// Paper of ticket documents [default: a4]. Needs the feature documents
@@ -118,8 +120,8 @@ pub(crate) struct StripeOptions {
     /// File with Stripe's secret key. Customers then pay with Stripe Checkout
     #[arg(long, value_name = "PATH", env = "TICKETING_STRIPE_KEY_FILE")]
     pub(crate) stripe_key_file: Option<PathBuf>,
-    /// File with the signing secret of Stripe's endpoint, whose URL is the public URL and /gateway/notices. While a secret
-    /// is rolled: both, one on each line
+    /// File with the signing secret of Stripe's endpoint, whose URL is the public URL and /gateway/notices. While a
+    /// secret is rolled: both, one on each line
     #[arg(long, value_name = "PATH", env = "TICKETING_STRIPE_WEBHOOK_SECRET_FILE")]
     pub(crate) stripe_webhook_secret_file: Option<PathBuf>,
     /// URL of Stripe's API without /v1, for tests: https, or http on this machine [default: https://api.stripe.com]
@@ -158,8 +160,8 @@ pub(crate) enum Command {
     Restore { backup: PathBuf },
     /// Check the database for corruption and inconsistent data. Changes nothing in it
     Check,
-    /// Copy the database file to a PostgreSQL database without tables or with empty ones, check both, and put the file out
-    /// of use: no server starts with it any more
+    /// Copy the database file to a PostgreSQL database without tables or with empty ones, check both, and put the file
+    /// out of use: no server starts with it any more
     ///
     /// Stop the server first: what it sells afterwards is not in the copy. To rehearse, copy a backup.
     Copy {
@@ -182,8 +184,8 @@ pub(crate) enum Command {
     StripeReconcile(ReconcileSettings),
     /// Write the ledger, the orders, the attendees, the check-ins or the settlement of an event to a file
     ///
-    /// Without --event, the ledger, orders and attendees of at most 366 days. The columns are in the documentation of the HTTP
-    /// operations.
+    /// Without --event, the ledger, orders and attendees of at most 366 days. The columns are in the documentation of
+    /// the HTTP operations.
     #[cfg(feature = "exports")]
     Export(ExportSettings),
     /// Print a script that completes the command line in a shell
@@ -296,8 +298,8 @@ pub(crate) struct ReconcileSettings {
     /// Compare one organization only
     #[arg(long, value_name = "ORGANIZATION")]
     pub(crate) organization: Option<String>,
-    /// Record what is missing here, and refund payments of orders that do not exist any more, after a restore: never use it
-    /// on a copy of a database
+    /// Record what is missing here, and refund payments of orders that do not exist any more, after a restore: never
+    /// use it on a copy of a database
     #[arg(long)]
     pub(crate) apply: bool,
 }
@@ -310,8 +312,8 @@ pub(crate) fn definition() -> clap::Command {
     hide(Arguments::command())
 }
 
-/// Parses and validates the command line and the environment. Nothing is opened or created before that succeeds. `None` if
-/// the arguments asked for a text, such as that of `--help`, which is printed.
+/// Parses and validates the command line and the environment. Nothing is opened or created before that succeeds. `None`
+/// if the arguments asked for a text, such as that of `--help`, which is printed.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Option<Arguments>, Failure> {
     database_option::refuse_passwords(arguments)?;
     let definition = definition();

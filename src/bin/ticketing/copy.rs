@@ -6,8 +6,8 @@ use ticketing::TicketingService;
 use super::database_option::{Database, DatabaseOptions};
 use super::failure::Failure;
 
-/// Copies the file to a PostgreSQL database, checks both, puts the file out of use, and prints the number of rows. On a terminal,
-/// progress bars are shown.
+/// Copies the file to a PostgreSQL database, checks both, puts the file out of use, and prints the number of rows. On a
+/// terminal, progress bars are shown.
 #[cfg(feature = "postgres")]
 pub(crate) fn copy(options: &DatabaseOptions, to: &str) -> Result<(), Failure> {
     use std::ops::ControlFlow;

@@ -37,8 +37,8 @@ pub(crate) fn restore(backup: &Path, database: &Database) -> Result<(), Failure>
     )
 }
 
-/// Checks the database and prints the findings. On a terminal, a progress bar is shown. Findings are a failure, and another
-/// one than a database that cannot be looked at. A server may use the database at the same time.
+/// Checks the database and prints the findings. On a terminal, a progress bar is shown. Findings are a failure, and
+/// another one than a database that cannot be looked at. A server may use the database at the same time.
 pub(crate) fn check(database: &Database) -> Result<(), Failure> {
     let not_checked = |error: &dyn Display| Failure::NotChecked(error.to_string());
     let report = match database {

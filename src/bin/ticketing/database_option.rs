@@ -13,8 +13,8 @@ use super::failure::{Failure, usage};
 #[derive(Args)]
 #[command(next_help_heading = "Options of the database")]
 pub(crate) struct DatabaseOptions {
-    /// Database file, or the URL of a PostgreSQL database, such as postgres://USER@HOST/DATABASE, which needs the feature
-    /// postgres. On the command line without a password
+    /// Database file, or the URL of a PostgreSQL database, such as postgres://USER@HOST/DATABASE, which needs the
+    /// feature postgres. On the command line without a password
     #[arg(long, global = true, value_name = "DATABASE", env = "TICKETING_DATABASE", default_value = "ticketing.db")]
     database: PathBuf,
     /// File with the password for PostgreSQL. Otherwise, the variable PGPASSWORD has it
@@ -89,7 +89,8 @@ impl Database {
         Ok(Self::File(options.database.clone()))
     }
 
-    /// Reads the options of the command `copy`: the file, and the database to which it is copied, which has the password.
+    /// Reads the options of the command `copy`: the file, and the database to which it is copied, which has the
+    /// password.
     pub(crate) fn read_copy(options: &DatabaseOptions, to: &str) -> Result<(Self, PostgresOptions), Failure> {
         if options.database.to_str().is_some_and(is_url) {
             return Err(usage("--database must be a database file"));

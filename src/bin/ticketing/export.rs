@@ -18,7 +18,8 @@ use super::database_option::Database;
 use super::failure::{Failure, usage};
 use super::output::{print_line, progress_bar};
 
-/// Writes an export to a new file, and prints the number of its rows and the sums. On a terminal, a progress bar is shown.
+/// Writes an export to a new file, and prints the number of its rows and the sums. On a terminal, a progress bar is
+/// shown.
 pub(crate) fn export(database: &Database, settings: &ExportSettings) -> Result<(), Failure> {
     let service = database.builder_of_command(false)?.open()?.even_if_suspended();
     let event = settings.event.as_deref().map(|event| parse_id::<EventId>(event, "event")).transpose()?;

@@ -4,8 +4,8 @@ use super::arguments::ReconcileSettings;
 use super::database_option::Database;
 use super::failure::{Failure, usage};
 
-/// Compares the database with Stripe, and prints the result. On a terminal, the progress is shown. Fails if a difference
-/// is left. A server may use the database at the same time.
+/// Compares the database with Stripe, and prints the result. On a terminal, the progress is shown. Fails if a
+/// difference is left. A server may use the database at the same time.
 pub(crate) fn reconcile(database: &Database, settings: &ReconcileSettings) -> Result<(), Failure> {
     if settings.from >= settings.to {
         return Err(usage("--to must be after --from"));

@@ -34,8 +34,8 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     start_log(settings.log_format);
     let gateway = Gateway::new(stripe)?;
     let documents = Documents::read(settings.fonts.as_deref(), settings.paper)?;
-    // The sockets come before the database: if a port is in use, no file is created. The default of the public URL needs
-    // the actual port.
+    // The sockets come before the database: if a port is in use, no file is created. The default of the public URL
+    // needs the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
     let metrics = settings.metrics_listen.map(Bound::new).transpose()?;
     let runtime = Runtime::new().map_err(|error| Failure::Run(format!("cannot start threads: {error}")))?;
@@ -186,7 +186,8 @@ fn start_log(format: LogFormat) {
     }
 }
 
-/// Prints the address of the server, and that of the metrics if it is another one. If the database is new, creates an organization and an API key and prints them.
+/// Prints the address of the server, and that of the metrics if it is another one. If the database is new, creates an
+/// organization and an API key and prints them.
 fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), Failure> {
     let key = CreateApiKey::new("First key");
     let first = service.create_first_organization(CreateOrganization::default(), key)?;

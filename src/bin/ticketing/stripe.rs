@@ -47,8 +47,9 @@ mod with_stripe {
         Ok(builder.build()?)
     }
 
-    /// Asks Stripe whether it accepts the key, and prints the mode of the key, whether it may make refunds and be used for
-    /// `stripe-reconcile`, and the endpoints for notices. Fails if it may not, or if no endpoint receives all notices.
+    /// Asks Stripe whether it accepts the key, and prints the mode of the key, whether it may make refunds and be used
+    /// for `stripe-reconcile`, and the endpoints for notices. Fails if it may not, or if no endpoint receives all
+    /// notices.
     pub(crate) fn check(options: &StripeOptions) -> Result<(), Failure> {
         let setup = gateway(options)?.check_setup().map_err(|error| Failure::Run(error.to_string()))?;
         let endpoints = setup.endpoints.iter().map(|endpoint| {

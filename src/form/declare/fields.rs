@@ -65,8 +65,8 @@ macro_rules! form_struct {
     };
 }
 
-/// Implements [`Form`](crate::form::object::Form), `Serialize` and `Deserialize` for a struct, each of whose fields comes with
-/// its [`Field`](crate::form::field::Field).
+/// Implements [`Form`](crate::form::object::Form), `Serialize` and `Deserialize` for a struct, each of whose fields
+/// comes with its [`Field`](crate::form::field::Field).
 macro_rules! implement_form {
     (
         $(#[$($attribute:tt)*])*

@@ -31,8 +31,8 @@
 /// event_id: EventId; };` has required fields that an update cannot change. Without `create …;` there is only an
 /// update.
 ///
-/// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request. The update has the
-/// function `forgive_unchanged`.
+/// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request. The update has
+/// the function `forgive_unchanged`.
 macro_rules! writable_fields {
     (
         $(#[$($create_attribute:tt)*])*

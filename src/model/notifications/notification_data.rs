@@ -137,8 +137,8 @@ pub struct RefundFailed {
     pub currency: String,
     /// What the refund was to return.
     pub source: RefundSource,
-    /// Whether somebody has to give the money back by hand. If not, it has gone back in another way, or a bank has taken
-    /// it.
+    /// Whether somebody has to give the money back by hand. If not, it has gone back in another way, or a bank has
+    /// taken it.
     pub requires_manual_refund: bool,
 }
 

@@ -51,8 +51,8 @@ pub struct BackupProgress {
     pub total_bytes: u64,
 }
 
-/// The progress of a copy to a PostgreSQL database. The total is known from the start, since one snapshot of the database is
-/// copied.
+/// The progress of a copy to a PostgreSQL database. The total is known from the start, since one snapshot of the
+/// database is copied.
 #[cfg(feature = "postgres")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -11,8 +11,8 @@ pub struct Finding {
     pub invariant: String,
     /// The table of the row; empty if unknown.
     pub table: String,
-    /// The primary key of the row, as it is stored; `None` if the violation does not concern a single row, or the key is
-    /// unknown.
+    /// The primary key of the row, as it is stored; `None` if the violation does not concern a single row, or the key
+    /// is unknown.
     pub row: Option<String>,
     /// The rule that the row violates, or a description of the damage if data cannot be read.
     pub sentence: String,

@@ -62,8 +62,8 @@ text_enum! {
     pub enum CsvDialect {
         /// With commas between the columns, and points in amounts.
         Standard = "standard",
-        /// For Excel in countries that write 12,50: with a byte order mark, semicolons between the columns, and commas in
-        /// amounts.
+        /// For Excel in countries that write 12,50: with a byte order mark, semicolons between the columns, and commas
+        /// in amounts.
         Excel = "excel",
     }
 }
@@ -91,8 +91,8 @@ form! {
         pub event_id: Option<EventId>,
         /// Only orders created, tickets issued, or movements recorded at this time or later. Needed without an event.
         pub from: Option<Timestamp>,
-        /// Only orders created, tickets issued, or movements recorded before this time. Without an event it is needed, and at
-        /// most 366 days after `from`.
+        /// Only orders created, tickets issued, or movements recorded before this time. Without an event it is needed,
+        /// and at most 366 days after `from`.
         pub before: Option<Timestamp>,
         /// Whether attendees have a column with the codes that are scanned at check-in. Default: false.
         pub codes: Option<bool>,

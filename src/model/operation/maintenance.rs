@@ -25,9 +25,10 @@ pub struct MaintenanceReport {
     /// Notifications for handlers that were deleted unprocessed, because no program has had their handler for the
     /// [`webhook_retention`](crate::Builder::webhook_retention).
     pub forgotten_notifications: usize,
-    /// Rows that could not be processed, because they cannot be read or contradict other rows. They are as they were, and
-    /// are tried again after a minute. [`check`](crate::TicketingService::check) shows them.
+    /// Rows that could not be processed, because they cannot be read or contradict other rows. They are as they were,
+    /// and are tried again after a minute. [`check`](crate::TicketingService::check) shows them.
     pub skipped_rows: usize,
-    /// Whether nothing was expired or deleted because the clock [jumped ahead](crate::TicketingService::run_maintenance).
+    /// Whether nothing was expired or deleted because the clock [jumped
+    /// ahead](crate::TicketingService::run_maintenance).
     pub held_back: bool,
 }

@@ -19,8 +19,8 @@ text_enum! {
         TimedOut = "timed-out",
         /// The connection failed, or the response could not be read.
         ConnectionFailed = "network",
-        /// The URL is not allowed, or the name of its host does not resolve to public addresses. It does not tell which of
-        /// both, so that the figures do not reveal which names exist in the network of the sender.
+        /// The URL is not allowed, or the name of its host does not resolve to public addresses. It does not tell which
+        /// of both, so that the figures do not reveal which names exist in the network of the sender.
         AddressNotAllowed = "refused",
         /// The sending process ended during the attempt, for the third time.
         Interrupted = "cut-off",
@@ -153,14 +153,14 @@ pub struct WebhookStatistics {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MaintenanceStatistics {
-    /// Rows that the maintenance, the webhook sender or the threads of functions skipped, because they cannot be read or
-    /// contradict other rows. A row is tried again, and counted again, about every minute.
+    /// Rows that the maintenance, the webhook sender or the threads of functions skipped, because they cannot be read
+    /// or contradict other rows. A row is tried again, and counted again, about every minute.
     pub skipped_rows: u64,
     /// Maintenance runs that expired and deleted nothing because the clock
     /// [jumped ahead](crate::TicketingService::run_maintenance).
     pub held_back: u64,
-    /// Backups [of the schedule](crate::TicketingService::start_backups) that were made, and in which the check found no
-    /// problem.
+    /// Backups [of the schedule](crate::TicketingService::start_backups) that were made, and in which the check found
+    /// no problem.
     pub backups_made: u64,
     /// Those that failed, or in which the check found a problem.
     pub backups_failed: u64,
@@ -208,13 +208,13 @@ pub struct Backlog {
     pub refunds_due: u64,
     /// Checkouts that the gateway still has to close, because their orders have ended.
     pub checkouts_closing: u64,
-    /// Checkouts to be closed or looked up at a gateway that this program does not have. They wait until a program has the
-    /// [name](crate::payment::PaymentGateway::name) of that gateway again.
+    /// Checkouts to be closed or looked up at a gateway that this program does not have. They wait until a program has
+    /// the [name](crate::payment::PaymentGateway::name) of that gateway again.
     pub checkouts_without_gateway: u64,
     /// Refunds that are due at a gateway that this program does not have. They wait until a program has it again.
     pub refunds_without_gateway: u64,
-    /// Refunds of which something has to be given back by hand: the gateway refused them permanently, or the order was paid by
-    /// hand.
+    /// Refunds of which something has to be given back by hand: the gateway refused them permanently, or the order was
+    /// paid by hand.
     pub refunds_refused: u64,
     /// Disputes that are not decided. An organizer may have to answer the bank.
     pub disputes_open: u64,

@@ -19,12 +19,12 @@ pub enum CheckoutState {
     Open,
     /// The customer has paid in a way that takes time, and the money has not arrived. The customer cannot pay again.
     Processing,
-    /// The customer has paid. A part may have been refunded, and a bank may have taken any part of it: these are facts of
-    /// their own, which [`RefundReports`](crate::payment::RefundReports) tell.
+    /// The customer has paid. A part may have been refunded, and a bank may have taken any part of it: these are facts
+    /// of their own, which [`RefundReports`](crate::payment::RefundReports) tell.
     Paid(GatewayPayment),
     /// The customer has paid, and the whole payment was refunded. It completes no order, and nobody owes the money.
-    /// [`RefundReports`](crate::payment::RefundReports) should have its refunds, so that a report of the payment that comes
-    /// later completes no order either.
+    /// [`RefundReports`](crate::payment::RefundReports) should have its refunds, so that a report of the payment that
+    /// comes later completes no order either.
     Returned(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
     Closed,
@@ -133,8 +133,9 @@ pub struct OrderCheckout {
     pub renewals: i64,
     /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for it.
     pub gateway: Option<String>,
-    /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the program does
-    /// not have the gateway. An error is the gateway's own text, which may reveal internal addresses, so it is not in the JSON.
+    /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the program
+    /// does not have the gateway. An error is the gateway's own text, which may reveal internal addresses, so it is not
+    /// in the JSON.
     #[serde(skip)]
     pub last_error: Option<String>,
 }
@@ -151,7 +152,8 @@ pub struct RenewCheckoutResponse {
     pub checkout_url: String,
     /// When the gateway ends the checkout by itself, if it can do that. The order may end before.
     pub expires_at: Timestamp,
-    /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned then.
+    /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned
+    /// then.
     pub renewed: bool,
 }
 

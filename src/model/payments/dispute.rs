@@ -15,8 +15,8 @@ text_enum! {
         Open = "OPEN",
         /// The bank decided for the organizer, who keeps the payment, or the provider prevented the dispute.
         Won = "WON",
-        /// The bank decided for the customer, who has the money back, or the provider refunded the payment to prevent the
-        /// dispute.
+        /// The bank decided for the customer, who has the money back, or the provider refunded the payment to prevent
+        /// the dispute.
         Lost = "LOST",
     }
 }

@@ -21,8 +21,8 @@ text_enum! {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GatewayAccount {
-    /// It was not recorded: the checkout is older than the record. The gateway uses the account that it would use for a new
-    /// checkout of the organization.
+    /// It was not recorded: the checkout is older than the record. The gateway uses the account that it would use for a
+    /// new checkout of the organization.
     #[default]
     Unrecorded,
     /// The account of the gateway itself.
@@ -32,7 +32,8 @@ pub enum GatewayAccount {
 }
 
 impl GatewayAccount {
-    /// The provider's id of a connected account. `None` for the gateway's own account, and for one that was not recorded.
+    /// The provider's id of a connected account. `None` for the gateway's own account, and for one that was not
+    /// recorded.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         match self {

@@ -4,16 +4,16 @@ use super::dispute::DisputeStatus;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::RefundId;
 
-/// A refund, as the gateway reports it: one that this service asked for, or one that somebody made in the account at the
-/// gateway.
+/// A refund, as the gateway reports it: one that this service asked for, or one that somebody made in the account at
+/// the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatewayRefund {
     /// The gateway's id of the refund.
     pub reference: String,
     /// Which refund of this service it is, if the gateway has kept its id. It counts only if that refund is of the same
-    /// order and payment, and has this amount, currency and reference: an organization that has an account of its own at
-    /// the provider may be able to write any id.
+    /// order and payment, and has this amount, currency and reference: an organization that has an account of its own
+    /// at the provider may be able to write any id.
     pub refund_id: Option<RefundId>,
     /// The amount that is given back.
     pub amount: Amount,
@@ -70,8 +70,8 @@ pub struct GatewayDispute {
     pub payment_reference: Option<String>,
     /// The disputed amount.
     pub amount: Amount,
-    /// What the gateway has taken from the organizer for it and has not given back. It is less than the amount, or nothing,
-    /// if the bank only asks questions, or if the dispute was won.
+    /// What the gateway has taken from the organizer for it and has not given back. It is less than the amount, or
+    /// nothing, if the bank only asks questions, or if the dispute was won.
     pub taken: Amount,
     /// The currency, as an ISO 4217 code.
     pub currency: String,
@@ -82,7 +82,8 @@ pub struct GatewayDispute {
 }
 
 impl GatewayDispute {
-    /// Creates a dispute that the bank has not decided, for the reason `general`. The gateway has taken the whole amount.
+    /// Creates a dispute that the bank has not decided, for the reason `general`. The gateway has taken the whole
+    /// amount.
     #[must_use]
     pub fn new(reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
         Self {

@@ -13,9 +13,9 @@ text_enum! {
         AmountMismatch = "amount-mismatch",
         /// It is about an order that is not in this database.
         UnknownOrder = "unknown-order",
-        /// It reports a payment that this service has asked for, but no order of this database has it. The money is in the
-        /// account at the provider, and nobody has got tickets for it: see
-        /// [the guide](crate::guide::payment_gateway#payments-that-no-order-has).
+        /// It reports a payment that this service has asked for, but no order of this database has it. The money is in
+        /// the account at the provider, and nobody has got tickets for it: see [the
+        /// guide](crate::guide::payment_gateway#payments-that-no-order-has).
         UnknownPayment = "unknown-payment",
         /// The gateway had to ask the provider, which refused to answer. The log says why.
         GatewayRefused = "gateway-refused",

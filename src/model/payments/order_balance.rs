@@ -4,7 +4,8 @@ use super::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, PaymentId};
 
-/// The balance of an order. Its sums are those of the payments in the currency of the order: of real money, if there is any.
+/// The balance of an order. Its sums are those of the payments in the currency of the order: of real money, if there is
+/// any.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

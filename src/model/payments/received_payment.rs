@@ -36,8 +36,8 @@ text_enum! {
     }
 }
 
-/// Money that was received for an order, through a payment gateway or by hand. An order may have several payments. One that
-/// did not complete its order goes back.
+/// Money that was received for an order, through a payment gateway or by hand. An order may have several payments. One
+/// that did not complete its order goes back.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

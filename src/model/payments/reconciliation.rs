@@ -10,8 +10,8 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 
 impl Reconcile {
-    /// Creates a request for a period: what happened at `from` or later, and before `to`. It is about all organizations, and
-    /// changes nothing, unless that is set.
+    /// Creates a request for a period: what happened at `from` or later, and before `to`. It is about all
+    /// organizations, and changes nothing, unless that is set.
     #[must_use]
     pub const fn new(from: Timestamp, to: Timestamp) -> Self {
         Self { from, to, organization_id: None, apply: false }
@@ -19,7 +19,8 @@ impl Reconcile {
 }
 
 with_setters! {
-    /// A request to compare the payments, refunds and disputes that the gateway lists of a period with those that are recorded.
+    /// A request to compare the payments, refunds and disputes that the gateway lists of a period with those that are
+    /// recorded.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Reconcile {
         /// The beginning of the period.
@@ -48,16 +49,16 @@ pub struct ReconcileProgress {
     pub entries: u64,
 }
 
-/// The result of a reconciliation. What both sides have is added up. What only one side has, or both sides have with other
-/// amounts, is listed.
+/// The result of a reconciliation. What both sides have is added up. What only one side has, or both sides have with
+/// other amounts, is listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Reconciliation {
     /// What both sides have, after what was missing was recorded.
     pub matched: Vec<ReconciledTotal>,
-    /// Payments whose orders do not exist here, and their refunds, if nothing of them is left at the provider. This happens
-    /// after a backup was restored and the payments were refunded.
+    /// Payments whose orders do not exist here, and their refunds, if nothing of them is left at the provider. This
+    /// happens after a backup was restored and the payments were refunded.
     pub returned: Vec<ReconciledTotal>,
     /// What the gateway lists and is not recorded here.
     pub missing_here: Discrepancies,
@@ -69,14 +70,14 @@ pub struct Reconciliation {
     pub refunded: Discrepancies,
     /// The accounts that could not be compared, or not completely.
     pub unread_accounts: Vec<UnreadAccount>,
-    /// The number of lines of payments that no organization of this database has asked for, as far as the account can be
-    /// trusted. Several programs may share an account, and the owner of a connected account may write any ids.
+    /// The number of lines of payments that no organization of this database has asked for, as far as the account can
+    /// be trusted. Several programs may share an account, and the owner of a connected account may write any ids.
     pub foreign_lines: u64,
 }
 
 impl Reconciliation {
-    /// Whether both sides agree now: nothing is missing or different, apart from what was resolved, and every account was
-    /// compared.
+    /// Whether both sides agree now: nothing is missing or different, apart from what was resolved, and every account
+    /// was compared.
     #[must_use]
     pub fn is_explained(&self) -> bool {
         let lists = [&self.missing_here, &self.missing_there, &self.different];
@@ -158,8 +159,8 @@ pub struct Discrepancy {
     pub organization_id: Option<OrganizationId>,
     /// The provider's id of the account. `None` for the gateway's own account.
     pub account: Option<String>,
-    /// The amount: more than 0 if the organizer got it, and less if the organizer gave it. It is that of the gateway, or the
-    /// recorded one if the gateway has none.
+    /// The amount: more than 0 if the organizer got it, and less if the organizer gave it. It is that of the gateway,
+    /// or the recorded one if the gateway has none.
     pub amount: Amount,
     /// The recorded amount, if both sides have one.
     pub recorded: Option<Amount>,

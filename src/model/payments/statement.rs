@@ -20,8 +20,8 @@ pub enum StatementEvent {
 }
 
 impl StatementLine {
-    /// Creates a line with its event, the gateway's id of the payment, and the time of the event. The other fields are not
-    /// known, unless they are set.
+    /// Creates a line with its event, the gateway's id of the payment, and the time of the event. The other fields are
+    /// not known, unless they are set.
     #[must_use]
     pub fn new(event: StatementEvent, payment_reference: impl Into<String>, happened_at: Timestamp) -> Self {
         Self {
@@ -43,8 +43,8 @@ with_setters! {
     pub struct StatementLine {
         /// The payment, refund or dispute, with its amount and currency.
         pub event: StatementEvent,
-        /// The gateway's id of the checkout through which the customer paid. `None` if the gateway does not list it, which
-        /// may be so for refunds and disputes.
+        /// The gateway's id of the checkout through which the customer paid. `None` if the gateway does not list it,
+        /// which may be so for refunds and disputes.
         pub checkout_reference: Option<String>,
         /// The gateway's id of the payment that was made, refunded or disputed.
         pub payment_reference: String,
@@ -56,8 +56,8 @@ with_setters! {
         pub organization_id: Option<OrganizationId>,
         /// When the customer paid, or when the refund or the dispute was created.
         pub happened_at: Timestamp,
-        /// What the provider has charged the account for this, in the currency of the payment; with what the account pays
-        /// to a platform. `None` if it is not known, or if the account is kept in another currency.
+        /// What the provider has charged the account for this, in the currency of the payment; with what the account
+        /// pays to a platform. `None` if it is not known, or if the account is kept in another currency.
         pub fee: Option<Amount>,
         /// By how much this has changed the balance of the account, in the currency of the payment: the amount less the
         /// fee. It is negative for most refunds and disputes. `None` like the fee.

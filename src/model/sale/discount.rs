@@ -85,8 +85,8 @@ amounts! { Discount { value, minimum_purchase } }
 
 /// # Constructors
 impl CreateDiscount {
-    /// Creates a discount of whole percent, 0 to 100, on all ticket types of an event, for any number of orders with the
-    /// code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
+    /// Creates a discount of whole percent, 0 to 100, on all ticket types of an event, for any number of orders with
+    /// the code and at any time. [`event`](Self::event) names the event; [`valid_from`](Self::valid_from) and
     /// [`valid_to`](Self::valid_to) limit the time. For a fraction of a percent, use [`value`](Self::value).
     ///
     /// ```
@@ -167,7 +167,8 @@ writable_fields! {
     /// The least price of a basket before the discount: 0 to 1,000,000,000, with at most as many decimals as the
     /// currency of the event.
     minimum_purchase: Amount => nullable, Min(0), Max(MAX_PRICE);
-    /// The ticket types to which the discount applies: at most 500, each once. Empty means all ticket types of the event.
+    /// The ticket types to which the discount applies: at most 500, each once. Empty means all ticket types of the
+    /// event.
     applicable_ticket_types: Vec<TicketTypeId> => default(Vec::new()), MaxItems(MAX_TICKET_TYPES), Unique;
     /// Whether the discount is enabled.
     is_active: bool => default(true);

@@ -160,8 +160,8 @@ writable_fields! {
     /// The name of the event in URLs: up to 255 lower-case letters and digits, in groups joined by single hyphens.
     /// Unique within the organization.
     slug: String => required, Slug, MaxLength(LINE_LENGTH);
-    /// A picture: a URI (RFC 3986) of at most 2,048 characters. An `http` or `https` URL has a host and no user; the scheme of
-    /// an app is accepted, but none that runs a script or reads local data, such as `javascript` or `data`.
+    /// A picture: a URI (RFC 3986) of at most 2,048 characters. An `http` or `https` URL has a host and no user; the
+    /// scheme of an app is accepted, but none that runs a script or reads local data, such as `javascript` or `data`.
     cover_image: String => optional, MaxLength(URL_LENGTH), Uri, SafeLink;
     /// Whether the event is visible to everyone.
     is_public: bool => default(true);
@@ -175,9 +175,11 @@ writable_fields! {
         MaxItems(300), Each(&[MaxLength(ENTRY_LENGTH)]), Unique;
     /// Whether an order may name a company.
     accepts_company: bool => default(false);
-    /// The organization's own name for the event: 1 to 255 characters. Lists can be filtered by it. It need not be unique.
+    /// The organization's own name for the event: 1 to 255 characters. Lists can be filtered by it. It need not be
+    /// unique.
     reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
-    /// What the organization attaches to the event: strings by name, at most 16,384 bytes. An update replaces all of it.
+    /// What the organization attaches to the event: strings by name, at most 16,384 bytes. An update replaces all of
+    /// it.
     metadata: Metadata => default(Metadata::new());
 }
 

@@ -27,9 +27,9 @@ text_enum! {
         /// By hand, at a box office for example: the gateway is not asked for a checkout. The order is PENDING until it
         /// is marked as paid.
         Manual = "MANUAL",
-        /// Already paid in cash, at a box office for example: the order is COMPLETED at once, and its tickets are issued. It
-        /// needs the scope `payments:write` too. For money that was taken in another way, choose MANUAL and mark the order as
-        /// paid.
+        /// Already paid in cash, at a box office for example: the order is COMPLETED at once, and its tickets are
+        /// issued. It needs the scope `payments:write` too. For money that was taken in another way, choose MANUAL and
+        /// mark the order as paid.
         Paid = "PAID",
     }
 }
@@ -144,9 +144,9 @@ form! {
 }
 
 form! {
-    /// Where the customer is redirected after the checkout: URIs (RFC 3986) of at most 2,048 characters. An `http` or `https`
-    /// URL has a host and no user; the scheme of an app is accepted, but none that runs a script or reads local data, such as
-    /// `javascript` or `data`.
+    /// Where the customer is redirected after the checkout: URIs (RFC 3986) of at most 2,048 characters. An `http` or
+    /// `https` URL has a host and no user; the scheme of an app is accepted, but none that runs a script or reads local
+    /// data, such as `javascript` or `data`.
     #[derive(Debug, Clone, PartialEq, Eq)]
     #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
     pub struct CheckoutRedirectUrls {

@@ -191,8 +191,8 @@ pub struct OrderTicket {
     pub ticket_type_id: TicketTypeId,
 }
 
-/// Details of an order that the order itself does not contain: of the request that created it, and of its payment. Fields
-/// that the request did not have are not set.
+/// Details of an order that the order itself does not contain: of the request that created it, and of its payment.
+/// Fields that the request did not have are not set.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -226,9 +226,9 @@ pub struct OrderDetails {
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_refund_due: Amount,
-    /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Like the order itself,
-    /// it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order was never completed, or if
-    /// ticket documents are not switched on.
+    /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Like the order
+    /// itself, it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order was never
+    /// completed, or if ticket documents are not switched on.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub documents_url: Option<String>,
@@ -302,8 +302,8 @@ form! {
         pub completed_from: Option<Timestamp>,
         /// Only orders completed before this time.
         pub completed_before: Option<Timestamp>,
-        /// Only orders that last changed at this time or later. To poll for changes, overlap by a minute: the time of a change
-        /// is that at which its transaction began, and others that began later may appear before it.
+        /// Only orders that last changed at this time or later. To poll for changes, overlap by a minute: the time of a
+        /// change is that at which its transaction began, and others that began later may appear before it.
         pub updated_from: Option<Timestamp>,
         /// Only orders that last changed before this time.
         pub updated_before: Option<Timestamp>,

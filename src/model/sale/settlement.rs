@@ -7,11 +7,11 @@ use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
-    /// What a line of a settlement is about. The amounts of `PAYMENTS`, `OTHER_PAYMENTS`, `REFUNDS` and `DISPUTES_TAKEN` add
-    /// up to that of `BALANCE`.
+    /// What a line of a settlement is about. The amounts of `PAYMENTS`, `OTHER_PAYMENTS`, `REFUNDS` and
+    /// `DISPUTES_TAKEN` add up to that of `BALANCE`.
     pub enum SettlementSection {
-        /// The valid tickets of a type, and what was sold of it after discounts in all orders that were ever completed. The
-        /// label is the name of the type.
+        /// The valid tickets of a type, and what was sold of it after discounts in all orders that were ever completed.
+        /// The label is the name of the type.
         Sold = "SOLD",
         /// The tickets of a type, including cancelled ones and those that the organizer issued.
         Issued = "ISSUED",
@@ -36,8 +36,8 @@ text_enum! {
         Owed = "OWED",
         /// The disputed amounts, by the status of the dispute: `OPEN`, `WON` or `LOST`.
         Disputes = "DISPUTES",
-        /// The balance of money that is in none of the other lines: in another currency, or of tests beside real money. The
-        /// label is its mode.
+        /// The balance of money that is in none of the other lines: in another currency, or of tests beside real money.
+        /// The label is its mode.
         OtherMoney = "OTHER_MONEY",
     }
 }

@@ -16,8 +16,8 @@ pub struct EventSummary {
     pub event_id: EventId,
     /// The currency of all amounts.
     pub currency: String,
-    /// Whether the amounts are real money: LIVE if any was received for the event, and TEST if only tests were paid. Not set if
-    /// nothing was received. Real money and that of tests are never added up.
+    /// Whether the amounts are real money: LIVE if any was received for the event, and TEST if only tests were paid.
+    /// Not set if nothing was received. Real money and that of tests are never added up.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub mode: Option<PaymentMode>,
@@ -27,8 +27,8 @@ pub struct EventSummary {
     pub gross_revenue: Amount,
     /// The sum of the discounts of the same orders.
     pub discount_total: Amount,
-    /// What the gateway has refunded of the payments of the same orders. A payment that did not complete its order, because
-    /// it came too late or the order was marked as paid, is not included.
+    /// What the gateway has refunded of the payments of the same orders. A payment that did not complete its order,
+    /// because it came too late or the order was marked as paid, is not included.
     pub refunded_total: Amount,
     /// The part of the gross revenue that was not paid through the gateway: the sum of the totals of the same orders
     /// that were marked as paid.
@@ -45,8 +45,8 @@ pub struct EventSummary {
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub manually_refunded_total: Amount,
-    /// What has to be given back by hand of all payments in this currency for orders of the event, also of those that did not
-    /// complete their order.
+    /// What has to be given back by hand of all payments in this currency for orders of the event, also of those that
+    /// did not complete their order.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub owed_total: Amount,

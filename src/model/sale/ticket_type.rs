@@ -153,8 +153,8 @@ writable_fields! {
     valid_from: Timestamp => nullable;
     /// Entry is refused from this time on. Must be after the start of the validity.
     valid_until: Timestamp => nullable;
-    /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event: at most 366,
-    /// each once.
+    /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event: at most
+    /// 366, each once.
     allowed_dates: Vec<Timestamp> => default(Vec::new()), MaxItems(366), Unique;
     /// When the sale begins.
     sale_start_date: Timestamp => nullable;

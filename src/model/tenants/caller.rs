@@ -1,5 +1,5 @@
-//! The caller of an operation, and the options that a caller can give with one call: an idempotency key, or the expected
-//! revision of a resource.
+//! The caller of an operation, and the options that a caller can give with one call: an idempotency key, or the
+//! expected revision of a resource.
 
 use super::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
 use super::suspended::SuspendedOrganizations;

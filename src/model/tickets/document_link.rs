@@ -1,8 +1,8 @@
 //! The links of tickets and orders. A link opens the page of its ticket or order without an API key.
 //!
-//! The last part of a link is a token: the id, and a part of the HMAC-SHA256 of the id under the secret of the store. So
-//! nothing is stored for a link, and a ticket is found by its primary key. Knowing an id, or other tokens, does
-//! not help to guess a token: 130 bits of it are unknown.
+//! The last part of a link is a token: the id, and a part of the HMAC-SHA256 of the id under the secret of the store.
+//! So nothing is stored for a link, and a ticket is found by its primary key. Knowing an id, or other tokens, does not
+//! help to guess a token: 130 bits of it are unknown.
 
 use std::fmt;
 

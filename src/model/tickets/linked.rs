@@ -78,8 +78,8 @@ fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
     ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
 }
 
-/// The version of what the links of a ticket or of an order show. It is another one whenever that has changed: each number
-/// only rises, and an order keeps its tickets and their types.
+/// The version of what the links of a ticket or of an order show. It is another one whenever that has changed: each
+/// number only rises, and an order keeps its tickets and their types.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LinkVersion {
     /// The name of the organization.

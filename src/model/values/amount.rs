@@ -117,8 +117,8 @@ impl Amount {
         10_i64.checked_pow(u32::from(decimals.checked_sub(own)?)).and_then(|factor| minor.checked_mul(factor))
     }
 
-    /// The same amount with `decimals` decimals: 20 with two decimals is 20.00. `None` if the amount has more decimals or
-    /// does not fit.
+    /// The same amount with `decimals` decimals: 20 with two decimals is 20.00. `None` if the amount has more decimals
+    /// or does not fit.
     ///
     /// All amounts that the operations return have the decimals of their currency. This is for amounts that the program
     /// itself reads from text or JSON.

@@ -68,8 +68,8 @@ impl Amount {
     }
 }
 
-/// The amount of `minor` units with `decimals` decimals. Drops trailing zeros only if it does not fit with them, so that
-/// the result depends on the values of the operands and not on their decimals.
+/// The amount of `minor` units with `decimals` decimals. Drops trailing zeros only if it does not fit with them, so
+/// that the result depends on the values of the operands and not on their decimals.
 fn fit(mut minor: i128, mut decimals: u8) -> Option<Amount> {
     loop {
         if let Ok(minor) = i64::try_from(minor) {

@@ -1,4 +1,5 @@
-//! The balance of a payment: what of it goes back, through the gateway or by hand. This is the only place that decides it.
+//! The balance of a payment: what of it goes back, through the gateway or by hand. This is the only place that decides
+//! it.
 //!
 //! Amounts are in minor units. Decisions are [`Decision`]s, the oldest first, and facts are sums of the ledger.
 //!
@@ -89,8 +90,8 @@ pub(crate) fn follow(sums: &PaymentSums, decisions: &[Decision]) -> Vec<Outcome>
     decisions.iter().map(outcome).collect()
 }
 
-/// Divides what went back of a payment among decisions, by what is open of each: `preferred` first, then the oldest. The
-/// second result is what exceeds all of them.
+/// Divides what went back of a payment among decisions, by what is open of each: `preferred` first, then the oldest.
+/// The second result is what exceeds all of them.
 pub(crate) fn allocate(amount: i64, open: &[i64], preferred: Option<usize>) -> (Vec<(usize, i64)>, i64) {
     let mut rest = amount;
     let mut parts = Vec::new();

@@ -11,9 +11,9 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
-/// Whether the gateway with this name is asked about a checkout: only the gateway that has it is. `recorded` is the name of
-/// that one, or `None` if an earlier version asked for the checkout. Every gateway but the sandbox is asked about such a
-/// checkout: those of the sandbox are recorded. Queries contain the same rule.
+/// Whether the gateway with this name is asked about a checkout: only the gateway that has it is. `recorded` is the
+/// name of that one, or `None` if an earlier version asked for the checkout. Every gateway but the sandbox is asked
+/// about such a checkout: those of the sandbox are recorded. Queries contain the same rule.
 pub(crate) fn is_asked(name: &str, recorded: Option<&str>) -> bool {
     recorded.map_or(name != SANDBOX, |recorded| recorded == name)
 }

@@ -56,8 +56,8 @@ pub(crate) fn too_expensive(path: &str) -> Error {
 /// Applies a discount to the items of a full price for which `applies` is true. A fixed amount is in minor units of the
 /// currency of the order.
 ///
-/// What is left of each item that the discount reduces is a multiple of `step`, the least amount in minor units that the
-/// gateway can take: the discount is rounded up, in favour of the customer. With the step 1 it stays as it is.
+/// What is left of each item that the discount reduces is a multiple of `step`, the least amount in minor units that
+/// the gateway can take: the discount is rounded up, in favour of the customer. With the step 1 it stays as it is.
 pub(crate) fn reduce(full: &OrderPrice, value: DiscountValue, applies: &[bool], step: i64) -> OrderPrice {
     let step = step.max(1);
     // Items to which the discount does not apply count as 0, so that they get no share of it.

@@ -15,17 +15,17 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
     Duration::from_secs(10 << doublings).min(Duration::from_hours(1))
 }
 
-/// The longest delay, and a minute in which clocks may differ. No attempt is due later: a due time beyond it comes from a
-/// clock that was wrong, and counts as due now.
+/// The longest delay, and a minute in which clocks may differ. No attempt is due later: a due time beyond it comes from
+/// a clock that was wrong, and counts as due now.
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
 
-/// How many times a refund is attempted, which takes at least 7 days. After that, somebody has to give the money back by
-/// hand.
+/// How many times a refund is attempted, which takes at least 7 days. After that, somebody has to give the money back
+/// by hand.
 pub(crate) const MAX_ATTEMPTS: i64 = 176;
 
-/// The part of the final amount of an item that one of its tickets is worth, in minor units. The amount is divided by the
-/// number of tickets, in multiples of `step`; the steps that are left go to the first tickets, one each, so that the
-/// shares add up to the amount. `index` is the number of the ticket in the item, from 0.
+/// The part of the final amount of an item that one of its tickets is worth, in minor units. The amount is divided by
+/// the number of tickets, in multiples of `step`; the steps that are left go to the first tickets, one each, so that
+/// the shares add up to the amount. `index` is the number of the ticket in the item, from 0.
 pub(crate) fn ticket_share(price: ItemPrice, index: usize, step: i64) -> i64 {
     let (tickets, step) = (price.quantity.max(1), step.max(1));
     let steps = price.final_amount() / step;

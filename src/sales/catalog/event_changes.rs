@@ -74,9 +74,9 @@ pub(crate) fn update_settings(
     events::get(tx, call.caller.organization, id)
 }
 
-/// Deletes an event with its ticket types and discounts, or a batch of its discounts if it has many. Returns whether the
-/// event is deleted: if not, this is to be called again with `is_first` false. Meanwhile the event is not on sale. An event
-/// with orders or tickets cannot be deleted.
+/// Deletes an event with its ticket types and discounts, or a batch of its discounts if it has many. Returns whether
+/// the event is deleted: if not, this is to be called again with `is_first` false. Meanwhile the event is not on sale.
+/// An event with orders or tickets cannot be deleted.
 pub(crate) fn delete(tx: &LockedEvent<'_>, call: &ConditionalCaller, id: EventId, is_first: bool) -> Result<bool> {
     let organization = call.caller.organization;
     match events::get(tx, organization, id) {

@@ -11,8 +11,8 @@ use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout,
 use crate::store::money::checkouts;
 use crate::store::{LockedEvent, Transaction};
 
-/// Claims those of these checkouts that are due: no other process asks about them until the claim ends, which the process
-/// renews while it waits for the gateway.
+/// Claims those of these checkouts that are due: no other process asks about them until the claim ends, which the
+/// process renews while it waits for the gateway.
 pub(crate) fn claim_all(
     tx: &Transaction<'_>,
     due: &[DueCheckout],
@@ -57,8 +57,8 @@ pub(crate) fn started(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> 
     checkouts::record_reference(tx, order, reference)
 }
 
-/// Records that the gateway failed, and schedules the next attempt. Returns whether there is one: a checkout that is to be
-/// closed in an account to which the program has no access any more is asked about as in [`unproven`].
+/// Records that the gateway failed, and schedules the next attempt. Returns whether there is one: a checkout that is to
+/// be closed in an account to which the program has no access any more is asked about as in [`unproven`].
 pub(crate) fn unavailable(tx: &LockedEvent<'_>, attempt: &CheckoutAttempt, failure: &GatewayError) -> Result<bool> {
     let problem = failure.to_string();
     let is_lost = matches!(failure, GatewayError::NotExecuted(_)) && attempt.number >= ATTEMPTS_UNTIL_LOST;

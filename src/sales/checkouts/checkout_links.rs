@@ -3,9 +3,9 @@
 //!
 //! The first transaction creates the order, which reserves its seats. If the request has an idempotency key, it also
 //! stores the order under the key, so that a retry continues with the same order, even in another process or after a
-//! crash. The checkout of the order has a lease: until it ends, another process does not ask for a second link. The process
-//! that waits for the gateway renews the lease, so it ends soon after this process was killed. The second transaction
-//! records the link, or cancels the order if the gateway returned none.
+//! crash. The checkout of the order has a lease: until it ends, another process does not ask for a second link. The
+//! process that waits for the gateway renews the lease, so it ends soon after this process was killed. The second
+//! transaction records the link, or cancels the order if the gateway returned none.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,12 +1,13 @@
-//! The renewal of a checkout: the transactions before and after the gateway is asked. No transaction is open during a call.
+//! The renewal of a checkout: the transactions before and after the gateway is asked. No transaction is open during a
+//! call.
 //!
 //! 1. [`examine`] reads the newest checkout of the order. The gateway is asked what became of it.
-//! 2. [`begin`] replaces it if nothing can be paid under it any more. The new one has a lease, as the first one has: until
-//!    it ends, no other process asks the gateway for a checkout of the order. So two renewals at once lead to one new
-//!    checkout.
+//! 2. [`begin`] replaces it if nothing can be paid under it any more. The new one has a lease, as the first one has:
+//!    until it ends, no other process asks the gateway for a checkout of the order. So two renewals at once lead to one
+//!    new checkout.
 //! 3. The gateway is asked for the new checkout, with another idempotency key than for those before.
-//! 4. [`record`] stores its link. Without a link, [`failed`] stores that the gateway returned none. After a failure or a
-//!    crash, the next renewal asks for the same checkout again.
+//! 4. [`record`] stores its link. Without a link, [`failed`] stores that the gateway returned none. After a failure or
+//!    a crash, the next renewal asks for the same checkout again.
 //!
 //! The hold of the order stays as it was.
 
@@ -53,7 +54,8 @@ impl ToRenew {
         GatewayAccount::of(self.checkout.gateway.as_ref())
     }
 
-    /// The gateway's id of the checkout about which the gateway has to be asked. `None` if nothing can be paid under it.
+    /// The gateway's id of the checkout about which the gateway has to be asked. `None` if nothing can be paid under
+    /// it.
     pub(crate) fn to_look_up(&self) -> Option<&str> {
         self.checkout.reference.as_deref().filter(|_| self.checkout.status != CheckoutStatus::Closed)
     }
@@ -159,8 +161,8 @@ pub(crate) fn begin(
 }
 
 /// Records the checkout that the gateway has created. Fails with
-/// [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if another checkout has the same reference. Returns
-/// `None` if the order has ended meanwhile: then the checkout is closed.
+/// [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if another checkout has the same reference.
+/// Returns `None` if the order has ended meanwhile: then the checkout is closed.
 pub(crate) fn record(
     tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,

@@ -18,8 +18,8 @@ use crate::store::money::payments::StoredPayment;
 use crate::store::money::{checkout_parameters, checkouts, payments};
 use crate::store::sale::{events, order_details, order_status, orders};
 
-/// Returns the order of a checkout page, by the gateway's reference of the checkout. A checkout that was replaced by a new
-/// one is gone.
+/// Returns the order of a checkout page, by the gateway's reference of the checkout. A checkout that was replaced by a
+/// new one is gone.
 pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrder> {
     if let Some(order) = checkouts::find_current(tx, reference)? {
         return Ok(order);
@@ -120,8 +120,8 @@ pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettl
     Ok(ToSettle { order, event: state.event, reference, asks_gateway, gateway })
 }
 
-/// Returns a checkout after the gateway was asked about it. `answer` is what it said: `None` if it may know more than is
-/// stored, and was not asked.
+/// Returns a checkout after the gateway was asked about it. `answer` is what it said: `None` if it may know more than
+/// is stored, and was not asked.
 pub(crate) fn settled(
     tx: &Transaction<'_>,
     order: CheckoutOrder,

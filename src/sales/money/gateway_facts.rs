@@ -1,5 +1,5 @@
-//! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any order:
-//! each fact is recorded once, and the balance of the payment is followed.
+//! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any
+//! order: each fact is recorded once, and the balance of the payment is followed.
 
 use super::refund_lifecycle::{Account, Followed};
 use crate::error::Result;
@@ -40,7 +40,8 @@ pub(crate) struct Recorded {
     pub(crate) disputes: Vec<Dispute>,
     /// Whether the payment is not known, so that no movement was recorded.
     pub(crate) is_unknown: bool,
-    /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true any more.
+    /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true
+    /// any more.
     pub(crate) is_in_doubt: bool,
 }
 
@@ -85,9 +86,9 @@ fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Re
 
 /// Records what became of a refund.
 ///
-/// One that is pending counts as made: gateways report it once, and then only if it fails. A notice of a refund that is not
-/// recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of a completed
-/// order cancels the order.
+/// One that is pending counts as made: gateways report it once, and then only if it fails. A notice of a refund that is
+/// not recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of
+/// a completed order cancels the order.
 fn refund(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -148,7 +149,8 @@ fn has_failed(account: &Account<'_, '_>, report: &GatewayRefund) -> Result<bool>
         || ledger::has_failed(account.tx, payment.id, &report.reference)?)
 }
 
-/// Records the gateway's id of the refund that a report names, unless one is known. Returns whether that changed something.
+/// Records the gateway's id of the refund that a report names, unless one is known. Returns whether that changed
+/// something.
 fn set_reference(account: &mut Account<'_, '_>, report: &GatewayRefund) -> Result<bool> {
     let Some(id) = report.refund_id else { return Ok(false) };
     let Some(refund) = account.refund(id)?.filter(|refund| refund.reference.is_none()) else { return Ok(false) };
@@ -156,9 +158,9 @@ fn set_reference(account: &mut Account<'_, '_>, report: &GatewayRefund) -> Resul
     Ok(true)
 }
 
-/// The refund of this service that a report names, if something of it has not gone back. The id in a report proves nothing,
-/// because an organization may be able to write it into refunds of its own account: it must be one of this payment, and of
-/// an amount that was decided or is asked for.
+/// The refund of this service that a report names, if something of it has not gone back. The id in a report proves
+/// nothing, because an organization may be able to write it into refunds of its own account: it must be one of this
+/// payment, and of an amount that was decided or is asked for.
 fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund) -> Result<Option<StoredRefund>> {
     let Some(id) = report.refund_id else { return Ok(None) };
     let is_own = |refund: &StoredRefund| {
@@ -168,8 +170,8 @@ fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund
     Ok(account.refund(id)?.filter(|refund| is_own(refund)).cloned())
 }
 
-/// Records a dispute, or what became of it. One that is decided is not open again. What it has moved is recorded when its
-/// payment is known.
+/// Records a dispute, or what became of it. One that is decided is not open again. What it has moved is recorded when
+/// its payment is known.
 fn dispute(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,

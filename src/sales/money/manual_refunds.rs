@@ -16,8 +16,8 @@ use crate::store::money::{payments, refunds};
 use crate::store::sale::{order_status, orders};
 use crate::store::{LockedEvent, Transaction};
 
-/// Records money that was given back by hand for an order: all that is owed, or this amount, or for this refund. The oldest
-/// refunds come first.
+/// Records money that was given back by hand for an order: all that is owed, or this amount, or for this refund. The
+/// oldest refunds come first.
 pub(crate) fn mark_refunded(
     tx: &LockedEvent<'_>,
     caller: Identity,

@@ -26,8 +26,8 @@ pub(crate) struct PartialRefund {
     pub(crate) followed: Followed,
 }
 
-/// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount in
-/// minor units of a currency that the gateway refunds.
+/// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount
+/// in minor units of a currency that the gateway refunds.
 pub(crate) fn refund(
     tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,

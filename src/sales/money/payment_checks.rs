@@ -1,5 +1,5 @@
-//! What a gateway lists of a payment when it is asked some time after a refund or a dispute: one transaction before the call
-//! to the payment gateway, and one after it.
+//! What a gateway lists of a payment when it is asked some time after a refund or a dispute: one transaction before the
+//! call to the payment gateway, and one after it.
 
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use crate::store::money::ledger::MadeFor;
 use crate::store::money::payments::{DuePayment, StoredPayment};
 use crate::store::money::{ledger, payments};
 
-/// How long a claim keeps other processes from asking about the same payment. This is longer than a call to the gateway.
+/// How long a claim keeps other processes from asking about the same payment. This is longer than a call to the
+/// gateway.
 const CLAIM: Duration = Duration::from_mins(1);
 
 /// The gateway lists a refund at the latest so long after it was made.
@@ -29,8 +30,8 @@ pub(crate) struct PaymentCheck {
     claimed_at: Timestamp,
 }
 
-/// Claims a payment that the gateway is to be asked about. Returns `None` if it is not due, or another process has claimed
-/// it.
+/// Claims a payment that the gateway is to be asked about. Returns `None` if it is not due, or another process has
+/// claimed it.
 pub(crate) fn claim(tx: &LockedEvent<'_>, due: DuePayment) -> Result<Option<PaymentCheck>> {
     let claimed = payments::claim_check(tx, due.id, tx.now().saturating_add(CLAIM))?;
     Ok(claimed.map(|payment| PaymentCheck { payment, claimed_at: tx.now() }))
@@ -80,8 +81,8 @@ pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Opti
 }
 
 /// What of `made` is for decisions of this service, was made some time before the gateway was asked, and is not listed.
-/// Nothing is missing if as much is listed as was recorded: a gateway that keeps no ids of this service may list a refund that
-/// cannot be recognized.
+/// Nothing is missing if as much is listed as was recorded: a gateway that keeps no ids of this service may list a
+/// refund that cannot be recognized.
 fn missing(check: &PaymentCheck, listing: &Listing, mut made: Vec<MadeFor>) -> Vec<MadeFor> {
     let payment = &check.payment;
     let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));

@@ -43,8 +43,8 @@ pub(crate) struct RecordedPayment {
     pub(crate) mismatch: bool,
 }
 
-/// Records a payment that was reported, once, and completes the order. One that comes too late for its order, a second one,
-/// and one of another amount or currency go back.
+/// Records a payment that was reported, once, and completes the order. One that comes too late for its order, a second
+/// one, and one of another amount or currency go back.
 pub(crate) fn receive(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -115,8 +115,8 @@ fn complete(tx: &LockedEvent<'_>, state: &OrderState, release_limit: &ReleaseLim
     }
 }
 
-/// Whether a report is about a payment that is recorded. The program may have reported it without its id: then the id is
-/// recorded now.
+/// Whether a report is about a payment that is recorded. The program may have reported it without its id: then the id
+/// is recorded now.
 fn find_known(
     tx: &LockedEvent<'_>,
     known: &[StoredPayment],
@@ -138,8 +138,8 @@ fn find_known(
     Ok(false)
 }
 
-/// The customer has paid: the gateway has nothing more to say about the newest checkout if that was paid. Else it has to be
-/// closed.
+/// The customer has paid: the gateway has nothing more to say about the newest checkout if that was paid. Else it has
+/// to be closed.
 fn close_checkouts(tx: &LockedEvent<'_>, state: &OrderState, report: &Report) -> Result<()> {
     match state.checkout {
         None | Some(CheckoutStatus::Closed) => Ok(()),

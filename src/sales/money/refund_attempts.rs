@@ -37,8 +37,8 @@ impl RefundAttempt {
         self.refund.attempts >= MAX_ATTEMPTS
     }
 
-    /// The idempotency key: the same for every attempt to make a refund of this amount. A refund of version 0.1 has the id of
-    /// its order.
+    /// The idempotency key: the same for every attempt to make a refund of this amount. A refund of version 0.1 has the
+    /// id of its order.
     pub(crate) fn idempotency_key(&self) -> String {
         let StoredRefund { id, order, amount, to_ask, .. } = &self.refund;
         let key = if id.raw() == order.raw() { format!("refund-{order}") } else { format!("refund-{id}") };
@@ -119,8 +119,8 @@ fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefu
     account.follow()
 }
 
-/// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money already,
-/// or a part of it, or a bank decides about it.
+/// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money
+/// already, or a part of it, or a bank decides about it.
 fn refused(
     tx: &LockedEvent<'_>,
     attempt: &RefundAttempt,

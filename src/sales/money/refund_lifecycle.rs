@@ -1,5 +1,6 @@
-//! The life cycle of refunds. A refund is a decision that money of a payment goes back. What moves money is a fact of the
-//! ledger, and the balance of the payment ([`rules::money::balance`](crate::rules::money::balance)) says what is still to be done.
+//! The life cycle of refunds. A refund is a decision that money of a payment goes back. What moves money is a fact of
+//! the ledger, and the balance of the payment ([`rules::money::balance`](crate::rules::money::balance)) says what is
+//! still to be done.
 //!
 //! | state | meaning | what leads on |
 //! |---|---|---|
@@ -8,9 +9,9 @@
 //! | REFUSED | the gateway has refused, and what is left is owed by hand, or a bank has taken the money | a bank gives the money back: DUE. The gateway has made it after all: DONE |
 //! | WITHDRAWN | the decision was taken back | the gateway has made it after all: DONE |
 //!
-//! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method each, and
-//! then calls [`Account::follow`], which computes the balance and stores what follows from it. There is no other place that
-//! decides whether, how much or by whom money goes back.
+//! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method
+//! each, and then calls [`Account::follow`], which computes the balance and stores what follows from it. There is no
+//! other place that decides whether, how much or by whom money goes back.
 
 use super::money_notifications;
 use crate::error::{Error, Reason, Result};
@@ -144,8 +145,8 @@ impl<'t, 'c> Account<'t, 'c> {
         Ok(id)
     }
 
-    /// Records that the gateway has made a refund. `own` is the decision for which it was made, if it is one of this service.
-    /// It pays that one first, and then the oldest. What exceeds all decisions is one of its own.
+    /// Records that the gateway has made a refund. `own` is the decision for which it was made, if it is one of this
+    /// service. It pays that one first, and then the oldest. What exceeds all decisions is one of its own.
     pub(in crate::sales) fn succeed(
         &mut self,
         amount: i64,
@@ -196,8 +197,8 @@ impl<'t, 'c> Account<'t, 'c> {
         self.payment.checks = 0;
     }
 
-    /// Records that money was given back by hand, for what is owed: the oldest first, or for this refund only. Returns what
-    /// was recorded for which refund.
+    /// Records that money was given back by hand, for what is owed: the oldest first, or for this refund only. Returns
+    /// what was recorded for which refund.
     pub(in crate::sales) fn give_back(
         &mut self,
         most: i64,
@@ -236,8 +237,8 @@ impl<'t, 'c> Account<'t, 'c> {
         Ok(())
     }
 
-    /// Records that a refund of the gateway has failed after it was made: the money came back. `parts` is what it had paid
-    /// of which refunds. Those are `refused` that it was made for: the gateway would fail again.
+    /// Records that a refund of the gateway has failed after it was made: the money came back. `parts` is what it had
+    /// paid of which refunds. Those are `refused` that it was made for: the gateway would fail again.
     pub(in crate::sales) fn fail(
         &mut self,
         reference: Option<&str>,
@@ -312,8 +313,8 @@ impl<'t, 'c> Account<'t, 'c> {
         Ok(())
     }
 
-    /// Records what banks have taken of the payment for a dispute, and have given back if it is less than 0. `disputed` is
-    /// the sum of the amounts about which banks have not decided.
+    /// Records what banks have taken of the payment for a dispute, and have given back if it is less than 0. `disputed`
+    /// is the sum of the amounts about which banks have not decided.
     pub(in crate::sales) fn dispute(
         &mut self,
         dispute: DisputeId,
@@ -412,8 +413,8 @@ fn decision(refund: &StoredRefund) -> Decision {
     Decision { open: refund.open(), by_gateway: refund.by_gateway, refused: refund.refused }
 }
 
-/// Sets what follows from the balance for a refund. The gateway is asked at once if there is more or less to ask for than
-/// before, unless an attempt waits for its answer.
+/// Sets what follows from the balance for a refund. The gateway is asked at once if there is more or less to ask for
+/// than before, unless an attempt waits for its answer.
 fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timestamp) {
     let is_open = refund.open() > 0;
     let status = match outcome.state {

@@ -1,7 +1,7 @@
 //! Compares a line of a gateway's statement with what is recorded.
 //!
-//! Lines are matched by the gateway's ids and never by time: a payment is recorded when its notice arrives. The order and the
-//! organization in a line count only if the account can be trusted with them.
+//! Lines are matched by the gateway's ids and never by time: a payment is recorded when its notice arrives. The order
+//! and the organization in a line count only if the account can be trusted with them.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,8 @@ pub(crate) struct ReconciledAccount {
     pub(crate) gateway: String,
     pub(crate) mode: PaymentMode,
     pub(crate) account: GatewayAccount,
-    /// The organizations of whose orders the account may have payments. `None` for the gateway's own account, in which only
-    /// the program writes ids.
+    /// The organizations of whose orders the account may have payments. `None` for the gateway's own account, in which
+    /// only the program writes ids.
     pub(crate) trusted: Option<BTreeSet<OrganizationId>>,
     /// The only organization whose payments are compared.
     pub(crate) only: Option<OrganizationId>,

@@ -2,8 +2,8 @@
 //!
 //! What an expired hold still reserves is available, so the transaction that needs it marks the order as expired first.
 //! It does so for a few orders only, because other writes wait for it: see [`ReleaseLimit`]. If that is not enough, it
-//! fails with an error that [`exceeds_release_limit`] recognizes. Its caller then releases a batch of the event's expired
-//! holds with [`release_batch`], in a transaction of its own, and tries again from the end of the batch.
+//! fails with an error that [`exceeds_release_limit`] recognizes. Its caller then releases a batch of the event's
+//! expired holds with [`release_batch`], in a transaction of its own, and tries again from the end of the batch.
 
 use std::cell::Cell;
 

@@ -1,7 +1,7 @@
 //! The seats of ticket types: selling, reserving and restocking them.
 //!
-//! `store::sale::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are available, and an
-//! event becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
+//! `store::sale::seat_counts` changes the counts. This file adds two rules: the seats of expired holds are available,
+//! and an event becomes `SOLD_OUT` with its last seat, and `PUBLISHED` again when a seat is restocked.
 
 use super::hold_releases::{ReleaseLimit, release_seats};
 use crate::error::{Error, Reason, Result};

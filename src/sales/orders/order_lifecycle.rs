@@ -86,7 +86,8 @@ pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: Organizatio
 const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
 
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that
-/// does not wait for a payment stays as it is, and so does one whose `checkout`, if it is known, was replaced by a new one.
+/// does not wait for a payment stays as it is, and so does one whose `checkout`, if it is known, was replaced by a new
+/// one.
 pub(crate) fn payment_failed(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -111,8 +112,8 @@ pub(in crate::sales) fn complete_by_gateway(
 }
 
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
-/// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused if
-/// the event has ended.
+/// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused
+/// if the event has ended.
 fn complete(
     tx: &LockedEvent<'_>,
     state: &OrderState,
@@ -158,8 +159,8 @@ fn complete(
     issue_tickets(tx, state)
 }
 
-/// Whether the event has ended, so that nobody can use a ticket of it any more. A refund cannot be taken back, so while the
-/// clock may be wrong, only an end counts that is stored.
+/// Whether the event has ended, so that nobody can use a ticket of it any more. A refund cannot be taken back, so while
+/// the clock may be wrong, only an end counts that is stored.
 fn has_event_ended(tx: &Transaction<'_>, state: &OrderState) -> Result<bool> {
     let is_over = tx.now() >= state.event_over_at;
     Ok(state.event_status == EventStatus::Expired || (is_over && !maintenance_clock::is_in_doubt(tx)?))
@@ -242,8 +243,8 @@ pub(in crate::sales) fn cancel_unless_paid(
     Ok(())
 }
 
-/// Cancels orders of an event that is cancelled, those that are still pending. An order whose hold has expired is marked
-/// as expired instead.
+/// Cancels orders of an event that is cancelled, those that are still pending. An order whose hold has expired is
+/// marked as expired instead.
 pub(crate) fn cancel_of_cancelled_event(
     tx: &Transaction<'_>,
     orders: &[OrderToCancel],

@@ -1,7 +1,7 @@
 //! Check-in and check-out: a ticket is scanned at the entrance.
 //!
-//! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and not
-//! the event. It decides after that, so that exactly one of several simultaneous scans succeeds.
+//! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and
+//! not the event. It decides after that, so that exactly one of several simultaneous scans succeeds.
 
 use crate::error::{Conflict, Error, Result};
 use crate::form::request::Request;

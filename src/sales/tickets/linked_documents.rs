@@ -147,8 +147,8 @@ fn with_tickets(
     })
 }
 
-/// Returns a part of the page of the order that the token is of: `size` of its tickets, cancelled ones last. `part` is a
-/// number from 1.
+/// Returns a part of the page of the order that the token is of: `size` of its tickets, cancelled ones last. `part` is
+/// a number from 1.
 #[cfg(feature = "server")]
 pub(crate) fn order_part(tx: &Transaction<'_>, token: &str, part: usize, size: usize) -> Result<OrderPart> {
     let (organization, id) = find_order(tx, token)?;

@@ -21,19 +21,19 @@ pub(in crate::server) struct BlockingService {
     look_ups: Semaphore,
     /// Of their own, so that health checks wait for no organization.
     health: Semaphore,
-    /// Additional permits for calls that may wait for the payment gateway. There are three quarters as many, so that a slow
-    /// gateway leaves room for check-in and everything else. An organization gets half of them at most: more than it can
-    /// have calls to the gateway, so that its free orders need not wait for it.
+    /// Additional permits for calls that may wait for the payment gateway. There are three quarters as many, so that a
+    /// slow gateway leaves room for check-in and everything else. An organization gets half of them at most: more than
+    /// it can have calls to the gateway, so that its free orders need not wait for it.
     pub(in crate::server) gateway: Semaphore,
-    /// Additional permits for the pages to which customers come back, and for those of tickets and orders. They are an eighth of
-    /// all, and none of those for orders: anybody who has such a page can load it again and again.
+    /// Additional permits for the pages to which customers come back, and for those of tickets and orders. They are an
+    /// eighth of all, and none of those for orders: anybody who has such a page can load it again and again.
     pub(in crate::server) pages: Semaphore,
-    /// Additional permits for documents, which may wait for seconds for logos of other hosts. They are a sixteenth of all.
-    /// How many are rendered at the same time is decided behind them, after the logos were fetched.
+    /// Additional permits for documents, which may wait for seconds for logos of other hosts. They are a sixteenth of
+    /// all. How many are rendered at the same time is decided behind them, after the logos were fetched.
     #[cfg(feature = "documents")]
     pub(in crate::server) documents: Semaphore,
-    /// Permits for exports, until the client has received the file: it uses room on the disk. They are a quarter of all. How
-    /// many are written at the same time is decided behind them.
+    /// Permits for exports, until the client has received the file: it uses room on the disk. They are a quarter of
+    /// all. How many are written at the same time is decided behind them.
     #[cfg(feature = "exports")]
     pub(in crate::server) exports: Semaphore,
 }
@@ -100,8 +100,8 @@ impl BlockingService {
         }
     }
 
-    /// Runs `work` for a tenant on a blocking thread. Once started, it runs to its end even if the client has gone away.
-    /// Only reads that may take long stop then.
+    /// Runs `work` for a tenant on a blocking thread. Once started, it runs to its end even if the client has gone
+    /// away. Only reads that may take long stop then.
     pub(in crate::server) async fn call<T: Send + 'static>(
         &self,
         tenant: Tenant,

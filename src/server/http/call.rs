@@ -69,7 +69,8 @@ impl Call<'_> {
     }
 }
 
-/// Bodies larger than this are parsed one after another: 64 KiB. While a body is parsed, it may take fifty times its size.
+/// Bodies larger than this are parsed one after another: 64 KiB. While a body is parsed, it may take fifty times its
+/// size.
 const LARGE_BODY: usize = 64 * 1024;
 
 /// Held while a large body is parsed, which takes some hundredths of a second.

@@ -87,9 +87,9 @@ impl Observation {
         }
     }
 
-    /// Completes the response, and writes the log line, which must not contain API keys, ticket codes or addresses: it has
-    /// the route instead of the path, only known methods, and no header but the request id. Of requests that are refused
-    /// because there are too many, one in a second has a line.
+    /// Completes the response, and writes the log line, which must not contain API keys, ticket codes or addresses: it
+    /// has the route instead of the path, only known methods, and no header but the request id. Of requests that are
+    /// refused because there are too many, one in a second has a line.
     fn finish(self, mut response: Response) -> Response {
         let id = self.id.to_str().unwrap_or_default();
         let route = match &self.matched_path {

@@ -65,9 +65,9 @@ struct Target {
     parameters: Vec<String>,
 }
 
-/// Authorizes the request and executes the operation, in one call on a blocking thread for the organization of the API key.
-/// The request is authorized first, in a separate call, if this organization is not known yet, or if the body has not
-/// arrived, so that the server never waits for a client that it is going to refuse.
+/// Authorizes the request and executes the operation, in one call on a blocking thread for the organization of the API
+/// key. The request is authorized first, in a separate call, if this organization is not known yet, or if the body has
+/// not arrived, so that the server never waits for a client that it is going to refuse.
 async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,

@@ -48,8 +48,8 @@ fn problem(request: &Request<Body>, length_is_clear: bool) -> Option<Problem> {
     }
 }
 
-/// Whether a `Host` header is a host with or without a port (RFC 9112, 3.2). It may be empty: the URL of the request has
-/// no host then.
+/// Whether a `Host` header is a host with or without a port (RFC 9112, 3.2). It may be empty: the URL of the request
+/// has no host then.
 fn is_host(header: &HeaderValue) -> bool {
     if header.is_empty() {
         return true;

@@ -23,8 +23,8 @@ pub(in crate::server) struct SharedStream(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     stream: Mutex<TcpStream>,
-    /// When to look next whether the client is still there. It is set again when it has passed, and not for each request:
-    /// most requests are over before.
+    /// When to look next whether the client is still there. It is set again when it has passed, and not for each
+    /// request: most requests are over before.
     next_check: Mutex<Pin<Box<Sleep>>>,
 }
 

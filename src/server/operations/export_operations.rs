@@ -1,4 +1,5 @@
-//! Exports, and the settlement of an event. Each kind of export is an operation, with the scopes and the columns of its own.
+//! Exports, and the settlement of an event. Each kind of export is an operation, with the scopes and the columns of its
+//! own.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;

@@ -78,8 +78,8 @@ struct RefundResource {
     order_id: OrderId,
     /// The payment.
     payment_id: PaymentId,
-    /// The name of the payment gateway that is asked for it. Not set if the payment was made by hand, or the gateway is not
-    /// known.
+    /// The name of the payment gateway that is asked for it. Not set if the payment was made by hand, or the gateway is
+    /// not known.
     gateway: Option<String>,
     /// What is refunded.
     source: RefundSource,

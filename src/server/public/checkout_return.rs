@@ -19,8 +19,8 @@ use crate::server::http::query;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
-/// After how many seconds the browser loads the page again while the outcome is not known: the first time, the second time,
-/// and so on.
+/// After how many seconds the browser loads the page again while the outcome is not known: the first time, the second
+/// time, and so on.
 const REFRESH_AFTER: [u8; 4] = [5, 10, 20, 60];
 
 /// The query parameter that says how often the page was loaded again.

@@ -1,4 +1,5 @@
-//! Pages, documents and calendar entries as they are sent: with a digest or a version as their `ETag`, and pages compressed.
+//! Pages, documents and calendar entries as they are sent: with a digest or a version as their `ETag`, and pages
+//! compressed.
 
 #[cfg(feature = "documents")]
 use axum::body::Bytes;
@@ -25,8 +26,9 @@ pub(in crate::server) struct Content {
 }
 
 impl Content {
-    /// A page. It may be compressed although it has secrets. An attacker who makes a browser send requests and sees the lengths of
-    /// the responses learns nothing (BREACH), because the page repeats nothing of the request but the token in the path.
+    /// A page. It may be compressed although it has secrets. An attacker who makes a browser send requests and sees the
+    /// lengths of the responses learns nothing (BREACH), because the page repeats nothing of the request but the token
+    /// in the path.
     pub(in crate::server) fn page(html: String, gzip: bool) -> Self {
         let level = gzip.then(|| Compression::new(PAGE_COMPRESSION));
         let representation = Representation::new(html.into(), level);

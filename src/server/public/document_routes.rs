@@ -85,8 +85,8 @@ const ORDER_DOCUMENT: Source = Source {
     ..ORDER
 };
 
-/// Other paths below those of a ticket or an order. They are answered here, because the server's response to unknown paths repeats
-/// the path, and with it the token.
+/// Other paths below those of a ticket or an order. They are answered here, because the server's response to unknown
+/// paths repeats the path, and with it the token.
 const UNKNOWN_PATHS: [&str; 2] = ["/tickets/{token}/{*rest}", "/orders/{token}/{*rest}"];
 
 pub(in crate::server) fn routes() -> Router<AppState> {
@@ -155,8 +155,8 @@ fn part(uri: &Uri) -> usize {
     pairs.iter().find(|(name, _)| name == "part").and_then(|(_, part)| part.parse().ok()).unwrap_or(1)
 }
 
-/// A page that says what is wrong, or the problem as JSON for a client that accepts this and no page. Neither has the path of
-/// the request, with the token.
+/// A page that says what is wrong, or the problem as JSON for a client that accepts this and no page. Neither has the
+/// path of the request, with the token.
 fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
     if accepts_only_json(request) {
         return with_headers(problem.render_without_request());
@@ -164,11 +164,11 @@ fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
     with_headers(problem_response(problem, ProblemKind::Ticket, None, &accepted_languages(request)))
 }
 
-/// Reads or renders the content of a link, unless the client has it. The turn ends with the work, which goes on if the client
-/// disconnects.
+/// Reads or renders the content of a link, unless the client has it. The turn ends with the work, which goes on if the
+/// client disconnects.
 ///
-/// Anybody can send tokens, so these requests use none of the permits for operations alone: also the look-up of a token needs
-/// one of those for pages.
+/// Anybody can send tokens, so these requests use none of the permits for operations alone: also the look-up of a token
+/// needs one of those for pages.
 async fn answer(
     state: &AppState,
     request: &HeaderMap,
@@ -205,7 +205,8 @@ async fn answer(
     Ok(content.send(request))
 }
 
-/// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is braked.
+/// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is
+/// braked.
 fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &TicketingService) -> Problem {
     if matches!(error, Error::NotFound(_)) {
         let braked = state.limits.count_failure(client, service.now());

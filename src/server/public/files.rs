@@ -1,5 +1,5 @@
-//! Files that are part of the program, or made by it once. They are sent compressed to clients that accept it, and not sent
-//! again to clients that have the same version.
+//! Files that are part of the program, or made by it once. They are sent compressed to clients that accept it, and not
+//! sent again to clients that have the same version.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

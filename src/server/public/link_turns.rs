@@ -1,5 +1,5 @@
-//! How many requests of one link may be in progress. A link has no API key and so no rate limit: without this, a thousand
-//! requests of one link would keep those of all others waiting.
+//! How many requests of one link may be in progress. A link has no API key and so no rate limit: without this, a
+//! thousand requests of one link would keep those of all others waiting.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

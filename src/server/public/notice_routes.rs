@@ -23,8 +23,8 @@ pub(in crate::server) fn routes() -> Router<AppState> {
 
 /// Responds with 200 only after what the notice says is stored: the gateway sends it again after any other response.
 ///
-/// Anybody can send requests here. The body is read only if the headers may be those of a notice, and within a bound for
-/// all bodies whose signature was not verified yet.
+/// Anybody can send requests here. The body is read only if the headers may be those of a notice, and within a bound
+/// for all bodies whose signature was not verified yet.
 async fn receive(State(state): State<AppState>, request: Request) -> Result<StatusCode, Problem> {
     let (head, body) = request.into_parts();
     let headers = head.headers.iter();

@@ -53,8 +53,8 @@ pub(in crate::server) fn without_appended(uri: &Uri) -> Option<Response> {
     Some((StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]).into_response())
 }
 
-/// A page that says what is wrong, or the problem as JSON if there is no page. Neither has the path of the request, which may
-/// contain a token.
+/// A page that says what is wrong, or the problem as JSON if there is no page. Neither has the path of the request,
+/// which may contain a token.
 pub(in crate::server) fn problem_response(
     problem: &Problem,
     kind: ProblemKind,

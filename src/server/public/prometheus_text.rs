@@ -1,5 +1,5 @@
-//! The text format of Prometheus, version 0.0.4, for tools that do not read OpenMetrics. Clients that OpenAPI Generator makes for
-//! Python are such tools: they refuse a response that is neither text nor JSON.
+//! The text format of Prometheus, version 0.0.4, for tools that do not read OpenMetrics. Clients that OpenAPI Generator
+//! makes for Python are such tools: they refuse a response that is neither text nor JSON.
 
 use std::fmt::Write;
 

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::service::TicketingService;
 use crate::store::maintenance_clock;
 
-/// How old the stored time may be, in milliseconds. It is far below the jump that is believed at once, so that a restart
-/// is no jump.
+/// How old the stored time may be, in milliseconds. It is far below the jump that is believed at once, so that a
+/// restart is no jump.
 const STORED_AGE: i64 = 10 * 60 * 1000;
 
 impl TicketingService {

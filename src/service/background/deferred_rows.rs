@@ -1,7 +1,7 @@
 //! What is counted in memory and stored later, many rows together: a transaction for each would cost too much.
 //!
-//! The maintenance stores it every second, and the service when it is closed. What was counted since then is lost if the
-//! process is killed.
+//! The maintenance stores it every second, and the service when it is closed. What was counted since then is lost if
+//! the process is killed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -40,9 +40,9 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
         true
     }
 
-    /// Calls `store` with up to `batch` rows at a time, in the order of the keys. Keeps the rows for which it fails or returns
-    /// `false`, and all later ones after a failure that concerns all rows or once `stop` returns `true`. Returns the first
-    /// failure.
+    /// Calls `store` with up to `batch` rows at a time, in the order of the keys. Keeps the rows for which it fails or
+    /// returns `false`, and all later ones after a failure that concerns all rows or once `stop` returns `true`.
+    /// Returns the first failure.
     pub(in crate::service) fn store(
         &self,
         batch: usize,

@@ -17,8 +17,8 @@ impl TicketingService {
     /// later, by the service's clock: [`ManualClock::advance`](crate::environment::ManualClock::advance) makes it due.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) as for [`deliver_due_webhooks`](Self::deliver_due_webhooks), if
-    ///   a notification waits to be sent to a webhook.
+    /// - [`Error::Validation`](crate::Error::Validation) as for [`deliver_due_webhooks`](Self::deliver_due_webhooks),
+    ///   if a notification waits to be sent to a webhook.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]

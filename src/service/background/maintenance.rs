@@ -35,24 +35,25 @@ impl TicketingService {
     ///   [retention](crate::Builder::webhook_retention);
     /// - closes the checkouts of orders that have ended, and looks up payments whose notice may be lost: also those of
     ///   checkouts that were open while no program was running the maintenance;
-    /// - attempts refunds that are due, and asks the gateway 1, 7 and 30 days after it accepted one whether it has failed.
+    /// - attempts refunds that are due, and asks the gateway 1, 7 and 30 days after it accepted one whether it has
+    ///   failed.
     ///
     /// Each of these steps, and each row, is processed by itself: a row that cannot be read, or that contradicts other
     /// rows, is skipped and counted in the report. The rows of a step are processed in batches of up to 200 orders or
-    /// events, fewer if the orders have many items, or of 1,000 deleted rows. Each batch is a transaction of its own, so that
-    /// other writes wait only for one batch. On PostgreSQL, a batch has the orders of one event only, and an event that another
-    /// session keeps locked for half a second is left to the next run.
+    /// events, fewer if the orders have many items, or of 1,000 deleted rows. Each batch is a transaction of its own,
+    /// so that other writes wait only for one batch. On PostgreSQL, a batch has the orders of one event only, and an
+    /// event that another session keeps locked for half a second is left to the next run.
     ///
     /// A clock that is wrong and far ahead would make all of this look old, and what expired cannot be taken back. So
     /// after the clock jumped forwards by more than an hour, or if the last run was more than an hour ago when the
     /// service was opened, runs expire and delete nothing for an hour: until the clock is back, or has gone on for an
-    /// hour without another jump. Operations do not depend on it. A [`Clock`](crate::environment::Clock) that
-    /// [is trusted](crate::environment::Clock::is_trusted), such as a `ManualClock`, is believed at once. A program that
+    /// hour without another jump. Operations do not depend on it. A [`Clock`](crate::environment::Clock) that [is
+    /// trusted](crate::environment::Clock::is_trusted), such as a `ManualClock`, is believed at once. A program that
     /// calls this method less than hourly, from a process that soon ends, needs such a clock.
     ///
     /// # Errors
-    /// The first error of the [store](crate::Error::Store) with which a step failed as a whole. The other steps were run
-    /// nevertheless, and what was done is kept.
+    /// The first error of the [store](crate::Error::Store) with which a step failed as a whole. The other steps were
+    /// run nevertheless, and what was done is kept.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -103,9 +104,10 @@ impl TicketingService {
         first_error.map_or(Ok(FinishedRun { report, has_more }), Err)
     }
 
-    /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment gateway
-    /// there are three: one for checkouts and one for refunds, so that a slow gateway delays nothing else. They stop when
-    /// the returned guard or the last clone of the service is dropped, or when the store has [`stopped`](Self::stopped).
+    /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment
+    /// gateway there are three: one for checkouts and one for refunds, so that a slow gateway delays nothing else. They
+    /// stop when the returned guard or the last clone of the service is dropped, or when the store has
+    /// [`stopped`](Self::stopped).
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if a thread cannot be started.

@@ -62,7 +62,8 @@ impl Drop for MaintenanceGuard {
         self.stops.clear();
         let mut waited = Duration::ZERO;
         for thread in std::mem::take(&mut self.threads) {
-            // The last handle of the service may be the one of a run in progress, which is dropped on the thread itself.
+            // The last handle of the service may be the one of a run in progress, which is dropped on the thread
+            // itself.
             if thread.thread().id() == std::thread::current().id() {
                 continue;
             }

@@ -18,8 +18,8 @@ use crate::store::tenants::idempotency_records;
 use crate::store::webhooks::webhook_retention::Deleted;
 use crate::store::webhooks::{handler_queue, webhook_removals, webhook_retention};
 
-/// How many orders or events are expired in one transaction, and fewer if they have many items. Other writes wait at most
-/// for one such transaction.
+/// How many orders or events are expired in one transaction, and fewer if they have many items. Other writes wait at
+/// most for one such transaction.
 const BATCH: i64 = 200;
 
 /// A run of the maintenance.
@@ -99,8 +99,8 @@ pub(in crate::service) struct Batches<R, F> {
     pub(in crate::service) event: fn(&R) -> EventId,
 }
 
-/// Changes all rows, and returns the number of those that were changed. Rows that cannot be processed are skipped. Those of an
-/// event that other transactions keep locked are left to the next run.
+/// Changes all rows, and returns the number of those that were changed. Rows that cannot be processed are skipped.
+/// Those of an event that other transactions keep locked are left to the next run.
 pub(in crate::service) fn in_batches<R, F>(
     service: &TicketingService,
     run: &mut Run<'_>,
@@ -207,8 +207,8 @@ pub(in crate::service) fn cancel_orders_of(
     Ok(())
 }
 
-// The following steps end when a batch was empty: another process deletes, or what is old for the clock of this process is
-// not for that of the database.
+// The following steps end when a batch was empty: another process deletes, or what is old for the clock of this process
+// is not for that of the database.
 
 fn delete_idempotency_keys(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     while !run.stops() && service.store()?.read(idempotency_records::any_expired)? {

@@ -17,8 +17,8 @@ impl TicketingService {
     /// them.
     ///
     /// # Errors
-    /// - [`Error::Validation`](crate::Error::Validation) lists every option outside its limits, or says that the default
-    ///   transport needs an implementation of cryptography or a feature of this crate (see
+    /// - [`Error::Validation`](crate::Error::Validation) lists every option outside its limits, or says that the
+    ///   default transport needs an implementation of cryptography or a feature of this crate (see
     ///   [`webhook`](crate::webhook#sending)).
     /// - [`Error::Store`](crate::Error::Store) if a thread cannot be started.
     ///
@@ -72,9 +72,8 @@ impl TicketingService {
     /// # let webhook = service.create_webhook(&caller, webhook)?;
     /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
     /// service.mark_order_paid(&caller, order.id, ticketing::payment::ManualMethod::Cash)?;
-    /// assert_eq!(service.deliver_due_webhooks()?, 1);
-    /// let deliveries = service.list_webhook_deliveries(&caller, webhook.endpoint.id, ListWebhookDeliveries::default())?;
-    /// assert!(deliveries.data[0].success);
+    /// assert_eq!(service.deliver_due_webhooks()?, 1); let deliveries = service.list_webhook_deliveries(&caller,
+    /// webhook.endpoint.id, ListWebhookDeliveries::default())?; assert!(deliveries.data[0].success);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deliver_due_webhooks(&self) -> Result<usize> {

@@ -54,8 +54,8 @@ impl BacklogLimit {
         Self { most, backlogs: Mutex::default() }
     }
 
-    /// Fails if too many notifications of the organization are waiting. `now` is the monotonic time. `count` returns how
-    /// many are waiting, and stops counting at the limit, which it gets.
+    /// Fails if too many notifications of the organization are waiting. `now` is the monotonic time. `count` returns
+    /// how many are waiting, and stops counting at the limit, which it gets.
     pub(in crate::service) fn check(
         &self,
         organization: OrganizationId,

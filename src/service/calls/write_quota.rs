@@ -1,8 +1,8 @@
 //! The quota of bytes that an organization may write per minute, so that one API key cannot fill the disk of all.
 //!
 //! Only callers with an API key are counted and refused: others are the program itself. Bytes are counted in the memory
-//! of this process, when they are written, in fixed windows of the monotonic clock. So a window may end above the quota,
-//! by what was in progress when it was reached.
+//! of this process, when they are written, in fixed windows of the monotonic clock. So a window may end above the
+//! quota, by what was in progress when it was reached.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -12,9 +12,9 @@ impl TicketingService {
     /// Copies the database to a new file at `path` while this and other processes use it. The copy has the state of the
     /// moment at which the backup started; it is a complete database that a service can open.
     ///
-    /// Calls `progress` about every MiB and after the last page. If it returns [`ControlFlow::Break`], for example because
-    /// the program is to end, the backup stops, and there is no copy. Returns the final progress, with the size of the copy.
-    /// This method takes no caller: a program that can open the database may copy it.
+    /// Calls `progress` about every MiB and after the last page. If it returns [`ControlFlow::Break`], for example
+    /// because the program is to end, the backup stops, and there is no copy. Returns the final progress, with the size
+    /// of the copy. This method takes no caller: a program that can open the database may copy it.
     ///
     /// The copy is written under a temporary name in the folder of `path`, with the suffix `.partial`. It gets its name
     /// after it is complete and synced to disk, so that a file at `path` is always a complete copy. An existing file is

@@ -15,11 +15,11 @@ impl TicketingService {
     /// invariants, but no personal data. This method takes no caller: a program that can open the database may check
     /// it.
     ///
-    /// The check consists of steps. Each step reads a snapshot of the database while others write, so that the write-ahead
-    /// log grows less than during a [backup](Self::backup). The longest one compares the tickets with their orders. Up to
-    /// four steps run at a time, each on its own thread, but only one of those that mostly look up rows. On two
-    /// processors, a million tickets take about 10 seconds, and a million stored notifications about 25. The time grows in
-    /// proportion. A check that finds something may take several times as long.
+    /// The check consists of steps. Each step reads a snapshot of the database while others write, so that the
+    /// write-ahead log grows less than during a [backup](Self::backup). The longest one compares the tickets with their
+    /// orders. Up to four steps run at a time, each on its own thread, but only one of those that mostly look up rows.
+    /// On two processors, a million tickets take about 10 seconds, and a million stored notifications about 25. The
+    /// time grows in proportion. A check that finds something may take several times as long.
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) if the database cannot be read at all.

@@ -1,5 +1,5 @@
-//! Work on a database file that need not be open: restoring a backup, looking at a file without changing it, and putting it out
-//! of use.
+//! Work on a database file that need not be open: restoring a backup, looking at a file without changing it, and
+//! putting it out of use.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -19,8 +19,8 @@ impl TicketingService {
     /// Replaces the database at `database` by a copy of the backup at `backup`. Creates the database if there is none.
     ///
     /// No program may have the database open. The backup is copied to a temporary file in the folder of the database,
-    /// [checked](Self::check_file), and synced to disk before it takes the place of the old file. The write-ahead log of
-    /// the old file is removed: with another file, SQLite would combine the two and damage it. If this fails or is
+    /// [checked](Self::check_file), and synced to disk before it takes the place of the old file. The write-ahead log
+    /// of the old file is removed: with another file, SQLite would combine the two and damage it. If this fails or is
     /// interrupted, the old database is as it was, or the new one is complete.
     ///
     /// The new file can be read by its owner only. A backup with an older schema is migrated when a service opens it.
@@ -82,8 +82,8 @@ impl TicketingService {
         Self::check_file_with_progress(database, |_| ControlFlow::Continue(()))
     }
 
-    /// Checks a database file like [`check_file`](Self::check_file), and calls `progress` after each step. If it returns
-    /// [`ControlFlow::Break`], the check ends after the steps that are running.
+    /// Checks a database file like [`check_file`](Self::check_file), and calls `progress` after each step. If it
+    /// returns [`ControlFlow::Break`], the check ends after the steps that are running.
     ///
     /// # Errors
     /// As of [`check_file`](Self::check_file), and [`Error::Store`](crate::Error::Store) if `progress` returns `Break`.
@@ -131,15 +131,16 @@ impl TicketingService {
         Store::backup_file(&location(database.as_ref()), path.as_ref(), &environment(), progress)
     }
 
-    /// Puts a database file out of use after [its content was copied](crate::guide::several_machines) to another database, so
-    /// that a program which is started with it by mistake sells nothing twice. Programs of all versions refuse to open it,
-    /// and one that has it open [stops](Self::stopped) writing. Nothing else in the file changes. Check both databases before.
+    /// Puts a database file out of use after [its content was copied](crate::guide::several_machines) to another
+    /// database, so that a program which is started with it by mistake sells nothing twice. Programs of all versions
+    /// refuse to open it, and one that has it open [stops](Self::stopped) writing. Nothing else in the file changes.
+    /// Check both databases before.
     ///
     /// [`undo_move`](Self::undo_move) is the way back.
     ///
     /// # Errors
-    /// - [`Error::Store`](crate::Error::Store) if the file does not exist, is not a database of this crate, or cannot be
-    ///   written.
+    /// - [`Error::Store`](crate::Error::Store) if the file does not exist, is not a database of this crate, or cannot
+    ///   be written.
     ///
     /// ```
     /// use ticketing::Error;
@@ -160,8 +161,8 @@ impl TicketingService {
 
     /// Puts a database file into use again that was [marked as moved](Self::mark_as_moved). Does nothing if it was not.
     ///
-    /// What was sold in the other database is not in the file: take the other one out of use first. End all programs that
-    /// have the file open.
+    /// What was sold in the other database is not in the file: take the other one out of use first. End all programs
+    /// that have the file open.
     ///
     /// # Errors
     /// As of [`mark_as_moved`](Self::mark_as_moved).

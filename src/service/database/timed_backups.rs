@@ -27,18 +27,19 @@ const ABANDONED: Duration = Duration::from_hours(24);
 
 /// # Backups
 impl TicketingService {
-    /// Starts a thread that makes backups of the database file into a folder. It stops when the returned guard is dropped, when
-    /// the service is closed or its last clone is dropped, or when the store has [`stopped`](Self::stopped). A copy that is
-    /// being made when the last clone is dropped is finished first.
+    /// Starts a thread that makes backups of the database file into a folder. It stops when the returned guard is
+    /// dropped, when the service is closed or its last clone is dropped, or when the store has
+    /// [`stopped`](Self::stopped). A copy that is being made when the last clone is dropped is finished first.
     ///
     /// A backup is a [`backup`](Self::backup) with the UTC time in its name, such as
-    /// `ticketing-2026-11-26T05-00-00Z.db`, which it gets once it was [checked](Self::check_file). If the check finds a problem,
-    /// the copy is deleted. If it finds none, older backups are deleted: only the newest [`keep`](BackupSchedule::keep) files with
-    /// such names stay. Other files are left alone. Each database needs a folder of its own.
+    /// `ticketing-2026-11-26T05-00-00Z.db`, which it gets once it was [checked](Self::check_file). If the check finds a
+    /// problem, the copy is deleted. If it finds none, older backups are deleted: only the newest
+    /// [`keep`](BackupSchedule::keep) files with such names stay. Other files are left alone. Each database needs a
+    /// folder of its own.
     ///
     /// A backup is due when the newest one in the folder is older than [`every`](BackupSchedule::every), also after a
-    /// restart. One that fails is logged as an error, counted in [`statistics`](Self::statistics), and tried again after 15
-    /// minutes, or after `every` if that is shorter.
+    /// restart. One that fails is logged as an error, counted in [`statistics`](Self::statistics), and tried again
+    /// after 15 minutes, or after `every` if that is shorter.
     ///
     /// # Errors
     /// - [`Error::Validation`] for `folder` if it is not a folder.
@@ -134,8 +135,8 @@ fn rename(copy: &Path, name: &Path) -> Result<()> {
     renamed.map_err(|error| StoreErrorKind::Io(format!("{}: {error}", name.display())).into())
 }
 
-/// Deletes all backups but the newest `keep`. Those with a later time than now were made while the clock was wrong: they stay,
-/// and count for nothing.
+/// Deletes all backups but the newest `keep`. Those with a later time than now were made while the clock was wrong:
+/// they stay, and count for nothing.
 fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
     let mut backups = backups(folder).unwrap_or_default();
     backups.retain(|(made, _)| *made <= now);

@@ -137,8 +137,8 @@ impl TicketingService {
 }
 
 impl Inner {
-    /// Stores when keys were last used. Every process changes the rows in the same order, so that none waits for another that
-    /// waits for it.
+    /// Stores when keys were last used. Every process changes the rows in the same order, so that none waits for
+    /// another that waits for it.
     pub(in crate::service) fn store_key_uses(&self, stop: &dyn Fn() -> bool) -> Result<()> {
         self.keys_used.store(USES_PER_TRANSACTION, stop, |used| {
             self.store

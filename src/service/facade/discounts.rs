@@ -85,9 +85,9 @@ impl TicketingService {
 
     /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
     ///
-    /// A code that does not apply is not an error: the response has the reason. If the payment gateway takes only multiples
-    /// of an amount, the discount is rounded up so that the price is such a multiple, as that of an order that is paid
-    /// through it.
+    /// A code that does not apply is not an error: the response has the reason. If the payment gateway takes only
+    /// multiples of an amount, the discount is rounded up so that the price is such a multiple, as that of an order
+    /// that is paid through it.
     ///
     /// Requires the scope `discounts:read`.
     ///

@@ -37,14 +37,14 @@ pub(in crate::service) fn pages_url(public_url: Option<&str>) -> String {
 ///
 /// With [ticket documents](crate::Builder::ticket_documents), a ticket has the link of its document in
 /// `download_ticket_url`, and an order the link of the buyer's page in the `documents_url` of its
-/// [details](Self::get_order_details). A link is the [public URL](crate::Builder::public_url), the kind of the resource and
-/// a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes to see this one
+/// [details](Self::get_order_details). A link is the [public URL](crate::Builder::public_url), the kind of the resource
+/// and a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes to see this one
 /// ticket or order, so these methods take no [`Caller`](crate::Caller).
 impl TicketingService {
     /// Returns the ticket of a link, with its type and its event. The token is the part of the link after `tickets/`.
     ///
-    /// The ticket may have any status: see [`LinkedTicket::is_cancelled`]. It belongs to any organization, also to one that
-    /// is suspended.
+    /// The ticket may have any status: see [`LinkedTicket::is_cancelled`]. It belongs to any organization, also to one
+    /// that is suspended.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the token is not that of a ticket, if the link was [renewed](Self::renew_ticket_link)
@@ -55,9 +55,9 @@ impl TicketingService {
     #[doc = include_str!("../../doc_fixture.md")]
     /// # drop(service);
     /// # let path = folder.path().join("ticketing.db");
-    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
-    /// let caller = service.act_for(organization.id)?;
-    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?; let caller =
+    /// service.act_for(organization.id)?; let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id,
+    /// ada, 1))?.issued_tickets.remove(0);
     ///
     /// let ticket = service.get_ticket(&caller, issued.id)?;
     /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
@@ -153,10 +153,9 @@ impl TicketingService {
     #[doc = include_str!("../../doc_fixture.md")]
     /// # drop(service);
     /// # let path = folder.path().join("ticketing.db");
-    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
-    /// let caller = service.act_for(organization.id)?;
-    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
-    /// let ticket = service.get_ticket(&caller, issued.id)?;
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?; let caller =
+    /// service.act_for(organization.id)?; let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id,
+    /// ada, 1))?.issued_tickets.remove(0); let ticket = service.get_ticket(&caller, issued.id)?;
     ///
     /// let renewed = service.renew_ticket_link(&caller, issued.id)?;
     /// assert_ne!(renewed.download_ticket_url, ticket.download_ticket_url);
@@ -197,7 +196,8 @@ impl TicketingService {
         self.document_of_ticket(organization, id)
     }
 
-    /// Returns one document with all valid tickets of the order of a link, as [`get_order_document`](Self::get_order_document) does.
+    /// Returns one document with all valid tickets of the order of a link, as
+    /// [`get_order_document`](Self::get_order_document) does.
     ///
     /// # Errors
     /// - [`Error::NotFound`] and [`Error::Conflict`] as for [`get_order_by_link`](Self::get_order_by_link).

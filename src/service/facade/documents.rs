@@ -21,8 +21,8 @@ impl Builder {
     /// [`get_order_document`](TicketingService::get_order_document), and the
     /// [links](crate::documents#links) of tickets and orders.
     ///
-    /// Links begin with the [public URL](Self::public_url). Without one they begin with `http://127.0.0.1:8080`, which nobody
-    /// else can open, and opening the service logs a warning.
+    /// Links begin with the [public URL](Self::public_url). Without one they begin with `http://127.0.0.1:8080`, which
+    /// nobody else can open, and opening the service logs a warning.
     ///
     /// ```
     /// use ticketing::documents::{Paper, TicketDocuments};
@@ -39,8 +39,8 @@ impl Builder {
     }
 
     /// Fetches the logos of tickets over `transport`. Default: a transport with default settings, which allows loopback
-    /// addresses if those of [webhooks](Self::allow_local_webhooks) may be such. If it cannot be created, because there is
-    /// no [implementation of cryptography](crate::webhook#sending), logos at URLs are left out, which is logged as a
+    /// addresses if those of [webhooks](Self::allow_local_webhooks) may be such. If it cannot be created, because there
+    /// is no [implementation of cryptography](crate::webhook#sending), logos at URLs are left out, which is logged as a
     /// warning.
     ///
     /// ```
@@ -106,7 +106,8 @@ impl Builder {
 
 /// # Ticket documents
 impl TicketingService {
-    /// Returns the document of a ticket: a PDF with its QR code. The module [`documents`](crate::documents) describes it.
+    /// Returns the document of a ticket: a PDF with its QR code. The module [`documents`](crate::documents) describes
+    /// it.
     ///
     /// Requires the scope `tickets:read`.
     ///
@@ -124,10 +125,9 @@ impl TicketingService {
     /// # let path = folder.path().join("ticketing.db");
     /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
     /// # let caller = service.act_for(event.organizer_id)?;
-    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada, 1))?.issued_tickets.remove(0);
-    /// let document = service.get_ticket_document(&caller, issued.id)?;
-    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id));
-    /// assert!(document.bytes.starts_with(b"%PDF-"));
+    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada,
+    /// 1))?.issued_tickets.remove(0); let document = service.get_ticket_document(&caller, issued.id)?;
+    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id)); assert!(document.bytes.starts_with(b"%PDF-"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {
@@ -198,7 +198,8 @@ impl TicketingService {
         )
     }
 
-    /// Returns the document that is kept with the current version, or else reads its tickets with `read` and renders it.
+    /// Returns the document that is kept with the current version, or else reads its tickets with `read` and renders
+    /// it.
     fn document<T>(
         &self,
         organization: OrganizationId,

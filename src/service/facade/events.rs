@@ -17,7 +17,8 @@ use crate::store::LockedEvent;
 use crate::store::lists::event_lists;
 use crate::store::sale::{event_cancellations, events};
 
-/// The page views of how many events one transaction stores, if it locks none. Other writes wait for as long as this takes.
+/// The page views of how many events one transaction stores, if it locks none. Other writes wait for as long as this
+/// takes.
 const EVENTS_PER_TRANSACTION: usize = 500;
 
 /// # Events
@@ -25,7 +26,8 @@ impl TicketingService {
     /// Lists events, newest first. Filters select by status, visibility, start date, and text in title or slug.
     ///
     /// `q` searches the events that the other filters find. If there are very many, it fails with
-    /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search. The other filters are look-ups.
+    /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search. The other filters are
+    /// look-ups.
     ///
     /// Requires the scope `events:read`.
     ///
@@ -123,10 +125,10 @@ impl TicketingService {
     /// Setting the status to `CANCELLED` ends sales and check-in at once, and cancels the event's pending orders.
     /// Completed orders stay: refunds are the organizer's decision.
     ///
-    /// The pending orders are cancelled after the event, in transactions of up to 200 orders, so that other writes do not
-    /// wait. They are cancelled when this method returns. Until then, some are still reported as `PENDING`, but they can
-    /// no longer be paid: a payment is refunded. If the program ends meanwhile, or the database cannot be written to,
-    /// [maintenance](Self::run_maintenance) cancels the rest.
+    /// The pending orders are cancelled after the event, in transactions of up to 200 orders, so that other writes do
+    /// not wait. They are cancelled when this method returns. Until then, some are still reported as `PENDING`, but
+    /// they can no longer be paid: a payment is refunded. If the program ends meanwhile, or the database cannot be
+    /// written to, [maintenance](Self::run_maintenance) cancels the rest.
     ///
     /// Requires the scope `events:write`.
     ///
@@ -218,9 +220,9 @@ impl TicketingService {
 
     /// Counts a view of the event's page. This does not change the event's revision.
     ///
-    /// Views are counted in memory, and stored by the [maintenance](Self::run_maintenance), which runs every second, and when
-    /// the service is closed or dropped. Reads show what is stored. If the process is killed, the views of about a second are
-    /// lost. Those of an event that other transactions keep locked are stored later.
+    /// Views are counted in memory, and stored by the [maintenance](Self::run_maintenance), which runs every second,
+    /// and when the service is closed or dropped. Reads show what is stored. If the process is killed, the views of
+    /// about a second are lost. Those of an event that other transactions keep locked are stored later.
     ///
     /// Requires the scope `events:read`.
     ///
@@ -250,8 +252,8 @@ impl TicketingService {
     /// Deletes an event with its ticket types and discounts.
     ///
     /// Of more than a thousand discounts, a thousand are deleted in one transaction, so that other writes wait only for
-    /// one of these. From the first one on, the event is a draft. If the program ends in between, the event is left as a
-    /// draft without these discounts, and can be deleted again.
+    /// one of these. From the first one on, the event is a draft. If the program ends in between, the event is left as
+    /// a draft without these discounts, and can be deleted again.
     ///
     /// Requires the scope `events:write`.
     ///
@@ -283,7 +285,8 @@ impl TicketingService {
 }
 
 impl Inner {
-    /// Stores how often the pages of events were viewed. Events that other transactions keep locked are left to the next time.
+    /// Stores how often the pages of events were viewed. Events that other transactions keep locked are left to the
+    /// next time.
     pub(in crate::service) fn store_page_views(&self, stop: &dyn Fn() -> bool) -> Result<()> {
         let events_at_once = if self.store.locks_events() { 1 } else { EVENTS_PER_TRANSACTION };
         self.page_views.store(events_at_once, stop, |viewed| {

@@ -18,9 +18,9 @@ const LARGE_WAL: u64 = 256 * 1024 * 1024;
 
 /// # Exports
 impl Builder {
-    /// Sets the folder of the temporary files of [exports](TicketingService::export). They contain personal data, have no name,
-    /// and are gone when the export has ended. Default: the folder of the database file, or for a PostgreSQL database that of
-    /// the system's temporary files.
+    /// Sets the folder of the temporary files of [exports](TicketingService::export). They contain personal data, have
+    /// no name, and are gone when the export has ended. Default: the folder of the database file, or for a PostgreSQL
+    /// database that of the system's temporary files.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -36,23 +36,23 @@ impl Builder {
 
 /// # Exports
 impl TicketingService {
-    /// Writes an export to `output`: a file with all orders of an event, for example. The module [`exports`] describes the
-    /// kinds and their columns. All rows are of one snapshot of the database, also of one that the thread
+    /// Writes an export to `output`: a file with all orders of an event, for example. The module [`exports`] describes
+    /// the kinds and their columns. All rows are of one snapshot of the database, also of one that the thread
     /// [shares](Self::on_one_snapshot).
     ///
-    /// `progress` is called after every thousand rows. If it returns `Break`, the export stops. Nothing is written to `output`
-    /// before the file is complete.
+    /// `progress` is called after every thousand rows. If it returns `Break`, the export stops. Nothing is written to
+    /// `output` before the file is complete.
     ///
     /// Two exports run at the same time, and one of an organization. Others wait for up to five seconds.
     ///
     /// Requires the [scopes](crate::exports::ExportKind::scopes) of the kind.
     ///
     /// # Errors
-    /// - [`Error::Validation`] if the request selects neither an event of the organization nor at most 366 days, or if the
-    ///   format cannot have as many rows.
+    /// - [`Error::Validation`] if the request selects neither an event of the organization nor at most 366 days, or if
+    ///   the format cannot have as many rows.
     /// - [`Error::Unavailable`] if too many other exports run, or if the rows cannot be read within two minutes.
-    /// - [`Error::Store`] with the kind `ExportStopped` if `progress` returns `Break`; `Full` or `Io` if a file cannot be
-    ///   written.
+    /// - [`Error::Store`] with the kind `ExportStopped` if `progress` returns `Break`; `Full` or `Io` if a file cannot
+    ///   be written.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -118,8 +118,8 @@ impl TicketingService {
         }
     }
 
-    /// Returns the settlement of an event: what was sold of each ticket type, what was paid and given back, what is disputed and
-    /// owed, and the balance. All lines are of the same instant.
+    /// Returns the settlement of an event: what was sold of each ticket type, what was paid and given back, what is
+    /// disputed and owed, and the balance. All lines are of the same instant.
     ///
     /// It adds up all payments of the event, so it is a search: of very many, an [export](Self::export) has more time.
     ///

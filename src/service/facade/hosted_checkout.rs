@@ -15,7 +15,8 @@ use crate::store::money::checkouts::CheckoutOrder;
 impl TicketingService {
     /// Returns the contents of the sandbox's checkout page for a token. The order may have any status.
     ///
-    /// The token is the last part of the checkout link. It authorizes the call, so there is no [`Caller`](crate::Caller).
+    /// The token is the last part of the checkout link. It authorizes the call, so there is no
+    /// [`Caller`](crate::Caller).
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the token is unknown, or the gateway is not the

@@ -15,8 +15,9 @@ use crate::store::money::ledger;
 
 /// # Ledger
 impl TicketingService {
-    /// Lists the entries of the ledger, newest first: every movement of money, through a gateway and by hand. Filters select by
-    /// event, order, kind, mode and time. The sum of the entries of an order is what the organizer keeps of it.
+    /// Lists the entries of the ledger, newest first: every movement of money, through a gateway and by hand. Filters
+    /// select by event, order, kind, mode and time. The sum of the entries of an order is what the organizer keeps of
+    /// it.
     ///
     /// `kind` and `mode` search the entries that the other filters select, and fail with
     /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search.

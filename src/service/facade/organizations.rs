@@ -34,8 +34,8 @@ impl CreateOrganization {
 
 /// # Organizations
 ///
-/// They are the tenants of a service: see the [guide](crate::guide::tenants). These methods take no caller, because they
-/// are for the program that embeds the service. The server has no routes for them.
+/// They are the tenants of a service: see the [guide](crate::guide::tenants). These methods take no caller, because
+/// they are for the program that embeds the service. The server has no routes for them.
 impl TicketingService {
     /// Creates an organization, which sells tickets. Its currency and time zone are the defaults of its events.
     ///
@@ -200,12 +200,12 @@ impl TicketingService {
 
     /// Deletes an empty organization with its API keys: one without events, customers and webhook endpoints. Orders and
     /// tickets are kept for good, so an organization that has sold anything can be
-    /// [suspended](Self::suspend_organization), but not deleted. With a [`Caller`] that the program has kept, lists of a
-    /// deleted organization are empty, and everything else is not found.
+    /// [suspended](Self::suspend_organization), but not deleted. With a [`Caller`] that the program has kept, lists of
+    /// a deleted organization are empty, and everything else is not found.
     ///
-    /// Of more than a thousand revoked keys and idempotency keys, a thousand are deleted in one transaction, so that other
-    /// writes wait only for one of these. If the program ends in between, the organization is left without them, and can
-    /// be used, or deleted again.
+    /// Of more than a thousand revoked keys and idempotency keys, a thousand are deleted in one transaction, so that
+    /// other writes wait only for one of these. If the program ends in between, the organization is left without them,
+    /// and can be used, or deleted again.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the organization does not exist.

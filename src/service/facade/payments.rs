@@ -86,9 +86,9 @@ impl TicketingService {
     }
 
     /// Records a payment that the gateway reports. `checkout` is the gateway's id of the checkout, if it is known.
-    /// `is_returned` is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if it
-    /// cannot tell. If the payment goes back, the maintenance attempts the refund within a second: a notice, and a customer
-    /// who comes back, do not wait for it.
+    /// `is_returned` is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if
+    /// it cannot tell. If the payment goes back, the maintenance attempts the refund within a second: a notice, and a
+    /// customer who comes back, do not wait for it.
     pub(in crate::service) fn receive_payment(
         &self,
         order: CheckoutOrder,
@@ -126,9 +126,9 @@ impl TicketingService {
         Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
     }
 
-    /// Whether a payment gateway has ever taken real money for an order of this database, of any organization: then a program
-    /// that starts with the [sandbox](crate::payment::SandboxGateway) has probably lost its settings. For the operator: it
-    /// takes no caller.
+    /// Whether a payment gateway has ever taken real money for an order of this database, of any organization: then a
+    /// program that starts with the [sandbox](crate::payment::SandboxGateway) has probably lost its settings. For the
+    /// operator: it takes no caller.
     ///
     /// # Errors
     /// - [`Error::Store`](crate::Error::Store) and [`Error::Unavailable`](crate::Error::Unavailable) if the database
@@ -145,8 +145,8 @@ impl TicketingService {
         self.store()?.scan(None, payments::has_live)
     }
 
-    /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select by
-    /// event, order, purpose, mode and time.
+    /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select
+    /// by event, order, purpose, mode and time.
     ///
     /// `purpose` and `mode` search the payments that the other filters select, and fail with
     /// [`Error::Unavailable`](crate::Error::Unavailable) after the time limit of a search.

@@ -24,8 +24,8 @@ use crate::store::money::refunds;
 
 /// # Refunds
 impl TicketingService {
-    /// Lists refunds, newest first: decisions that money goes back, whether it has gone back or not. Filters select by status,
-    /// event and order.
+    /// Lists refunds, newest first: decisions that money goes back, whether it has gone back or not. Filters select by
+    /// status, event and order.
     ///
     /// Requires the scope `orders:read`.
     ///
@@ -51,13 +51,13 @@ impl TicketingService {
 
     /// Gives back a part of what was paid for an order: for some of its tickets, or an amount.
     ///
-    /// - Tickets are cancelled, and their seats can be sold again. The final amount of an item is divided by the number of
-    ///   its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets, 3.34,
-    ///   3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::Limits::smallest_refund) of an amount,
-    ///   the shares are such multiples. When the last ticket goes, the order is CANCELLED.
+    /// - Tickets are cancelled, and their seats can be sold again. The final amount of an item is divided by the number
+    ///   of its tickets. The minor units that are left go to its first tickets, one each: of 10.00 for three tickets,
+    ///   3.34, 3.33 and 3.33. If the gateway refunds only [multiples](crate::payment::Limits::smallest_refund) of an
+    ///   amount, the shares are such multiples. When the last ticket goes, the order is CANCELLED.
     /// - An amount cancels no ticket. The order stays COMPLETED, also if nothing of the payment is left. It needs an
-    ///   [idempotency key](Caller::with_idempotency_key): without one, a program that repeats the call because it got no
-    ///   answer would pay twice. A ticket is refunded only once, so tickets need no key.
+    ///   [idempotency key](Caller::with_idempotency_key): without one, a program that repeats the call because it got
+    ///   no answer would pay twice. A ticket is refunded only once, so tickets need no key.
     ///
     /// A payment through a gateway that can refund is refunded through it, as
     /// [`cancel_order`](Self::cancel_order) does. Otherwise `requires_manual_refund` is true. Cancelling the order
@@ -121,8 +121,8 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the refund does not exist.
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `refund-in-progress` while the gateway is asked for it,
-    ///   or `refund-settled` if nothing of it is left to go back.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `refund-in-progress` while the gateway is asked
+    ///   for it, or `refund-settled` if nothing of it is left to go back.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -148,21 +148,23 @@ impl TicketingService {
         Ok(C::output(result))
     }
 
-    /// Records that money which was to be given back by hand for an order was given back: for a payment by hand, and for
-    /// refunds that the gateway cannot make or has refused. Until then it counts in the `owed_total` of the event's summary.
+    /// Records that money which was to be given back by hand for an order was given back: for a payment by hand, and
+    /// for refunds that the gateway cannot make or has refused. Until then it counts in the `owed_total` of the event's
+    /// summary.
     ///
-    /// Without an amount and a refund, it is all that is owed for the order. An amount pays what is owed the longest first.
-    /// The result says what was recorded for which refund. With
-    /// [`RefundMethod::Gateway`](crate::payment::RefundMethod::Gateway), nothing is recorded on the caller's word: the gateway
-    /// is asked for its refunds of the order's payments at once. It reports them by itself too, so this is never needed.
+    /// Without an amount and a refund, it is all that is owed for the order. An amount pays what is owed the longest
+    /// first. The result says what was recorded for which refund. With
+    /// [`RefundMethod::Gateway`](crate::payment::RefundMethod::Gateway), nothing is recorded on the caller's word: the
+    /// gateway is asked for its refunds of the order's payments at once. It reports them by itself too, so this is
+    /// never needed.
     ///
     /// Requires the scope `payments:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the order does not exist.
     /// - [`Error::Validation`](crate::Error::Validation) lists every field outside its limits: see [`MarkRefunded`].
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `no-manual-refund-due` if nothing of the order is owed, or
-    ///   less than the amount.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `no-manual-refund-due` if nothing of the order is
+    ///   owed, or less than the amount.
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if the gateway is to be asked and does not answer.
     ///
     /// ```

@@ -28,8 +28,8 @@ impl TicketingService {
     /// Each filter alone is a look-up: it costs the same however many tickets there are, and whether it matches many or
     /// none. So do `eventId`, `ticketId` and `status` together. Two kinds of requests may search instead, and fail with
     /// [`Error::Unavailable`] after the time limit of a search:
-    /// - Other combinations: the most selective filter is looked up, in the order `orderId`, `customerEmail`, times of the
-    ///   first check-in, and the rest. What it finds is searched for the others.
+    /// - Other combinations: the most selective filter is looked up, in the order `orderId`, `customerEmail`, times of
+    ///   the first check-in, and the rest. What it finds is searched for the others.
     /// - Times of the first check-in that match more than 5,000 tickets, if most of the newer tickets do not match.
     ///
     /// Requires the scope `tickets:read`.
@@ -147,8 +147,8 @@ impl TicketingService {
 
     /// Checks a ticket in: its holder is admitted. Case, spaces and hyphens in the code do not matter.
     ///
-    /// Every scan of a ticket is counted, including a refused one. Of several simultaneous scans, exactly one succeeds. A
-    /// ticket that is valid on several days can be checked in once a day.
+    /// Every scan of a ticket is counted, including a refused one. Of several simultaneous scans, exactly one succeeds.
+    /// A ticket that is valid on several days can be checked in once a day.
     ///
     /// Requires the scope `tickets:check-in`.
     ///

@@ -151,8 +151,8 @@ impl TicketingService {
         self.write_for(call.caller.identity(), move |tx| webhook_changes::delete(tx, &call, id))
     }
 
-    /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the new
-    /// secret. Every call creates a new secret, so this operation accepts no idempotency key.
+    /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the
+    /// new secret. Every call creates a new secret, so this operation accepts no idempotency key.
     ///
     /// The result contains the new secret, which no read operation returns.
     ///

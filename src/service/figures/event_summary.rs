@@ -12,8 +12,8 @@ use crate::store::sale::event_figures;
 impl TicketingService {
     /// Summarizes an event: its orders, revenue, tickets and ticket types, all at the same instant.
     ///
-    /// The figures are kept up to date by the operations that change them, so that a summary costs the same however much
-    /// was sold.
+    /// The figures are kept up to date by the operations that change them, so that a summary costs the same however
+    /// much was sold.
     ///
     /// Requires the scope `events:read`.
     ///

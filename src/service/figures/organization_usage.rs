@@ -36,8 +36,8 @@ impl TicketingService {
     /// Lists organizations with what they store, newest first, for example to bill them all.
     ///
     /// This reads all orders and tickets of the organizations on the page, on a connection of its own. A page ends
-    /// early, with its cursor, after the organization with which it has counted 100,000 rows: it takes about a tenth of a
-    /// second, unless its last organization is larger. Each page is one snapshot of the database.
+    /// early, with its cursor, after the organization with which it has counted 100,000 rows: it takes about a tenth of
+    /// a second, unless its last organization is larger. Each page is one snapshot of the database.
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) for an invalid `limit`.

@@ -25,9 +25,9 @@ impl TicketingService {
     /// notifications are those of [`Builder::on_notification`](crate::Builder::on_notification): of all topics and
     /// organizations.
     ///
-    /// A change is received once it is durable: after the method that made it has returned, its notifications are in the
-    /// receiver, in the order of the commits. What was undone or refused is not reported, and neither is the repetition
-    /// of a request with its idempotency key.
+    /// A change is received once it is durable: after the method that made it has returned, its notifications are in
+    /// the receiver, in the order of the commits. What was undone or refused is not reported, and neither is the
+    /// repetition of a request with its idempotency key.
     ///
     /// A subscription is in memory and best effort. Use
     /// [`Builder::on_notification`](crate::Builder::on_notification) for everything that has to happen:

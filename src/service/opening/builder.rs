@@ -124,8 +124,8 @@ impl TicketingService {
         Builder::new(Database::File(file.into()))
     }
 
-    /// Returns a builder, which sets up a service on a PostgreSQL database. Several processes, on one machine or on many,
-    /// can open the same database.
+    /// Returns a builder, which sets up a service on a PostgreSQL database. Several processes, on one machine or on
+    /// many, can open the same database.
     ///
     /// A service opens connections when it needs them: up to 16 that write, as many as there are
     /// [readers](Builder::readers), and half as many again for searches. With the defaults, that is 28. The server's

@@ -18,18 +18,19 @@ use crate::webhook::{SenderOptions, Transport};
 impl Builder {
     /// Sets the payment gateway. Default: none; orders have no checkout link, and organizers mark them as paid.
     ///
-    /// The service does not open if the gateway has a [name](PaymentGateway::name) with other characters than lower-case
-    /// letters, digits and `-`, or with more than 50.
+    /// The service does not open if the gateway has a [name](PaymentGateway::name) with other characters than
+    /// lower-case letters, digits and `-`, or with more than 50.
     ///
-    /// A gateway is not asked about the checkouts of another one. If the program has another gateway than before, those that
-    /// are not closed [wait](crate::monitoring::Backlog::checkouts_without_gateway) for a program with their gateway.
+    /// A gateway is not asked about the checkouts of another one. If the program has another gateway than before, those
+    /// that are not closed [wait](crate::monitoring::Backlog::checkouts_without_gateway) for a program with their
+    /// gateway.
     pub fn payment_gateway(mut self, gateway: impl PaymentGateway) -> Self {
         self.gateway = Gateway::Custom(Arc::new(gateway));
         self
     }
 
-    /// Uses the [sandbox gateway](crate::payment::SandboxGateway), which takes no money. It is for tests and demonstrations, not for
-    /// sales.
+    /// Uses the [sandbox gateway](crate::payment::SandboxGateway), which takes no money. It is for tests and
+    /// demonstrations, not for sales.
     pub fn sandbox_gateway(mut self) -> Self {
         self.gateway = Gateway::Sandbox;
         self
@@ -43,10 +44,11 @@ impl Builder {
 
     /// Sets how many calls to the payment gateway may run at the same time. Default: 128.
     ///
-    /// An organization may make another call while it has fewer running than are left: alone it uses up to half of the calls,
-    /// two organizations a third each, and so on, so that none takes them from the others. At the limit, an order that needs
-    /// a checkout link fails at once instead of waiting. Of these calls, up to 32 are for background work, 16 for notices
-    /// of the gateway and 8 for the pages to which customers come back, which organizations share in the same way.
+    /// An organization may make another call while it has fewer running than are left: alone it uses up to half of the
+    /// calls, two organizations a third each, and so on, so that none takes them from the others. At the limit, an
+    /// order that needs a checkout link fails at once instead of waiting. Of these calls, up to 32 are for background
+    /// work, 16 for notices of the gateway and 8 for the pages to which customers come back, which organizations share
+    /// in the same way.
     pub fn gateway_calls(mut self, max_concurrent: usize) -> Self {
         self.gateway_limits.max_concurrent = max_concurrent;
         self
@@ -62,8 +64,8 @@ impl Builder {
     ///
     /// A customer is an e-mail address, without regard to case. An order beyond the limit is refused with the conflict
     /// `limit-reached`. A free order is completed at once and reserves nothing, and what is paid or expired no longer
-    /// counts. So nobody can keep many seats from others without paying, at least not with a single address. Only orders
-    /// that were created with a limit are counted: set it in all processes that share the file.
+    /// counts. So nobody can keep many seats from others without paying, at least not with a single address. Only
+    /// orders that were created with a limit are counted: set it in all processes that share the file.
     ///
     /// ```
     /// use ticketing::error::Reason;
@@ -83,9 +85,9 @@ impl Builder {
         self
     }
 
-    /// Sets the public URL of this service: the URL under which clients reach its routes. Checkout links start with it, and
-    /// so do the links of tickets and orders, and it is the server in the OpenAPI document. Default: these links start with
-    /// `http://127.0.0.1:8080`, which only suits tests.
+    /// Sets the public URL of this service: the URL under which clients reach its routes. Checkout links start with it,
+    /// and so do the links of tickets and orders, and it is the server in the OpenAPI document. Default: these links
+    /// start with `http://127.0.0.1:8080`, which only suits tests.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into());
         self
@@ -108,8 +110,8 @@ impl Builder {
         self
     }
 
-    /// Calls a function of the program with every notification, of all organizations: to send e-mails, for example, or to
-    /// update another system. `name` identifies the function in the database, where its notifications are queued.
+    /// Calls a function of the program with every notification, of all organizations: to send e-mails, for example, or
+    /// to update another system. `name` identifies the function in the database, where its notifications are queued.
     /// [`on_topics`](Self::on_topics) queues only those of some topics.
     ///
     /// A notification is queued in the transaction of the change that it reports, and the handler is called once the
@@ -118,22 +120,22 @@ impl Builder {
     /// notification is logged as an error and given up. A handler should do nothing the second time for a notification
     /// with the same [`id`](crate::notification::Notification::id).
     ///
-    /// Each handler has a thread of its own, which calls it with one notification after another. Organizations take turns. A handler that fails
-    /// or is slow delays no other handler, no webhook, and no operation. It gets the service, and can call every
-    /// operation, also for an organization that was [suspended](TicketingService::suspend_organization) in the meantime.
-    /// That holds for callers that [`act_for`](TicketingService::act_for) of this very handle has returned: a caller
-    /// that the program made before is refused then. Organizations do not see handlers: not in lists, and not in
-    /// metrics.
+    /// Each handler has a thread of its own, which calls it with one notification after another. Organizations take
+    /// turns. A handler that fails or is slow delays no other handler, no webhook, and no operation. It gets the
+    /// service, and can call every operation, also for an organization that was
+    /// [suspended](TicketingService::suspend_organization) in the meantime. That holds for callers that
+    /// [`act_for`](TicketingService::act_for) of this very handle has returned: a caller that the program made before
+    /// is refused then. Organizations do not see handlers: not in lists, and not in metrics.
     ///
     /// Several processes with the same file may have the same handler; one of them is called with each notification.
     /// The changes of processes without the handler are reported too. If a process ends during a call, the call is
     /// repeated after a minute; a call that takes longer than a minute is repeated by another process, if one has the
     /// handler.
     ///
-    /// If no program has the handler any more, for example because its name was changed, its notifications wait. They are
-    /// called when a program has the name again. The maintenance deletes them at the age of the
-    /// [`webhook_retention`](Self::webhook_retention). A handler with a new name gets the changes from its first opening
-    /// on.
+    /// If no program has the handler any more, for example because its name was changed, its notifications wait. They
+    /// are called when a program has the name again. The maintenance deletes them at the age of the
+    /// [`webhook_retention`](Self::webhook_retention). A handler with a new name gets the changes from its first
+    /// opening on.
     ///
     /// When the service is closed or dropped, a call in progress has two seconds to end.
     ///
@@ -327,17 +329,17 @@ impl Builder {
     }
 
     /// Sets how many notifications may wait for the webhook endpoints of an organization, or `None` for no limit.
-    /// Default: 1,000,000; minimum: 1. A notification counts once for each endpoint that it waits for, also for those that
-    /// are disabled.
+    /// Default: 1,000,000; minimum: 1. A notification counts once for each endpoint that it waits for, also for those
+    /// that are disabled.
     ///
     /// The webhook sender makes a few thousand attempts a second, so the default is some minutes of its work.
     ///
     /// At the limit, callers with an API key can create no orders, issue no tickets and send no notification again:
-    /// these fail with [`Error::WebhookBacklogExceeded`](crate::Error::WebhookBacklogExceeded), over HTTP with status 429,
-    /// until notifications were delivered or given up, or their endpoint was deleted. Nothing else is refused: not payments,
-    /// check-in, cancellations, changes of endpoints, or what the program does with [`act_for`](TicketingService::act_for). What
-    /// these queue may exceed the limit, and so may an order that was accepted below it. The notifications are counted every
-    /// few seconds.
+    /// these fail with [`Error::WebhookBacklogExceeded`](crate::Error::WebhookBacklogExceeded), over HTTP with status
+    /// 429, until notifications were delivered or given up, or their endpoint was deleted. Nothing else is refused: not
+    /// payments, check-in, cancellations, changes of endpoints, or what the program does with
+    /// [`act_for`](TicketingService::act_for). What these queue may exceed the limit, and so may an order that was
+    /// accepted below it. The notifications are counted every few seconds.
     ///
     /// ```
     /// use ticketing::TicketingService;

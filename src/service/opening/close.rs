@@ -20,8 +20,8 @@ const MAX_STORING: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloseError {
-    /// Other handles of the service still exist. Their operations fail, and the database is closed when the last of them
-    /// is dropped.
+    /// Other handles of the service still exist. Their operations fail, and the database is closed when the last of
+    /// them is dropped.
     #[error("the service is still in use: {handles} other {} must be dropped", if *.handles == 1 { "handle" } else { "handles" })]
     #[non_exhaustive]
     StillInUse {
@@ -29,8 +29,8 @@ pub enum CloseError {
         /// that were started with [`start_webhook_sender`](TicketingService::start_webhook_sender).
         handles: usize,
     },
-    /// The service is closed, but the database file is not complete by itself: the write-ahead log next to it is needed.
-    /// The next opening uses it, so no data is lost.
+    /// The service is closed, but the database file is not complete by itself: the write-ahead log next to it is
+    /// needed. The next opening uses it, so no data is lost.
     #[error("the service is closed, but its write-ahead log is still needed: {0}")]
     LogRemains(Error),
 }
@@ -97,8 +97,8 @@ impl TicketingService {
     /// The write-ahead log remains if another process has the database open.
     ///
     /// # Errors
-    /// - [`CloseError::StillInUse`] if there are other handles after `timeout`. Their operations still fail. The database
-    ///   is closed when the last of them is dropped.
+    /// - [`CloseError::StillInUse`] if there are other handles after `timeout`. Their operations still fail. The
+    ///   database is closed when the last of them is dropped.
     /// - [`CloseError::LogRemains`] if the last checkpoint could not be made, for example because the disk is full, or
     ///   because the store has [`stopped`](Self::stopped).
     ///

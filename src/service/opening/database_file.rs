@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A database file, and how it is opened: what [`TicketingService::builder`](crate::TicketingService::builder) takes. A path
-/// is one with the default settings.
+/// A database file, and how it is opened: what [`TicketingService::builder`](crate::TicketingService::builder) takes. A
+/// path is one with the default settings.
 ///
 /// ```
 /// use ticketing::{DatabaseFile, TicketingService};

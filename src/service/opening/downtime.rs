@@ -1,8 +1,8 @@
 //! Whether the program was down before a service was opened.
 //!
-//! While checkouts are open, a program that runs the maintenance records that every two seconds. A program that starts looks
-//! at the record: if it goes on, another program is running, and has received the notices of the gateway. If it stands still
-//! for six seconds, no other program is running.
+//! While checkouts are open, a program that runs the maintenance records that every two seconds. A program that starts
+//! looks at the record: if it goes on, another program is running, and has received the notices of the gateway. If it
+//! stands still for six seconds, no other program is running.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -96,8 +96,8 @@ impl TicketingService {
         })))
     }
 
-    /// Returns the function from a currency to the least amount in its minor units that the gateway can take; 1 without a
-    /// gateway.
+    /// Returns the function from a currency to the least amount in its minor units that the gateway can take; 1 without
+    /// a gateway.
     pub(in crate::service) fn price_step(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
         let gateway = self.inner.gateway.clone();
         move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_refund(currency))
@@ -157,8 +157,8 @@ impl TicketingService {
         }
     }
 
-    /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile. `was_created`
-    /// tells whether the gateway may have created a checkout.
+    /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile.
+    /// `was_created` tells whether the gateway may have created a checkout.
     fn cancel_without_link(
         &self,
         organization: OrganizationId,

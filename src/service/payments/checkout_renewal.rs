@@ -21,31 +21,32 @@ use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 
 /// # Checkouts that are renewed
 impl TicketingService {
-    /// Renews the checkout of a pending order: returns a URL at which the customer can pay, also if the earlier checkout has
-    /// failed or has ended.
+    /// Renews the checkout of a pending order: returns a URL at which the customer can pay, also if the earlier
+    /// checkout has failed or has ended.
     ///
     /// The gateway is asked what became of the earlier checkout:
     /// - Nothing can be paid under it any more: the gateway is asked for a new one.
-    /// - It is open, or the gateway cannot say: it is returned as it is. If its payment was reported as failed, the gateway
-    ///   is asked to [close](crate::payment::Checkouts::close) it first, and replaces it if that succeeds.
+    /// - It is open, or the gateway cannot say: it is returned as it is. If its payment was reported as failed, the
+    ///   gateway is asked to [close](crate::payment::Checkouts::close) it first, and replaces it if that succeeds.
     ///
-    /// The gateway is asked at most once in 4 seconds about a checkout. Until then, one that was open is returned as it is.
-    /// Of 160 checkouts that are asked about in this time, an organization alone gets half.
+    /// The gateway is asked at most once in 4 seconds about a checkout. Until then, one that was open is returned as it
+    /// is. Of 160 checkouts that are asked about in this time, an organization alone gets half.
     ///
-    /// So an order never has two checkouts under which it can be paid. A payment that is still reported for an earlier one
-    /// completes the order, and a second payment is refunded. The hold of the order stays as it was, and the checkout can be
-    /// renewed 10 times. If the gateway fails, the order stays as it is.
+    /// So an order never has two checkouts under which it can be paid. A payment that is still reported for an earlier
+    /// one completes the order, and a second payment is refunded. The hold of the order stays as it was, and the
+    /// checkout can be renewed 10 times. If the gateway fails, the order stays as it is.
     ///
     /// Requires the scope `orders:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the order does not exist, or if the gateway was not asked for a checkout of it.
-    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is paid or has ended; `checkout-in-progress` if
-    ///   another request is asking the gateway for a checkout of the order; `payment-in-progress` if the customer has paid
-    ///   and the money is still on its way; `limit-reached` if the checkout was renewed 10 times.
-    /// - [`Error::CheckoutNotRenewed`] if the gateway does not answer within
-    ///   [20 seconds](crate::Builder::gateway_timeout), or refuses; or if the earlier checkout is at another gateway and is not
-    ///   closed.
+    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is paid or has ended;
+    ///   `checkout-in-progress` if another request is asking the gateway for a checkout of the order;
+    ///   `payment-in-progress` if the customer has paid and the money is still on its way; `limit-reached` if the
+    ///   checkout was renewed 10 times.
+    /// - [`Error::CheckoutNotRenewed`] if the gateway does not answer within [20
+    ///   seconds](crate::Builder::gateway_timeout), or refuses; or if the earlier checkout is at another gateway and is
+    ///   not closed.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]

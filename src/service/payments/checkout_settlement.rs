@@ -17,14 +17,14 @@ use crate::store::money::checkouts::{self, CheckoutOrder};
 /// # Settling checkouts
 impl TicketingService {
     /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
-    /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last part
-    /// of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
+    /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last
+    /// part of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
-    /// The gateway is asked only if it has the checkout, and the order is pending, or the order has expired or was cancelled
-    /// and its checkout is not closed. It is asked at most once in 4 seconds about a checkout, and 80 times about all of
-    /// them. One organization alone gets half of that, so a page that is loaded again and again keeps nobody from paying.
-    /// Otherwise the result is what is stored, and the state is [`CheckoutState::Unknown`]. There is no
-    /// [`Caller`](crate::Caller): the reference authorizes the call.
+    /// The gateway is asked only if it has the checkout, and the order is pending, or the order has expired or was
+    /// cancelled and its checkout is not closed. It is asked at most once in 4 seconds about a checkout, and 80 times
+    /// about all of them. One organization alone gets half of that, so a page that is loaded again and again keeps
+    /// nobody from paying. Otherwise the result is what is stored, and the state is [`CheckoutState::Unknown`]. There
+    /// is no [`Caller`](crate::Caller): the reference authorizes the call.
     ///
     /// # Errors
     /// - [`Error::NotFound`] if no checkout has this reference.
@@ -111,7 +111,8 @@ impl TicketingService {
         permission == LookUpPermission::Granted
     }
 
-    /// Returns the organization whose checkout has this reference, as [`settle_checkout`](Self::settle_checkout) takes it.
+    /// Returns the organization whose checkout has this reference, as [`settle_checkout`](Self::settle_checkout) takes
+    /// it.
     #[cfg(feature = "server")]
     pub(crate) fn organization_of_checkout(&self, reference: &str) -> Result<OrganizationId> {
         self.store()?.read(|tx| hosted_checkout::to_settle(tx, reference)).map(|found| found.order.organization)

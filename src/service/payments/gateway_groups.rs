@@ -1,5 +1,5 @@
-//! Runs of the maintenance that ask the payment gateway about many rows: several at the same time, in which organizations
-//! take turns, so that a slow gateway or a tenant with thousands of rows delays nobody else for long.
+//! Runs of the maintenance that ask the payment gateway about many rows: several at the same time, in which
+//! organizations take turns, so that a slow gateway or a tenant with thousands of rows delays nobody else for long.
 
 use std::collections::HashSet;
 use std::io;

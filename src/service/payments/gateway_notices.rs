@@ -17,17 +17,18 @@ use crate::store::tenants::organizations;
 
 /// # Notices of the payment gateway
 impl TicketingService {
-    /// Receives a notice of the payment gateway: verifies it with [`PaymentWebhooks::read`](crate::payment::PaymentWebhooks::read),
-    /// and records what it says. The server passes the requests to `/gateway/notices` on to this method.
+    /// Receives a notice of the payment gateway: verifies it with
+    /// [`PaymentWebhooks::read`](crate::payment::PaymentWebhooks::read), and records what it says. The server passes
+    /// the requests to `/gateway/notices` on to this method.
     ///
     /// A notice may arrive several times, late, and in any order: that changes nothing. It needs no
-    /// [`Caller`](crate::Caller), because its signature authenticates it. Returns the outcome of each event in it; empty
-    /// for a notice about something else. One that cannot be read is logged. Answer the gateway with success unless this
-    /// method fails: what it returns would be the same the next time.
+    /// [`Caller`](crate::Caller), because its signature authenticates it. Returns the outcome of each event in it;
+    /// empty for a notice about something else. One that cannot be read is logged. Answer the gateway with success
+    /// unless this method fails: what it returns would be the same the next time.
     ///
     /// # Errors
-    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway had to
-    ///   ask the provider and got no answer. Only then should it be sent again.
+    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway
+    ///   had to ask the provider and got no answer. Only then should it be sent again.
     ///
     /// ```
     /// use ticketing::payment::{NoticeHeaders, NoticeOutcome, SandboxGateway};
@@ -154,8 +155,8 @@ impl TicketingService {
         }
     }
 
-    /// Records a fact about a payment. The notice of the payment may still be on its way: then the gateway is asked about its
-    /// checkout first.
+    /// Records a fact about a payment. The notice of the payment may still be on its way: then the gateway is asked
+    /// about its checkout first.
     pub(in crate::service) fn record_fact(
         &self,
         order: CheckoutOrder,
@@ -182,8 +183,9 @@ impl TicketingService {
         Ok(NoticeOutcome::Processed)
     }
 
-    /// Records what the gateway lists of a payment now: notices may arrive in any order. If it cannot tell, what the notice
-    /// has reported is recorded. If it refuses to tell, that is recorded of a dispute only: a refund may have failed since.
+    /// Records what the gateway lists of a payment now: notices may arrive in any order. If it cannot tell, what the
+    /// notice has reported is recorded. If it refuses to tell, that is recorded of a dispute only: a refund may have
+    /// failed since.
     fn record_listed(
         &self,
         order: CheckoutOrder,
@@ -237,9 +239,9 @@ impl TicketingService {
         }
     }
 
-    /// The payment whose checkout finds the order of a notice. `None` if the notice names its checkout, or if the payment
-    /// is another program's: the gateway is not asked about that. A dispute does not name its program, so the gateway is always
-    /// asked.
+    /// The payment whose checkout finds the order of a notice. `None` if the notice names its checkout, or if the
+    /// payment is another program's: the gateway is not asked about that. A dispute does not name its program, so the
+    /// gateway is always asked.
     fn payment_to_ask_about(&self, notice: &GatewayNotice) -> Result<Option<PaymentLookUp>> {
         let Some(payment) = payment_of(notice).filter(|_| notice.checkout_reference.is_none()) else {
             return Ok(None);
@@ -248,8 +250,8 @@ impl TicketingService {
         Ok(asks.then_some(payment))
     }
 
-    /// The order of a notice, found by the reference of its checkout, else by that of its payment, else by the id of the
-    /// order. If the order has a checkout with another reference, the notice is not about it.
+    /// The order of a notice, found by the reference of its checkout, else by that of its payment, else by the id of
+    /// the order. If the order has a checkout with another reference, the notice is not about it.
     fn order_of(&self, notice: &GatewayNotice) -> Result<Option<CheckoutOrder>> {
         if let Some(reference) = &notice.checkout_reference
             && let Some(order) = self.store()?.read_one(|tx| checkouts::find_order(tx, reference))?
@@ -279,8 +281,8 @@ impl TicketingService {
         }
     }
 
-    /// Asks the gateway what became of the checkout of a payment, and records it, because a notice says something about a
-    /// payment that is not known.
+    /// Asks the gateway what became of the checkout of a payment, and records it, because a notice says something about
+    /// a payment that is not known.
     fn settle_payment_of(&self, order: CheckoutOrder, notice: &GatewayNotice) -> Result<()> {
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
         let mut reference = None;

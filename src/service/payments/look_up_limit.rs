@@ -16,8 +16,8 @@ pub(in crate::service) const PAUSE: Duration = Duration::from_secs(4);
 /// alone gets half of them. Stripe, for example, answers 25 requests of a kind in a second.
 const FOR_PAGES: usize = 80;
 
-/// How many checkouts are looked up in the time of a [pause](PAUSE) in order to renew them. An organization alone gets twenty
-/// in a second, which is also what an API key may request.
+/// How many checkouts are looked up in the time of a [pause](PAUSE) in order to renew them. An organization alone gets
+/// twenty in a second, which is also what an API key may request.
 const FOR_RENEWALS: usize = 160;
 
 /// The checkouts that were just looked up. Organizations share the limit as they share [permits](crate::fair).
@@ -48,8 +48,8 @@ pub(in crate::service) enum LookUpPermission {
 }
 
 impl LookUpLimit {
-    /// For the pages to which customers come back. Anybody who knows the URL of a page can open it as often as they like,
-    /// while other customers need the gateway to pay.
+    /// For the pages to which customers come back. Anybody who knows the URL of a page can open it as often as they
+    /// like, while other customers need the gateway to pay.
     pub(in crate::service) fn for_pages() -> Self {
         Self { most: FOR_PAGES, recent: Mutex::default() }
     }

@@ -130,8 +130,8 @@ impl TicketingService {
         }
     }
 
-    /// Repeats the request for a checkout that the gateway did not answer in time, so that it tells the reference. Returns
-    /// `None` if the gateway has created none.
+    /// Repeats the request for a checkout that the gateway did not answer in time, so that it tells the reference.
+    /// Returns `None` if the gateway has created none.
     fn start_again(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<String>, AskError> {
         let CheckoutAttempt { organization, order, .. } = *attempt;
         let public_url = self.inner.public_url.clone();

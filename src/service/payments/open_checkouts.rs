@@ -1,5 +1,5 @@
-//! Look-ups after the program was down. The gateway does not repeat the notices of that time at once, so the checkouts that
-//! were open meanwhile are looked up when a program runs the maintenance again.
+//! Look-ups after the program was down. The gateway does not repeat the notices of that time at once, so the checkouts
+//! that were open meanwhile are looked up when a program runs the maintenance again.
 
 use crate::error::Result;
 use crate::payment::GatewayCalls;
@@ -13,8 +13,8 @@ use crate::store::money::refunds;
 use crate::store::{Transaction, maintenance_clock};
 
 impl TicketingService {
-    /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that this
-    /// one is.
+    /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that
+    /// this one is.
     pub(in crate::service) fn look_up_after_downtime(&self, run: &mut Run<'_>) -> Result<()> {
         let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_look_up()) else { return Ok(()) };
         let downtime = &self.inner.downtime;

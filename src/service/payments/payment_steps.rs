@@ -1,5 +1,5 @@
-//! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of them
-//! delays no other.
+//! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of
+//! them delays no other.
 
 use super::gateway_facts::Waiting;
 use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, in_turns};
@@ -15,8 +15,8 @@ use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout}
 use crate::store::money::payments::{self, DuePayment};
 use crate::store::money::refunds::{self, DueRefund};
 
-/// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns among
-/// these.
+/// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns
+/// among these.
 const ROWS_PER_RUN: i64 = 2_000;
 
 /// How many payments the gateway is asked about in one run: what it lists of them is less urgent than everything else.
@@ -142,8 +142,9 @@ fn alternate<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
 }
 
 impl TicketingService {
-    /// The checkouts that are due at the gateway with this name. Those to be closed and those to be looked up alternate. A checkout that the gateway
-    /// has answered for, under whose link somebody may pay, comes before one that it has not.
+    /// The checkouts that are due at the gateway with this name. Those to be closed and those to be looked up
+    /// alternate. A checkout that the gateway has answered for, under whose link somebody may pay, comes before one
+    /// that it has not.
     fn due_checkouts(&self, gateway: &str) -> Result<Vec<DueCheckout>> {
         let of_status = |status| {
             let due = self.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;

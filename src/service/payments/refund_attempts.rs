@@ -78,8 +78,8 @@ impl TicketingService {
     }
 }
 
-/// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the payment:
-/// somebody may have refunded it in the account at the gateway.
+/// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the
+/// payment: somebody may have refunded it in the account at the gateway.
 fn answer_to(
     gateway: &GatewayCalls,
     attempt: &RefundAttempt,

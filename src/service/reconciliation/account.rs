@@ -23,7 +23,8 @@ use crate::store::money::{ledger, refunds};
 /// How many lines are compared in a transaction.
 const LINES_AT_ONCE: usize = 100;
 
-/// By how much a statement begins before the part of the period and ends after it: a payment is recorded after it was made.
+/// By how much a statement begins before the part of the period and ends after it: a payment is recorded after it was
+/// made.
 const TOLERANCE: Duration = Duration::from_hours(24);
 
 impl AccountRun<'_, '_> {
@@ -191,8 +192,8 @@ impl AccountRun<'_, '_> {
             && self.is_in_part(entry.happened_at)
     }
 
-    /// Asks the gateway about something that is recorded and that the statement does not list: it may have happened before the
-    /// period.
+    /// Asks the gateway about something that is recorded and that the statement does not list: it may have happened
+    /// before the period.
     fn look_for(&mut self, entry: &Entry) -> Result<()> {
         let store = self.run.service.store()?;
         let (payment, reference, net) = store.read(|tx| {

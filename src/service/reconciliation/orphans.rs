@@ -41,8 +41,8 @@ struct Left {
 }
 
 impl AccountRun<'_, '_> {
-    /// Asks the gateway what is left of the payments that were collected. Those of which something is left are listed, and
-    /// refunded if that is wanted.
+    /// Asks the gateway what is left of the payments that were collected. Those of which something is left are listed,
+    /// and refunded if that is wanted.
     pub(in crate::service) fn settle_orphans(&mut self) -> Result<()> {
         for (reference, orphan) in take(&mut self.orphans).by_payment {
             self.settle_orphan(&reference, orphan)?;

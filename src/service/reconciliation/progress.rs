@@ -277,7 +277,8 @@ pub(in crate::service) struct Orphan {
 }
 
 impl Orphans {
-    /// Adds a line of a payment that this organization has asked for. Returns whether there are enough to ask the gateway.
+    /// Adds a line of a payment that this organization has asked for. Returns whether there are enough to ask the
+    /// gateway.
     pub(in crate::service) fn add(&mut self, line: StatementLine, organization: OrganizationId) -> bool {
         let orphan = self.by_payment.entry(line.payment_reference.clone());
         orphan.or_insert_with(|| Orphan { organization, lines: Vec::new() }).lines.push(line);

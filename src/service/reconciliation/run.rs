@@ -50,8 +50,8 @@ impl TicketingService {
     ///   not refunded. A second run does not refund it again.
     /// - What is missing at the gateway stays as it is.
     ///
-    /// Never use `apply` on a copy of a database that is in use: the gateway lists payments of orders that only the original
-    /// has.
+    /// Never use `apply` on a copy of a database that is in use: the gateway lists payments of orders that only the
+    /// original has.
     ///
     /// Lines of the statement are matched with recorded payments by the gateway's ids. Times matter only for recorded
     /// payments that the statement does not list: the service asks the gateway about each of them, because the payment

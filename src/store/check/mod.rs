@@ -3,8 +3,8 @@
 //! A check consists of [steps](steps). Each step reads its own snapshot. A change between two steps is no finding,
 //! because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
 //!
-//! - An [`Invariant`] is a rule whose violations SQL can find, and a [`RowInvariant`](invariant::RowInvariant) one whose
-//!   violations an expression finds in a single row. There are lists for each area: `sales`, `summary`, `orders`,
+//! - An [`Invariant`] is a rule whose violations SQL can find, and a [`RowInvariant`](invariant::RowInvariant) one
+//!   whose violations an expression finds in a single row. There are lists for each area: `sales`, `summary`, `orders`,
 //!   `payments`, `checkouts`, `tickets`, `webhooks`.
 //! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
 //!   a slug.

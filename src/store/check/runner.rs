@@ -73,8 +73,8 @@ impl<'p> Runner<'p> {
 
 /// The steps from which the threads take the next one.
 ///
-/// All steps that look up rows run on one thread. The page caches of all connections of a process have one lock in SQLite,
-/// and two of these steps at a time would take longer than one after the other.
+/// All steps that look up rows run on one thread. The page caches of all connections of a process have one lock in
+/// SQLite, and two of these steps at a time would take longer than one after the other.
 struct Queue<'s> {
     steps: &'s [Step],
     look_ups: Indexes,
@@ -140,8 +140,8 @@ fn run(step: &Step, reader: &dyn SnapshotReader) -> Result<CheckReport> {
     Ok(report)
 }
 
-/// Adds up the reports in the order of the steps. Of the check of all pages, only problems are added that the checks of the
-/// tables have not found.
+/// Adds up the reports in the order of the steps. Of the check of all pages, only problems are added that the checks of
+/// the tables have not found.
 fn merge(steps: &[Step], parts: Vec<Option<CheckReport>>) -> CheckReport {
     let mut report = CheckReport::default();
     let mut of_pages = CheckReport::default();

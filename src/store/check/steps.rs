@@ -152,8 +152,8 @@ fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut Che
     check_query(tx, invariant.name, invariant.table, invariant.sentence, invariant.violations, report)
 }
 
-/// Reports each row that a query returns. It runs in a savepoint: on PostgreSQL, a query that fails, because of a sum that is
-/// too large for example, would keep the transaction from further ones.
+/// Reports each row that a query returns. It runs in a savepoint: on PostgreSQL, a query that fails, because of a sum
+/// that is too large for example, would keep the transaction from further ones.
 fn check_query(
     tx: &Transaction<'_>,
     name: &str,

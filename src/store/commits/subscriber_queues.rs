@@ -66,7 +66,8 @@ impl Subscription {
         };
         match state.queue.pop_front() {
             Some(notification) => {
-                // Other subscribers may share the notification. If it must be cloned, the writer does not wait for that.
+                // Other subscribers may share the notification. If it must be cloned, the writer does not wait for
+                // that.
                 drop(state);
                 Ok(Arc::unwrap_or_clone(notification))
             }

@@ -22,8 +22,8 @@ impl AfterCommit {
         self.subscriptions.any()
     }
 
-    /// Reports a commit of `jobs` jobs, which took this long. The callers are answered afterwards, so that each finds its
-    /// commit in the statistics, and its notifications in the subscriptions.
+    /// Reports a commit of `jobs` jobs, which took this long. The callers are answered afterwards, so that each finds
+    /// its commit in the statistics, and its notifications in the subscriptions.
     pub(super) fn committed(&self, jobs: usize, duration: Duration, Recorded { events, notifications }: Recorded) {
         self.counters.committed(jobs, duration, &events);
         self.commit_notifier.notify(&events);

@@ -19,16 +19,16 @@ pub(super) trait Connection {
     /// Runs a statement. Returns how many rows it changed.
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError>;
 
-    /// Runs a statement like [`execute`](Self::execute), if nobody needs the number of rows. An engine may send it together
-    /// with a later one, which fails if this one does.
+    /// Runs a statement like [`execute`](Self::execute), if nobody needs the number of rows. An engine may send it
+    /// together with a later one, which fails if this one does.
     fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
         self.execute(sql, binds).map(drop).map_err(Error::from)
     }
 
     /// Inserts one row. Returns `false` if it ignored a conflict with another row.
     ///
-    /// An engine may send the statement together with a later one and return `true`. If it turns out then that no row was
-    /// inserted, the transaction is run again.
+    /// An engine may send the statement together with a later one and return `true`. If it turns out then that no row
+    /// was inserted, the transaction is run again.
     fn insert_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
         self.execute(sql, binds).map(|rows| rows == 1)
     }
@@ -36,20 +36,20 @@ pub(super) trait Connection {
     /// Runs a query and passes its rows to `visit`, until that breaks or fails.
     fn query(&self, query: Query<'_>, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()>;
 
-    /// Whether queries are only announced now: their rows are received with those of the next statement, and kept for the same
-    /// query. `None` if the engine answers each query at once.
+    /// Whether queries are only announced now: their rows are received with those of the next statement, and kept for
+    /// the same query. `None` if the engine answers each query at once.
     fn reads_ahead(&self) -> Option<&Cell<bool>> {
         None
     }
 
-    /// Like [`query`](Self::query), for a page of a list whose rows can be long. The page ends when it has 4 MiB. An engine
-    /// that receives all rows before the first is visited asks for few that the page has no room for.
+    /// Like [`query`](Self::query), for a page of a list whose rows can be long. The page ends when it has 4 MiB. An
+    /// engine that receives all rows before the first is visited asks for few that the page has no room for.
     fn query_page(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
         self.query(sql.into(), binds, visit)
     }
 
-    /// Like [`query`](Self::query), for a query without parameters that returns rows of a whole table. An engine keeps only
-    /// some of them in memory. Runs in a transaction, and `visit` runs no other such query.
+    /// Like [`query`](Self::query), for a query without parameters that returns rows of a whole table. An engine keeps
+    /// only some of them in memory. Runs in a transaction, and `visit` runs no other such query.
     fn query_table(&self, sql: &str, visit: &mut Visit<'_>) -> Result<()> {
         self.query(sql.into(), &[], visit)
     }
@@ -63,7 +63,8 @@ pub(super) trait Connection {
     /// Undoes what was written since the last savepoint, and removes the savepoint.
     fn undo_savepoint(&self) -> Result<()>;
 
-    /// Whether the transaction has to be run again after this error of a job, and cannot go on after a part of it is undone.
+    /// Whether the transaction has to be run again after this error of a job, and cannot go on after a part of it is
+    /// undone.
     fn must_run_again(&self, _: &Error) -> bool {
         false
     }

@@ -2,8 +2,8 @@
 
 use crate::model::values::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 
-/// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes them
-/// before this one ends.
+/// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes
+/// them before this one ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum RowLock {
     /// The rows of this table are kept: other transactions can neither delete them nor lock them for
@@ -15,7 +15,8 @@ pub(in crate::store) enum RowLock {
     Change(&'static str),
     /// Like [`Update`](Self::Update), without the rows that another transaction has locked: it does their work.
     UpdateUnlocked,
-    /// Other transactions wait that lock the rows or change them. Without the rows that another one has locked like this.
+    /// Other transactions wait that lock the rows or change them. Without the rows that another one has locked like
+    /// this.
     ChangeUnlocked,
 }
 

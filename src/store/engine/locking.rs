@@ -7,8 +7,8 @@ use super::transaction::Transaction;
 use crate::error::Result;
 use crate::model::values::id::OrganizationId;
 
-/// A transaction that has locked an event, so that no other transaction changes its sale before this one ends. Functions
-/// that change a sale, or read before they change it, take it in place of the transaction.
+/// A transaction that has locked an event, so that no other transaction changes its sale before this one ends.
+/// Functions that change a sale, or read before they change it, take it in place of the transaction.
 ///
 /// SQLite has only one write transaction at a time, so that nothing is locked there.
 pub(crate) struct LockedEvent<'t> {
@@ -25,8 +25,8 @@ impl<'t> Deref for LockedEvent<'t> {
 
 impl Transaction<'_> {
     /// Locks the event for the rest of the transaction, so that no other transaction changes its sale. A job that reads
-    /// before it changes an event's sale calls this first. [`Store::write_event`](crate::store::Store::write_event) does
-    /// so for its jobs.
+    /// before it changes an event's sale calls this first. [`Store::write_event`](crate::store::Store::write_event)
+    /// does so for its jobs.
     ///
     /// SQLite has only one write transaction at a time, so this does nothing there.
     pub(crate) fn lock_event(&self, event: impl Into<EventKey>) -> Result<LockedEvent<'_>> {
@@ -34,8 +34,8 @@ impl Transaction<'_> {
         Ok(LockedEvent { transaction: self })
     }
 
-    /// Locks an organization for the rest of the transaction. A job that reads before it changes the organization, its API
-    /// keys or its webhook endpoints calls this first.
+    /// Locks an organization for the rest of the transaction. A job that reads before it changes the organization, its
+    /// API keys or its webhook endpoints calls this first.
     pub(crate) fn lock_organization(&self, id: OrganizationId) -> Result<()> {
         self.connection.lock(Lock::Organization(id))
     }
@@ -55,9 +55,9 @@ impl Transaction<'_> {
         self.connection.lock(Lock::IdempotencyKey(organization, key))
     }
 
-    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false` if there is
-    /// one. Fails if another transaction inserts it now: then the job is run again. To wait for that transaction could be a
-    /// deadlock, because both have orders of several customers.
+    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false` if
+    /// there is one. Fails if another transaction inserts it now: then the job is run again. To wait for that
+    /// transaction could be a deadlock, because both have orders of several customers.
     pub(in crate::store) fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
         self.connection.lock_new_customer(organization, email_key)
     }

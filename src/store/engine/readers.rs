@@ -27,8 +27,8 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 const MAX_WAITING_OF_ONE: usize = 16;
 const MAX_WAITING: usize = 64;
 
-/// How many exports may run at the same time. An organization has one of them, because it gets a permit only while it has
-/// fewer than are free.
+/// How many exports may run at the same time. An organization has one of them, because it gets a permit only while it
+/// has fewer than are free.
 #[cfg(feature = "exports")]
 const MAX_EXPORTS: usize = 2;
 
@@ -43,8 +43,8 @@ pub(super) trait ReadConnection: Connection {
     /// Ends the transaction, if there is one.
     fn end(&self);
 
-    /// Lets statements fail from now on when they have taken longer than `max_time` together, or when nobody waits for the
-    /// result any more.
+    /// Lets statements fail from now on when they have taken longer than `max_time` together, or when nobody waits for
+    /// the result any more.
     fn set_deadline(&self, max_time: Duration, clock: &Arc<dyn Clock>) -> Result<()>;
 
     /// Lets statements take as long as they need again.
@@ -232,8 +232,8 @@ impl<P: ReaderPool> Readers<P> {
         acquire(&self.export_permits, tenant).ok_or(Error::Unavailable(Unavailable::TooManyExports))
     }
 
-    /// Runs `work`, which reads the rows of an export, within `max_time`. It sees the snapshot that this thread shares, or
-    /// else one on a connection that `open` opens, so that searches and look-ups have all of theirs.
+    /// Runs `work`, which reads the rows of an export, within `max_time`. It sees the snapshot that this thread shares,
+    /// or else one on a connection that `open` opens, so that searches and look-ups have all of theirs.
     #[cfg(feature = "exports")]
     pub(super) fn export(
         &self,

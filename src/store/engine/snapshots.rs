@@ -14,8 +14,8 @@ pub(in crate::store) trait Snapshots: Sync {
     /// Opens a connection.
     fn open(&self) -> Result<Box<dyn SnapshotReader>>;
 
-    /// Opens a connection whose reads each end after `max_time`, or when nobody waits for the result any more, and which keeps
-    /// few pages in memory.
+    /// Opens a connection whose reads each end after `max_time`, or when nobody waits for the result any more, and
+    /// which keeps few pages in memory.
     #[cfg(feature = "exports")]
     fn open_for_export(&self, max_time: Duration) -> Result<Box<dyn SnapshotReader>>;
 }

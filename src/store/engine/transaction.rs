@@ -178,8 +178,8 @@ impl<'c> Transaction<'c> {
         Ok(self.try_execute(sql, binds)?)
     }
 
-    /// Like [`execute_counted`](Self::execute_counted), for a statement whose violation of a constraint the caller handles.
-    /// The job must fail after a violation, because on some engines the transaction cannot go on.
+    /// Like [`execute_counted`](Self::execute_counted), for a statement whose violation of a constraint the caller
+    /// handles. The job must fail after a violation, because on some engines the transaction cannot go on.
     pub(in crate::store) fn try_execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
         self.count_statement(binds);
         self.connection.execute(sql, binds)
@@ -217,8 +217,9 @@ impl<'c> Transaction<'c> {
         self.statements() >= MIN_STATEMENTS && self.others_wait()
     }
 
-    /// Changes up to `most` rows, for background work that changes many with one statement. `change` gets a number of rows,
-    /// changes up to that many, and returns how many it has changed. If others wait, this ends after some of them.
+    /// Changes up to `most` rows, for background work that changes many with one statement. `change` gets a number of
+    /// rows, changes up to that many, and returns how many it has changed. If others wait, this ends after some of
+    /// them.
     pub(in crate::store) fn in_parts(&self, most: i64, change: impl Fn(i64) -> Result<usize>) -> Result<Part> {
         let part = if self.others_wait.is_some() { most.min(PART) } else { most };
         let mut rows = 0;
@@ -234,8 +235,8 @@ impl<'c> Transaction<'c> {
         }
     }
 
-    /// Returns what `read` reads about an organization. The transaction keeps it, also for the other jobs of its group, and
-    /// reads it once. Code that changes it must call [`forget`](Self::forget).
+    /// Returns what `read` reads about an organization. The transaction keeps it, also for the other jobs of its group,
+    /// and reads it once. Code that changes it must call [`forget`](Self::forget).
     pub(in crate::store) fn remember<T: 'static>(
         &self,
         organization: OrganizationId,
@@ -268,8 +269,8 @@ impl<'c> Transaction<'c> {
         Ok(self.insert_with_new_id(sql, binds, |values| self.insert_row(sql, values))?)
     }
 
-    /// Inserts a row with a statement that ends with `ON CONFLICT DO NOTHING`. Returns `false` if a conflict with another row
-    /// prevents it, which must be rare: an engine may run the transaction again instead.
+    /// Inserts a row with a statement that ends with `ON CONFLICT DO NOTHING`. Returns `false` if a conflict with
+    /// another row prevents it, which must be rare: an engine may run the transaction again instead.
     pub(in crate::store) fn insert_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
         self.count_statement(binds);
         self.connection.insert_row(sql, binds)
@@ -300,8 +301,8 @@ impl<'c> Transaction<'c> {
         Err(StatementError::Other(Error::Unavailable(Unavailable::NoFreeId)))
     }
 
-    /// Runs `work` in a savepoint. If it fails, its writes and what it has recorded are undone, and the transaction goes
-    /// on.
+    /// Runs `work` in a savepoint. If it fails, its writes and what it has recorded are undone, and the transaction
+    /// goes on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.count_statement(&[]);
         self.connection.set_savepoint()?;
@@ -349,8 +350,8 @@ impl<'c> Transaction<'c> {
         Ok(found)
     }
 
-    /// Announces the queries of `read`, which the transaction will run. An engine may receive their rows together with the
-    /// answer to the next statement. Until then `read` finds no rows, and what it returns is dropped.
+    /// Announces the queries of `read`, which the transaction will run. An engine may receive their rows together with
+    /// the answer to the next statement. Until then `read` finds no rows, and what it returns is dropped.
     ///
     /// The queries run then: what must be locked before it is read is locked first.
     pub(crate) fn read_ahead<T>(&self, read: impl FnOnce() -> Result<T>) {
@@ -404,8 +405,8 @@ impl<'c> Transaction<'c> {
         }
     }
 
-    /// Passes every row of a query without parameters to `visit`, one after another. An engine keeps only some of them in
-    /// memory. `visit` runs no other such query.
+    /// Passes every row of a query without parameters to `visit`, one after another. An engine keeps only some of them
+    /// in memory. `visit` runs no other such query.
     pub(crate) fn query_table(&self, sql: &str, mut visit: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.connection.query_table(sql, &mut |row| {
             visit(row)?;

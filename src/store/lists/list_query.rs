@@ -55,8 +55,8 @@ pub(in crate::store) fn can_sort(
     Ok(!tx.exists(sql, &[owner, from, before, Bind::Int(SORTED_ROWS)])?)
 }
 
-/// Whether the owner `?1` has at least `number` rows. The statement returns one row, unless there are at most `?2`. So the
-/// work is bounded, also if there are more rows than a limit allows.
+/// Whether the owner `?1` has at least `number` rows. The statement returns one row, unless there are at most `?2`. So
+/// the work is bounded, also if there are more rows than a limit allows.
 pub(in crate::store) fn has_at_least(tx: &Transaction<'_>, sql: &str, owner: Bind<'_>, number: usize) -> Result<bool> {
     let others = i64::try_from(number).unwrap_or(i64::MAX) - 1;
     tx.exists(sql, &[owner, Bind::Int(others)])

@@ -15,8 +15,8 @@ use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::ids::first_of;
 use crate::store::{Row, Transaction};
 
-/// An id begins with the time at which its row was recorded, or with one that is up to so much later. The later ones have an
-/// index.
+/// An id begins with the time at which its row was recorded, or with one that is up to so much later. The later ones
+/// have an index.
 const LATEST_ID: Duration = Duration::from_millis(1001);
 
 /// The statements of such a list.
@@ -28,16 +28,17 @@ pub(in crate::store) struct Statements<'s> {
     pub(in crate::store) exists: &'s str,
 }
 
-/// The statements that look for ids in a table. They have the filters `?4` to `?10`: the organization, the event, the order,
-/// the kind, the mode, and the times between which the row was recorded. `?11` is the event or the order of a range.
+/// The statements that look for ids in a table. They have the filters `?4` to `?10`: the organization, the event, the
+/// order, the kind, the mode, and the times between which the row was recorded. `?11` is the event or the order of a
+/// range.
 pub(in crate::store) struct TableRanges {
     pub(in crate::store) of_organization: &'static str,
     pub(in crate::store) of_event: &'static str,
     /// Whether the ranges of an event are of one mode, `?12`.
     pub(in crate::store) has_ranges_of_modes: bool,
     pub(in crate::store) of_order: &'static str,
-    /// Finds the highest id of the rows of the organization `?1` whose id begins with a later time than that at which they
-    /// were recorded, because the clock was set back, and that were recorded before `?2`.
+    /// Finds the highest id of the rows of the organization `?1` whose id begins with a later time than that at which
+    /// they were recorded, because the clock was set back, and that were recorded before `?2`.
     pub(in crate::store) later_id: &'static str,
 }
 

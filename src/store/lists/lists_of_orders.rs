@@ -1,5 +1,5 @@
-//! Lists of what belongs to orders and has a status, such as refunds and disputes, newest first, with filters by status,
-//! event and order.
+//! Lists of what belongs to orders and has a status, such as refunds and disputes, newest first, with filters by
+//! status, event and order.
 
 use serde::Serialize;
 
@@ -12,8 +12,8 @@ use crate::model::values::id::{EventId, Id, Kind, OrderId, OrganizationId};
 use crate::model::values::page::{Page, PageRequest};
 use crate::store::{Row, Transaction};
 
-/// The statements of such a list. Those that look for ids have the filters `?4` to `?7`: the organization, the status, the
-/// event and the order. Their ranges are of one status.
+/// The statements of such a list. Those that look for ids have the filters `?4` to `?7`: the organization, the status,
+/// the event and the order. Their ranges are of one status.
 pub(in crate::store) struct Statements<'s> {
     pub(in crate::store) page: &'s ListQuery,
     pub(in crate::store) of_status: &'s str,

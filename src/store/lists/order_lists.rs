@@ -1,9 +1,9 @@
 //! Lists of orders.
 //!
-//! The ids of orders bound the filters by time. The indexes `orders_with_later_id` and `orders_changed_early` have only the
-//! orders that a clock has left out of this order when it was set back. Without them, an organizer who exports the orders
-//! up to the end of a day would miss those that were created in the time which the clock showed twice. They cost half a
-//! percent of creating an order.
+//! The ids of orders bound the filters by time. The indexes `orders_with_later_id` and `orders_changed_early` have only
+//! the orders that a clock has left out of this order when it was set back. Without them, an organizer who exports the
+//! orders up to the end of a day would miss those that were created in the time which the clock showed twice. They cost
+//! half a percent of creating an order.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ const MAX_ITEMS_AT_ONCE: usize = 10_000;
 /// No item of an order has more bytes as JSON.
 const MAX_ITEM_BYTES: usize = 512;
 
-/// Orders that changed later than this after their creation are in an index by the time of the change. A sale changes an
-/// order sooner.
+/// Orders that changed later than this after their creation are in an index by the time of the change. A sale changes
+/// an order sooner.
 const LATE: Duration = Duration::from_hours(1);
 
 /// The conditions of all filters. The parameters 1 to 3 are those of [`PageIds`].
@@ -106,8 +106,8 @@ pub(in crate::store) const NTH_CHANGED_LATE: &str = "SELECT 1 FROM orders
 /// before `?2`.
 pub(in crate::store) const LATER_ID: &str = "SELECT id FROM orders
     WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
-/// The highest id of the orders that were completed or changed before they were created, because the clock was set back,
-/// and before `?2`.
+/// The highest id of the orders that were completed or changed before they were created, because the clock was set
+/// back, and before `?2`.
 pub(in crate::store) const CHANGED_EARLY: &str = "SELECT id FROM orders
     WHERE organization_id = ?1 AND (completed_at < created_at OR updated_at < created_at)
         AND (completed_at < ?2 OR updated_at < ?2) ORDER BY id DESC LIMIT 1";

@@ -73,9 +73,9 @@ impl<'a, K: Kind> PageIds<'a, Id<K>> {
 
 /// Selects the ids of a range of an index whose rows fulfil all filters, with the parameters of [`PageIds`].
 ///
-/// `$select` joins the table with itself. The range and `$id` use the first name, `k`, and only columns of the index. The
-/// filters use the second name. With one name, the planner would read the table in the order of its ids. `$id` is the id
-/// in `k`, with a unary plus if the range is not in the order of the ids.
+/// `$select` joins the table with itself. The range and `$id` use the first name, `k`, and only columns of the index.
+/// The filters use the second name. With one name, the planner would read the table in the order of its ids. `$id` is
+/// the id in `k`, with a unary plus if the range is not in the order of the ids.
 macro_rules! select_ids {
     ($select:literal, $range:literal, $id:literal, $filters:expr) => {
         concat!(

@@ -15,8 +15,8 @@ use crate::store::{Bind, Row, RowLength, Transaction};
 /// The greatest size of the items of a page as JSON: 4 MiB less 1 KiB for what surrounds them.
 const MAX_BYTES: usize = 4 * 1024 * 1024 - 1024;
 
-/// No item has more bytes of JSON for one byte of the texts of its row that are read. A character may become an escape of 6 bytes, and
-/// a short number in a list a timestamp of 26.
+/// No item has more bytes of JSON for one byte of the texts of its row that are read. A character may become an escape
+/// of 6 bytes, and a short number in a list a timestamp of 26.
 const BYTES_PER_TEXT_BYTE: usize = 16;
 
 /// No item has more bytes of JSON that do not come from texts: names of fields, numbers, ids and timestamps.
@@ -87,7 +87,8 @@ impl<T> PageItems<T> {
         Ok(page)
     }
 
-    /// Reads the items with the ids of a page until the page is full. The query has `parameters` before the list of ids.
+    /// Reads the items with the ids of a page until the page is full. The query has `parameters` before the list of
+    /// ids.
     pub(in crate::store) fn read_ids<K: Kind, J: Serialize>(
         tx: &Transaction<'_>,
         query: &ListQuery,

@@ -1,7 +1,8 @@
 //! The schema, as a list of migrations.
 //!
 //! The header of a database has the number of migrations that were applied. When it is opened, the missing ones run in
-//! one transaction, during which nobody else writes. A database with more migrations than [`SQLITE`] is refused: a newer version has migrated it.
+//! one transaction, during which nobody else writes. A database with more migrations than [`SQLITE`] is refused: a
+//! newer version has migrated it.
 //!
 //! To add a migration, write a file with the next number in `sqlite/` and one in `postgres/`, and append them to
 //! [`SQLITE`] and `POSTGRES`. Then:
@@ -9,8 +10,8 @@
 //! - Give a new column a default, or fill it in the migration.
 //! - Keep it fast: a migration blocks all writers, and a database may have millions of rows.
 //! - Use STRICT tables, CHECK constraints, and a FOREIGN KEY for every reference.
-//! - In a CHECK of a frequently written table, compare a text with `a = 'X' OR a = 'Y' OR a = 'Z'`. For IN with more than two
-//!   values, SQLite fills a temporary table for each row.
+//! - In a CHECK of a frequently written table, compare a text with `a = 'X' OR a = 'Y' OR a = 'Z'`. For IN with more
+//!   than two values, SQLite fills a temporary table for each row.
 //! - Add a new unique index to `Constraint` in `engine/violation.rs`, and a query for every other new index to
 //!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
 

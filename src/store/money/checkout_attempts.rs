@@ -26,9 +26,9 @@ const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
         o.hold_until, c.expires_at, c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
-/// Selects rows that are due, and about which the gateway ?4 is asked (see `rules::gateway::is_asked`): first one of each
-/// organization, then the second one of each, and so on. So the rows of one organization do not hide those of the others
-/// behind the limit.
+/// Selects rows that are due, and about which the gateway ?4 is asked (see `rules::gateway::is_asked`): first one of
+/// each organization, then the second one of each, and so on. So the rows of one organization do not hide those of the
+/// others behind the limit.
 macro_rules! due {
     ($condition:literal) => {
         concat!(
@@ -72,8 +72,8 @@ pub(crate) fn close(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     tx.execute(CLOSE, &[order.into()])
 }
 
-/// Records that nothing can be paid any more under the newest checkout of an order, if it has this reference. An earlier one
-/// has been closed already.
+/// Records that nothing can be paid any more under the newest checkout of an order, if it has this reference. An
+/// earlier one has been closed already.
 pub(crate) fn close_newest(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> Result<()> {
     tx.execute(CLOSE_NEWEST, &[order.into(), reference.into()])
 }
@@ -93,9 +93,9 @@ pub(crate) struct DueCheckout {
     pub(crate) is_unanswered: bool,
 }
 
-/// Returns up to `limit` checkouts of a gateway with this status that are due now, so that organizations take turns. Of each,
-/// the one that has been due for the longest time comes first. Those to be closed whose due time comes from a clock that was
-/// wrong come last.
+/// Returns up to `limit` checkouts of a gateway with this status that are due now, so that organizations take turns. Of
+/// each, the one that has been due for the longest time comes first. Those to be closed whose due time comes from a
+/// clock that was wrong come last.
 pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
     let decode = |row: &Row<'_>| {
         Ok(DueCheckout {
@@ -189,8 +189,8 @@ pub(crate) struct CheckoutsOfGateway {
     pub(crate) number: u64,
 }
 
-/// Counts the checkouts that are to be closed or looked up at gateways other than this one, over all organizations. `None` if
-/// the program has no gateway.
+/// Counts the checkouts that are to be closed or looked up at gateways other than this one, over all organizations.
+/// `None` if the program has no gateway.
 pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str>) -> Result<Vec<CheckoutsOfGateway>> {
     let mut counts = tx.query_all(COUNT_BY_GATEWAY, &[], |row| {
         Ok(CheckoutsOfGateway { gateway: row.get("gateway")?, number: row.count("number")? })
@@ -217,8 +217,8 @@ fn latest_claim(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(CLAIM_DURATION)
 }
 
-/// Returns the next open checkouts of a gateway after a checkout, in the order in which they will be looked up, of orders
-/// that were created before `created_before`. Those that are due now, or claimed, are left out.
+/// Returns the next open checkouts of a gateway after a checkout, in the order in which they will be looked up, of
+/// orders that were created before `created_before`. Those that are due now, or claimed, are left out.
 pub(crate) fn open_before(
     tx: &Transaction<'_>,
     gateway: &str,

@@ -105,7 +105,8 @@ impl OrderToPay {
 }
 
 /// Stores the checkout that the gateway is to be asked for. It ends by itself at `expires_at`, and is looked up at
-/// `first_look_up`. If it is stored already, only `lease_ends_at` changes, until when other processes do not ask for it.
+/// `first_look_up`. If it is stored already, only `lease_ends_at` changes, until when other processes do not ask for
+/// it.
 pub(crate) fn insert(
     tx: &LockedEvent<'_>,
     order: &OrderToPay,
@@ -127,8 +128,8 @@ pub(crate) fn insert(
     tx.execute(INSERT, &binds)
 }
 
-/// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Other processes do not ask
-/// for it until `lease_ends_at`.
+/// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked. Other processes do not
+/// ask for it until `lease_ends_at`.
 pub(crate) fn renew(
     tx: &LockedEvent<'_>,
     order: &OrderToPay,

@@ -1,5 +1,5 @@
-//! The renewal of a checkout: what it depends on, and what it writes. `checkouts` has the newest checkout of each order, and
-//! `replaced_checkouts` the earlier ones.
+//! The renewal of a checkout: what it depends on, and what it writes. `checkouts` has the newest checkout of each
+//! order, and `replaced_checkouts` the earlier ones.
 
 use super::checkouts::find_order;
 use super::gateway_identity;

@@ -1,13 +1,13 @@
-//! The columns that payments and ledger entries have in common: the gateway, the account at the provider, and how something
-//! was done by hand.
+//! The columns that payments and ledger entries have in common: the gateway, the account at the provider, and how
+//! something was done by hand.
 
 use crate::error::Result;
 use crate::model::payments::gateway_account::GatewayAccount;
 use crate::model::payments::received_payment::ManualMethod;
 use crate::store::{Bind, Row};
 
-/// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox knows
-/// all of its own.
+/// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox
+/// knows all of its own.
 macro_rules! of_gateway {
     () => {
         "(p.gateway = ?3 OR p.gateway IS NULL AND ?3 <> 'sandbox')"

@@ -1,4 +1,5 @@
-//! The columns `gateway`, `account` and `mode` of a checkout or a payment. All three are NULL if the gateway is not known.
+//! The columns `gateway`, `account` and `mode` of a checkout or a payment. All three are NULL if the gateway is not
+//! known.
 
 use crate::error::Result;
 use crate::model::payments::gateway_account::GatewayIdentity;

@@ -1,7 +1,7 @@
 //! The ledger: an entry for each movement of money. Entries are only ever added.
 //!
-//! A payment is its own entry. The table `ledger_entries` has the movements that follow a payment, and the view `ledger` has
-//! all of them.
+//! A payment is its own entry. The table `ledger_entries` has the movements that follow a payment, and the view
+//! `ledger` has all of them.
 
 use std::sync::LazyLock;
 
@@ -31,8 +31,8 @@ macro_rules! columns {
     };
 }
 
-/// The number of a movement is one more than how many there are of the same kind, subject and reference. A movement never has
-/// the id of a payment, so that both can be in one list.
+/// The number of a movement is one more than how many there are of the same kind, subject and reference. A movement
+/// never has the id of a payment, so that both can be in one list.
 const INSERT: &str =
     "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, refund_id, dispute_id,
         kind, amount, currency, manual_method, gateway, account, mode, reference, note, happened_at, recorded_at,
@@ -220,8 +220,8 @@ pub(crate) struct ReturnedBy {
     pub(crate) has_reference: bool,
 }
 
-/// What went back for each decision with a refund of the gateway, by the gateway's id of it, and has not failed since. `own`
-/// is the decision for which it was made, if it is one of this service: earlier versions recorded no ids.
+/// What went back for each decision with a refund of the gateway, by the gateway's id of it, and has not failed since.
+/// `own` is the decision for which it was made, if it is one of this service: earlier versions recorded no ids.
 pub(crate) fn returned_by(
     tx: &Transaction<'_>,
     payment: PaymentId,
@@ -279,8 +279,8 @@ pub(crate) fn references(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec
     tx.query_all(REFERENCES, &[payment.into()], |row| row.get("reference"))
 }
 
-/// The sum of what is recorded of a payment with this id of the gateway, in minor units: of refunds and those that failed, or
-/// of disputes and what came back of them.
+/// The sum of what is recorded of a payment with this id of the gateway, in minor units: of refunds and those that
+/// failed, or of disputes and what came back of them.
 pub(crate) fn net_of_reference(
     tx: &Transaction<'_>,
     payment: PaymentId,

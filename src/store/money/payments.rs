@@ -1,5 +1,5 @@
-//! Payments: money that was received for orders. A row is written once, and is its own entry in the ledger. Only its sums
-//! change, in the transaction that records a refund, a dispute or a movement of it.
+//! Payments: money that was received for orders. A row is written once, and is its own entry in the ledger. Only its
+//! sums change, in the transaction that records a refund, a dispute or a movement of it.
 
 use std::sync::LazyLock;
 
@@ -245,8 +245,8 @@ pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<Store
     tx.query_all(OF_ORDER, &[order.into()], decode_stored)
 }
 
-/// Returns the order of a payment, by the gateway's id of it. `None` if it is not known, or of several orders: not every
-/// gateway gives each payment an id of its own.
+/// Returns the order of a payment, by the gateway's id of it. `None` if it is not known, or of several orders: not
+/// every gateway gives each payment an id of its own.
 pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
     let mut orders = tx.query_all(ORDER_OF, &[reference.into()], |row| {
         Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("order_id")? })
@@ -293,15 +293,16 @@ pub(crate) struct DuePayment {
     pub(crate) organization: OrganizationId,
 }
 
-/// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of each, the
-/// one that has been due for the longest time comes first.
+/// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of
+/// each, the one that has been due for the longest time comes first.
 pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DuePayment>> {
     tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], |row| {
         Ok(DuePayment { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
     })
 }
 
-/// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due now.
+/// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due
+/// now.
 pub(crate) fn claim_check(tx: &LockedEvent<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
     tx.query_opt(Query::changing(CLAIM_CHECK), &[id.into(), tx.now().into(), until.into()], decode_stored)
 }

@@ -19,8 +19,8 @@ const ROWS: i64 = 5000;
 /// How many entries of the ledger are in a page.
 pub(crate) const ENTRIES_AT_ONCE: usize = 1000;
 
-/// The id of an entry begins with the time at which it was recorded, or with one that is up to so much later, after the clock
-/// was set back.
+/// The id of an entry begins with the time at which it was recorded, or with one that is up to so much later, after the
+/// clock was set back.
 const LATEST_ID: Duration = Duration::from_hours(31 * 24);
 
 /// Selects the different gateways and accounts of a page of rows, and the last id of each.
@@ -74,8 +74,8 @@ impl AccountsOf {
     pub(crate) const ALL: [Self; 2] = [Self::Payments, Self::Checkouts];
 }
 
-/// Adds the connected accounts of a gateway that are recorded in a page of rows, with the organization that has each. `after`
-/// is 0 for the first page. Returns the last id of the page; `None` after the last page.
+/// Adds the connected accounts of a gateway that are recorded in a page of rows, with the organization that has each.
+/// `after` is 0 for the first page. Returns the last id of the page; `None` after the last page.
 pub(crate) fn add_accounts(
     tx: &Transaction<'_>,
     of: AccountsOf,
@@ -148,8 +148,8 @@ fn decode(row: &Row<'_>) -> Result<Entry> {
     })
 }
 
-/// Returns a page of the entries that were recorded about a period, the oldest first: of all organizations, or of one. The page
-/// is shorter than [`ENTRIES_AT_ONCE`] only if it is the last one. `after` is the last id of the page before.
+/// Returns a page of the entries that were recorded about a period, the oldest first: of all organizations, or of one.
+/// The page is shorter than [`ENTRIES_AT_ONCE`] only if it is the last one. `after` is the last id of the page before.
 pub(crate) fn entries(
     tx: &Transaction<'_>,
     organization: Option<OrganizationId>,

@@ -49,8 +49,8 @@ const CLAIM: &str = concat!(
     stored_columns!()
 );
 
-/// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of one
-/// organization do not hide those of the others behind the limit.
+/// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of
+/// one organization do not hide those of the others behind the limit.
 macro_rules! due {
     ($condition:literal) => {
         concat!(
@@ -332,14 +332,15 @@ pub(crate) struct DueRefund {
     pub(crate) organization: OrganizationId,
 }
 
-/// The latest time at which a refund can be due. One that is due later was recorded while the clock was wrong: it counts
-/// as due.
+/// The latest time at which a refund can be due. One that is due later was recorded while the clock was wrong: it
+/// counts as due.
 fn latest_due(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(LATEST_DUE)
 }
 
-/// Returns up to `limit` refunds that are due now at this gateway, so that organizations take turns. Of each, the one that
-/// has been due for the longest time comes first. Those whose due time comes from a clock that was wrong come last.
+/// Returns up to `limit` refunds that are due now at this gateway, so that organizations take turns. Of each, the one
+/// that has been due for the longest time comes first. Those whose due time comes from a clock that was wrong come
+/// last.
 pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DueRefund>> {
     let decode = |row: &Row<'_>| {
         Ok(DueRefund { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })

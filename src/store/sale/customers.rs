@@ -20,7 +20,8 @@ const LOCK: Query<'_> =
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
 /// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
-/// replaces the stored metadata, unless another transaction replaces it at the same time. The name is not stored with the customer: the result has the name of the request.
+/// replaces the stored metadata, unless another transaction replaces it at the same time. The name is not stored with
+/// the customer: the result has the name of the request.
 pub(crate) fn find_or_insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -57,8 +58,8 @@ fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &New
     })?;
     let Some(mut customer) = found else { return Ok(None) };
     if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
-        // If another transaction stores metadata of the customer now, its request counts as the later one: waiting for it could
-        // be a deadlock, because both transactions have orders of several customers.
+        // If another transaction stores metadata of the customer now, its request counts as the later one: waiting for
+        // it could be a deadlock, because both transactions have orders of several customers.
         if tx.exists(LOCK, &[customer.id.into(), organization.into()])? {
             tx.execute(UPDATE_METADATA, &[customer.id.into(), organization.into(), metadata.bind()?])?;
         }

@@ -1,5 +1,5 @@
-//! The sales figures of an event, added up from the figures that are kept with its ticket types. What this costs does not
-//! depend on how many orders and tickets the event has.
+//! The sales figures of an event, added up from the figures that are kept with its ticket types. What this costs does
+//! not depend on how many orders and tickets the event has.
 
 use std::collections::HashMap;
 

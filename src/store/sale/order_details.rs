@@ -1,5 +1,5 @@
-//! The details of an order that the order itself does not contain. Those of its request, such as the shipping address, are
-//! stored in one column, as JSON.
+//! The details of an order that the order itself does not contain. Those of its request, such as the shipping address,
+//! are stored in one column, as JSON.
 
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::sale::new_order::{CheckoutRedirectUrls, CreateOrder, ShippingAddress};
@@ -58,8 +58,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: 
     found.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
-/// Reads the language tag of an order's buyer from the column `details`: the language of the order, else the locale of the
-/// customer.
+/// Reads the language tag of an order's buyer from the column `details`: the language of the order, else the locale of
+/// the customer.
 #[cfg(feature = "documents")]
 pub(in crate::store) fn language(row: &Row<'_>) -> Result<Option<String>> {
     if row.is_null("details")? {

@@ -112,8 +112,8 @@ impl OrderState {
         self.event_status == EventStatus::Cancelled
     }
 
-    /// Whether a checkout is the newest one of this order, by the gateway's id of it. One without an id is the newest one if
-    /// it is the only one.
+    /// Whether a checkout is the newest one of this order, by the gateway's id of it. One without an id is the newest
+    /// one if it is the only one.
     pub(crate) fn is_newest_checkout(&self, reference: Option<&str>) -> bool {
         match reference {
             Some(_) => self.checkout_reference.as_deref() == reference,
@@ -149,7 +149,8 @@ pub(crate) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: Order
     tx.query_opt(STATE, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
-/// Completes an order that is PENDING within its hold, with a payment through the gateway or without. Returns whether it was.
+/// Completes an order that is PENDING within its hold, with a payment through the gateway or without. Returns whether
+/// it was.
 pub(crate) fn complete_pending(tx: &LockedEvent<'_>, id: OrderId, by_gateway: bool) -> Result<bool> {
     transition(tx, COMPLETE_PENDING, &[id.into(), tx.now().into(), by_gateway.into()])
 }
@@ -169,8 +170,8 @@ pub(crate) fn record_payment(tx: &LockedEvent<'_>, id: OrderId, status: PaymentS
     transition(tx, PAYMENT, &[id.into(), status.as_str().into(), tx.now().into()])
 }
 
-/// Records that money of an order has moved, or that something was decided about it. `payment` is the status of the payment
-/// of its checkout, if it is about that.
+/// Records that money of an order has moved, or that something was decided about it. `payment` is the status of the
+/// payment of its checkout, if it is about that.
 pub(crate) fn money_moved(tx: &LockedEvent<'_>, id: OrderId, payment: Option<PaymentStatus>) -> Result<()> {
     tx.execute(MONEY_MOVED, &[id.into(), payment.map(PaymentStatus::as_str).into(), tx.now().into()])
 }

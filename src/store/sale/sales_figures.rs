@@ -53,8 +53,8 @@ pub(crate) struct MoneyFigures {
     pub(crate) disputed: i64,
 }
 
-/// Adds to the figures of money that goes back of a payment in this currency. Those of an event are in the currency of its
-/// orders: a payment in another one does not count.
+/// Adds to the figures of money that goes back of a payment in this currency. Those of an event are in the currency of
+/// its orders: a payment in another one does not count.
 pub(crate) fn money_moved(tx: &LockedEvent<'_>, order: OrderId, currency: &str, change: &MoneyFigures) -> Result<()> {
     if *change == MoneyFigures::default() {
         return Ok(());

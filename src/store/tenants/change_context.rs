@@ -1,5 +1,5 @@
-//! What every change has to know: whether its organization is active, and which notification handlers are registered. Both
-//! are read with one statement, because almost every transaction that writes needs both.
+//! What every change has to know: whether its organization is active, and which notification handlers are registered.
+//! Both are read with one statement, because almost every transaction that writes needs both.
 
 use std::rc::Rc;
 
@@ -7,8 +7,8 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::id::OrganizationId;
 use crate::store::{Query, RowLock, Transaction};
 
-/// A row for each handler, or one without a handler if there is none. The organization is kept until the transaction ends: a
-/// transaction that suspends or deletes it waits for that.
+/// A row for each handler, or one without a handler if there is none. The organization is kept until the transaction
+/// ends: a transaction that suspends or deletes it waits for that.
 const READ: Query<'_> = Query::locking(
     RowLock::Keep("o"),
     "SELECT o.id, o.suspended_at, h.name, h.topics
@@ -35,8 +35,8 @@ impl Handler {
     }
 }
 
-/// Fails if an organization is suspended or was deleted. Every change that a caller makes requires it in its transaction, so
-/// that none is committed after the suspension. A transaction reads it once, because its lock lets
+/// Fails if an organization is suspended or was deleted. Every change that a caller makes requires it in its
+/// transaction, so that none is committed after the suspension. A transaction reads it once, because its lock lets
 /// [`suspend`](super::organizations::suspend) wait.
 pub(crate) fn require_active(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
     match read(tx, organization)?.is_active {

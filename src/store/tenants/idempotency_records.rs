@@ -11,8 +11,8 @@ use crate::store::Transaction;
 /// How long a record is kept. It then expires: its key can be used for another request.
 const RETENTION: Duration = Duration::from_hours(24);
 
-/// How many expired records one transaction deletes. Other writers wait until it has ended: an answer with many tickets has
-/// 55 kB.
+/// How many expired records one transaction deletes. Other writers wait until it has ended: an answer with many tickets
+/// has 55 kB.
 const BATCH: i64 = 200;
 
 const FIND: &str =

@@ -33,8 +33,8 @@ pub(in crate::store) const TICKETS: &str = "SELECT COUNT(*) AS rows,
         CAST(SUM(OCTET_LENGTH(customer_name) + OCTET_LENGTH(code) * 2) AS BIGINT) AS bytes
     FROM tickets WHERE organization_id = ?1";
 
-/// The bytes that a row takes in its table and in its indexes, apart from the texts that are added up. Pages of the file
-/// are about two thirds full.
+/// The bytes that a row takes in its table and in its indexes, apart from the texts that are added up. Pages of the
+/// file are about two thirds full.
 const OF_EVENT: u64 = 350;
 const OF_TICKET_TYPE: u64 = 300;
 const OF_CUSTOMER: u64 = 100;

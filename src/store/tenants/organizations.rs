@@ -103,8 +103,8 @@ pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result
     tx.query_opt(BY_REFERENCE, &[reference.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
 }
 
-/// Lists organizations, newest first. The cursor may be the id of an organization that was deleted: a list is read while
-/// others are created and deleted, and there is no owner whose cursor it could be.
+/// Lists organizations, newest first. The cursor may be the id of an organization that was deleted: a list is read
+/// while others are created and deleted, and there is no owner whose cursor it could be.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     request: &Checked<ListOrganizations>,
@@ -146,9 +146,10 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
     get(tx, id)
 }
 
-/// Deletes an organization with its API keys, or a batch of its revoked keys and idempotency keys if it has many. Returns
-/// whether the organization is deleted: if not, this is to be called again. Fails with the conflict `in-use` if the
-/// organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of these.
+/// Deletes an organization with its API keys, or a batch of its revoked keys and idempotency keys if it has many.
+/// Returns whether the organization is deleted: if not, this is to be called again. Fails with the conflict `in-use` if
+/// the organization has events, customers or webhook endpoints. Everything else of an organization belongs to one of
+/// these.
 pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
     // Waits for the transactions that create something for the organization.
     tx.exists(LOCK, &[id.into()])?;

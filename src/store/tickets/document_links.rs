@@ -15,8 +15,8 @@ const ORDER: &str = "SELECT id, organization_id FROM orders WHERE id = ?1";
 const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2";
 
-/// Returns the environment with the links of this store, if documents are switched on. Makes the secret that they need if there
-/// is none.
+/// Returns the environment with the links of this store, if documents are switched on. Makes the secret that they need
+/// if there is none.
 pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> {
     let environment = tx.environment().clone();
     let Some(pages_url) = &environment.pages_url else { return Ok(environment) };

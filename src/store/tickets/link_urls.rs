@@ -1,5 +1,5 @@
-//! The URLs of the documents of tickets and orders, in the rows that are read. Without the feature `documents`, and where
-//! documents are not switched on, there are none.
+//! The URLs of the documents of tickets and orders, in the rows that are read. Without the feature `documents`, and
+//! where documents are not switched on, there are none.
 
 #[cfg(feature = "documents")]
 pub(in crate::store) use super::document_links::open_links;

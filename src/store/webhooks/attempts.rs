@@ -290,7 +290,8 @@ fn random_part(duration: Duration, random: i64) -> Duration {
     Duration::from_millis(random.unsigned_abs() % millis)
 }
 
-/// Returns rows whose due time is later than any delay allows: the clock was wrong when it was stored, and was put right.
+/// Returns rows whose due time is later than any delay allows: the clock was wrong when it was stored, and was put
+/// right.
 fn due_too_late(tx: &Transaction<'_>, queue: Queue, limit: i64) -> Result<Vec<OutboxId>> {
     let latest = tx.now().saturating_add(LATEST_DUE);
     tx.query_all(DUE_TOO_LATE, &queue.binds(latest, limit), |row| row.get("id"))

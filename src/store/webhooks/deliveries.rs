@@ -27,8 +27,8 @@ pub(in crate::store) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
         "ORDER BY d.id DESC",
     )
 });
-/// The ids of a range of an index. The parameters 1 to 3 are those of [`PageIds`]. Only columns of the index are read of
-/// `k`, so that the planner chooses it, and not the order of the table.
+/// The ids of a range of an index. The parameters 1 to 3 are those of [`PageIds`]. Only columns of the index are read
+/// of `k`, so that the planner chooses it, and not the order of the table.
 pub(in crate::store) const OF_RESULT: &str = "SELECT k.id
     FROM webhook_deliveries k CROSS JOIN webhook_deliveries d CROSS JOIN webhook_outbox o
     WHERE k.endpoint_id = ?4 AND k.success = ?5 AND k.type = ?6 AND k.id >= ?1 AND k.id < ?2

@@ -1,5 +1,5 @@
-//! Webhook endpoints. A change of an endpoint also [removes](webhook_removals) its queued notifications of types to which
-//! it is no longer subscribed.
+//! Webhook endpoints. A change of an endpoint also [removes](webhook_removals) its queued notifications of types to
+//! which it is no longer subscribed.
 
 use std::sync::LazyLock;
 
@@ -94,7 +94,8 @@ pub(crate) fn update(
     let unsubscribed: Vec<EventType> =
         current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
     if !unsubscribed.is_empty() {
-        // Waits for the transactions that are queuing notifications for the endpoint as it was, which are then removed too.
+        // Waits for the transactions that are queuing notifications for the endpoint as it was, which are then removed
+        // too.
         tx.exists(Query::locking(RowLock::Update, EXISTS), &[current.id.into(), organization.into()])?;
     }
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];

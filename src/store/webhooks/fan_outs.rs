@@ -171,8 +171,8 @@ pub(crate) fn get(tx: &Transaction<'_>, id: OutboxId) -> Result<Option<FanOut>> 
     tx.query_opt(GET, &[id.into()], decode)
 }
 
-/// Inserts the next batch of rows, or a part of it if others wait. Does nothing if another process has done it since the
-/// fan-out was read.
+/// Inserts the next batch of rows, or a part of it if others wait. Does nothing if another process has done it since
+/// the fan-out was read.
 pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()> {
     let FanOut { id, progress, .. } = fan_out;
     // Before any row of the outbox is changed: the deletion of an endpoint locks the endpoint first, and then its rows.

@@ -22,8 +22,8 @@ const LEASE: Duration = Duration::from_mins(1);
 /// How long a notification is skipped that cannot be read.
 const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
 
-/// How many organizations a claim looks at to find the one whose turn it is. Those that only have notifications for later
-/// count too.
+/// How many organizations a claim looks at to find the one whose turn it is. Those that only have notifications for
+/// later count too.
 const MAX_LOOKED_AT: usize = 64;
 
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.
@@ -205,8 +205,9 @@ fn find_next_turn(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> 
     Ok(None)
 }
 
-/// Claims a notification. The organizations take turns, so that one with very many does not delay the others: it is of the
-/// first after `last` that has one due. If none is soon found, it is the one that has been due for the longest time.
+/// Claims a notification. The organizations take turns, so that one with very many does not delay the others: it is of
+/// the first after `last` that has one due. If none is soon found, it is the one that has been due for the longest
+/// time.
 pub(crate) fn claim(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> Result<Claim> {
     let due = match find_next_turn(tx, handler, last)? {
         Some(due) => due,

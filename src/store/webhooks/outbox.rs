@@ -1,10 +1,12 @@
 //! The outbox: notifications that are queued for webhook endpoints.
 //!
-//! A row is one notification for one endpoint; [what is sent](super::webhook_notifications) is stored once. It is inserted in the transaction of the change that it reports: there
-//! is no change without its notification, and no notification without its change.
+//! A row is one notification for one endpoint; [what is sent](super::webhook_notifications) is stored once. It is
+//! inserted in the transaction of the change that it reports: there is no change without its notification, and no
+//! notification without its change.
 //!
 //! A transaction with many notifications for many endpoints would take too long. It inserts the rows of the first
-//! endpoint only, and a [fan-out](fan_outs) for the others, from which the webhook sender inserts their rows in batches.
+//! endpoint only, and a [fan-out](fan_outs) for the others, from which the webhook sender inserts their rows in
+//! batches.
 
 use super::outbox_rows::{self, NewRow};
 use super::subscribed_endpoints::{self, EnabledEndpoint};

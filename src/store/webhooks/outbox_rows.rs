@@ -39,11 +39,11 @@ pub(in crate::store) fn size(event_type: EventType) -> u64 {
     u64::try_from(8 * 8 + event_type.as_str().len() + "WAITING".len()).unwrap_or(u64::MAX)
 }
 
-/// Inserts rows, which are due since `queued_at`, in the order of their notifications, and stores the notifications. Returns
-/// them.
+/// Inserts rows, which are due since `queued_at`, in the order of their notifications, and stores the notifications.
+/// Returns them.
 ///
-/// `identify` gets the index of a notification and the id of its first row. If an id is taken, it is called again. `are_known`
-/// tells whether the notifications have other rows, so that they may be stored already.
+/// `identify` gets the index of a notification and the id of its first row. If an id is taken, it is called again.
+/// `are_known` tells whether the notifications have other rows, so that they may be stored already.
 pub(in crate::store) fn insert_all(
     tx: &Transaction<'_>,
     rows: &[NewRow],
@@ -161,7 +161,8 @@ mod tests {
         store.write(None, move |tx| insert_all(tx, &rows, tx.now(), false, identify)).unwrap();
     }
 
-    /// Each body, with the number of its rows as it is stored, of their endpoints, and of those with the id of the first row.
+    /// Each body, with the number of its rows as it is stored, of their endpoints, and of those with the id of the
+    /// first row.
     fn bodies(store: &Store) -> Vec<(String, [i64; 3])> {
         let sql = "SELECT n.body, n.outbox_rows, COUNT(DISTINCT o.endpoint_id) AS endpoints,
                 COUNT(*) FILTER (WHERE n.id = (SELECT MIN(f.id) FROM webhook_outbox f WHERE f.event_id = n.id)) AS identified

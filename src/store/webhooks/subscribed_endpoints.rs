@@ -37,8 +37,8 @@ pub(crate) struct EnabledEndpoint {
     pub(in crate::store) generations: Generations,
 }
 
-/// Returns the enabled endpoints of an organization, which a transaction reads once. One that cannot be read is skipped:
-/// it must not stop the sales of its organization.
+/// Returns the enabled endpoints of an organization, which a transaction reads once. One that cannot be read is
+/// skipped: it must not stop the sales of its organization.
 pub(crate) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Rc<Vec<EnabledEndpoint>>> {
     tx.remember(organization, || read_enabled(tx, organization))
 }

@@ -34,8 +34,8 @@ pub(in crate::store) struct IdentifiedNotification {
     pub(in crate::store) body: String,
 }
 
-/// Stores notifications, each with the number of rows that the transaction inserts for it, or adds these rows to those that
-/// are stored already.
+/// Stores notifications, each with the number of rows that the transaction inserts for it, or adds these rows to those
+/// that are stored already.
 pub(in crate::store) fn add_rows<'n>(
     tx: &Transaction<'_>,
     rows: impl IntoIterator<Item = (&'n IdentifiedNotification, usize)>,
@@ -54,8 +54,8 @@ pub(in crate::store) fn add_rows<'n>(
     Ok(())
 }
 
-/// Deletes rows of the outbox, and the notifications that have no others. `delete` returns the notification of each deleted row
-/// as `event_id`. Returns the number of rows.
+/// Deletes rows of the outbox, and the notifications that have no others. `delete` returns the notification of each
+/// deleted row as `event_id`. Returns the number of rows.
 pub(in crate::store) fn delete_rows(tx: &Transaction<'_>, delete: Query<'_>, binds: &[Bind<'_>]) -> Result<usize> {
     // In the order in which `add_rows` locks them.
     let mut numbers: BTreeMap<NotificationId, i64> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! Removal of queued notifications that an endpoint is no longer to get, in batches.
 //!
 //! The notifications of an endpoint that is deleted, or unsubscribed from their type, are no longer claimed and counted
-//! from then on. Most endpoints have few of them: the transaction of the change removes one batch. If there are more, it
-//! inserts the endpoint here, and maintenance removes the others.
+//! from then on. Most endpoints have few of them: the transaction of the change removes one batch. If there are more,
+//! it inserts the endpoint here, and maintenance removes the others.
 
 use super::subscribed_endpoints::{self, Generations};
 use super::webhook_notifications;

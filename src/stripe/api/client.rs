@@ -27,8 +27,8 @@ use crate::model::values::secret::Secret;
 /// was generated for.
 const API_VERSION: &str = "2026-10-28.endive";
 
-/// How long a request may take, with the time for which it waits, and with its repetitions. It is less than a call to the
-/// gateway may take by default, so that the call can still say what failed.
+/// How long a request may take, with the time for which it waits, and with its repetitions. It is less than a call to
+/// the gateway may take by default, so that the call can still say what failed.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -45,8 +45,8 @@ const MAX_REPETITIONS: u32 = 2;
 /// How long to wait before the first repetition, at most. Before each further one it is twice as long.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The largest answer in bytes. A list of 100 refunds has about 100 KB, and one of 100 sessions with their charges 1 MB. The
-/// metadata of another program may add 25 KB to each of their objects.
+/// The largest answer in bytes. A list of 100 refunds has about 100 KB, and one of 100 sessions with their charges 1
+/// MB. The metadata of another program may add 25 KB to each of their objects.
 const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 
 const IDLE_CONNECTIONS: usize = 16;
@@ -230,8 +230,8 @@ impl Client {
     }
 }
 
-/// How long to wait before a request is sent again: at random, so that requests that were turned away together do not come
-/// back together.
+/// How long to wait before a request is sent again: at random, so that requests that were turned away together do not
+/// come back together.
 fn pause_before(repetition: u32) -> Duration {
     let mut random = [0];
     SystemEntropy.fill(&mut random);

@@ -17,8 +17,8 @@ const LOG_PAUSE: Duration = Duration::from_hours(1);
 pub(in crate::stripe) struct ClockCheck(Mutex<Option<Duration>>);
 
 impl ClockCheck {
-    /// Logs a warning if the header `Date` of an answer that arrived `now` differs by more than 30 seconds, at most once an
-    /// hour. `monotonic` is the time of the monotonic clock.
+    /// Logs a warning if the header `Date` of an answer that arrived `now` differs by more than 30 seconds, at most
+    /// once an hour. `monotonic` is the time of the monotonic clock.
     pub(in crate::stripe) fn compare(&self, date: Option<&str>, now: Timestamp, monotonic: Duration) {
         let Some(seconds) = date.and_then(|date| seconds_ahead(date, now)) else { return };
         if seconds.unsigned_abs() <= TOLERANCE.as_secs() || !self.is_due(monotonic) {

@@ -74,8 +74,8 @@ impl ErrorAnswer {
         self.parameter.as_deref() == Some(parameter)
     }
 
-    /// Whether the idempotency key cannot lead to success before Stripe forgets it: Stripe has stored an error under it, which
-    /// it repeats whatever has changed since, or other parameters.
+    /// Whether the idempotency key cannot lead to success before Stripe forgets it: Stripe has stored an error under
+    /// it, which it repeats whatever has changed since, or other parameters.
     pub(in crate::stripe) fn uses_up_key(&self) -> bool {
         let has_other_parameters = self.status == 400 && self.kind.as_deref() == Some("idempotency_error");
         self.replayed || has_other_parameters
@@ -119,8 +119,8 @@ impl Failure {
         }
     }
 
-    /// What the failure means for a notice that waits for the answer. An answer about the request or the key will be the
-    /// same when Stripe sends the notice again: for days, after which it would send no more notices at all.
+    /// What the failure means for a notice that waits for the answer. An answer about the request or the key will be
+    /// the same when Stripe sends the notice again: for days, after which it would send no more notices at all.
     pub(in crate::stripe) fn about_a_notice(self) -> GatewayError {
         match &self {
             Self::Answer(answer) if answer.status < 500 && answer.status != 429 => {

@@ -1,7 +1,7 @@
 //! Writes the secret key into requests, below ureq.
 //!
-//! At level trace, ureq logs each byte that it writes. Therefore it writes a placeholder, and the connection replaces it by
-//! the key.
+//! At level trace, ureq logs each byte that it writes. Therefore it writes a placeholder, and the connection replaces
+//! it by the key.
 
 use ureq::http::HeaderValue;
 use ureq::{Error, http};

@@ -1,6 +1,7 @@
 //! Idempotency keys: what is asked for again with another key, because Stripe repeats an error under the first one.
 //!
-//! Stripe keeps the first answer to a key for a day, also if it is an error: <https://docs.stripe.com/api/idempotent_requests>.
+//! Stripe keeps the first answer to a key for a day, also if it is an error:
+//! <https://docs.stripe.com/api/idempotent_requests>.
 
 /// How many idempotency keys are used for the same thing within the day for which Stripe keeps them.
 pub(in crate::stripe) const MAX_KEYS: usize = 5;

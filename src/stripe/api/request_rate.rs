@@ -2,9 +2,9 @@
 //!
 //! Stripe allows 25 requests in a second for each operation of its API, and in all 100 in live mode and 25 in a sandbox
 //! (<https://docs.stripe.com/rate-limits>). Beyond that it answers 429: an order would be cancelled because others were
-//! created in the same second. So the requests are spread out here, a little below the limits. Those that wait for the same
-//! operation take turns by organization, and so do the operations: one organization with many orders delays no other.
-//! Requests in the background are sent when no other request waits.
+//! created in the same second. So the requests are spread out here, a little below the limits. Those that wait for the
+//! same operation take turns by organization, and so do the operations: one organization with many orders delays no
+//! other. Requests in the background are sent when no other request waits.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -27,8 +27,8 @@ const OPERATIONS: u32 = 4;
 /// Which of the requests that wait are sent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::stripe) enum Priority {
-    /// A customer, an organizer or a notice waits for it. Those of different organizations take turns. The organization is
-    /// `None` if it is not known.
+    /// A customer, an organizer or a notice waits for it. Those of different organizations take turns. The organization
+    /// is `None` if it is not known.
     Normal(Option<OrganizationId>),
     /// It is sent when no other request waits, and never as part of a burst, which is left to the others.
     Background,

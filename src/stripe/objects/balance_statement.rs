@@ -1,7 +1,7 @@
 //! Statements: the payments, refunds and disputes of a period, from Stripe's lists.
 //!
-//! A list is read in pages, the newest objects first. Stripe filters it by the time at which the objects were created, and by
-//! no metadata: the objects of other programs are read too, and left out.
+//! A list is read in pages, the newest objects first. Stripe filters it by the time at which the objects were created,
+//! and by no metadata: the objects of other programs are read too, and left out.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ use crate::stripe::gateway::StripeGateway;
 /// How many objects are asked for at once, which is Stripe's limit.
 const PAGE: usize = 100;
 
-/// How long after the creation of a session it may be paid: it is open for less than 24 hours, and the bank may take its
-/// time to confirm a payment that the customer made at the end.
+/// How long after the creation of a session it may be paid: it is open for less than 24 hours, and the bank may take
+/// its time to confirm a payment that the customer made at the end.
 const SESSION_LIFETIME: Duration = Duration::from_hours(25);
 
 /// A list of Stripe, and the lines that come from it.
@@ -66,8 +66,8 @@ const LISTS: [List; 3] = [
 ];
 
 impl Statements for StripeGateway {
-    /// Reads the lists of Checkout Sessions, refunds and disputes. With a restricted key this needs the permission to read
-    /// balance transactions too.
+    /// Reads the lists of Checkout Sessions, refunds and disputes. With a restricted key this needs the permission to
+    /// read balance transactions too.
     fn statement(
         &self,
         request: &StatementRequest,
@@ -220,7 +220,8 @@ fn created(object: &Value) -> Option<Timestamp> {
     Timestamp::from_millis(seconds.checked_mul(1000)?).ok()
 }
 
-/// Adds the fee and the net amount, which are the sums of these balance transactions, if all are known and in this currency.
+/// Adds the fee and the net amount, which are the sums of these balance transactions, if all are known and in this
+/// currency.
 fn with_balance(mut line: StatementLine, currency: &str, transactions: &[Option<&Value>]) -> StatementLine {
     let sum = |field: &str| {
         let units = transactions.iter().try_fold(0_i64, |sum, transaction| {
@@ -235,8 +236,8 @@ fn with_balance(mut line: StatementLine, currency: &str, transactions: &[Option<
     line
 }
 
-/// Logs that an object of ours has no amount, currency or time that can be read. The statement goes on without it: in an
-/// account of its own, an organization can attach our metadata to anything.
+/// Logs that an object of ours has no amount, currency or time that can be read. The statement goes on without it: in
+/// an account of its own, an organization can attach our metadata to anything.
 fn unreadable(kind: &'static str, id: &str) -> Option<StatementLine> {
     tracing::warn!(
         target: "ticketing::payment",

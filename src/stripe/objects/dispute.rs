@@ -11,8 +11,8 @@ use crate::stripe::api::client::{Call, Client};
 use crate::stripe::api::failure::Failure;
 use crate::stripe::api::form::Form;
 
-/// Whether the customer has the money back. A dispute that was prevented is decided before the bank has opened it: its case
-/// was blocked, and the payment is kept, or it was resolved, which means that the payment was refunded.
+/// Whether the customer has the money back. A dispute that was prevented is decided before the bank has opened it: its
+/// case was blocked, and the payment is kept, or it was resolved, which means that the payment was refunded.
 pub(in crate::stripe) fn status(dispute: &Value) -> DisputeStatus {
     let case = dispute.pointer("/payment_method_details/card/case_type").and_then(Value::as_str);
     match dispute.get("status").and_then(Value::as_str) {
@@ -37,9 +37,10 @@ pub(in crate::stripe) fn report(dispute: &Value) -> Option<GatewayDispute> {
 
 /// What Stripe has taken for a dispute and has not given back, out of the amount of the dispute.
 ///
-/// A dispute lists its withdrawal and what was reinstated. A dispute that is lost may be
-/// [won in part](https://support.stripe.com/questions/dispute-for-full-charge-amount-after-a-partial-refund-was-issued).
-/// Without the list, Stripe has taken the amount, except for an inquiry, a dispute that was prevented, and one that was won.
+/// A dispute lists its withdrawal and what was reinstated. A dispute that is lost may be [won in
+/// part](https://support.stripe.com/questions/dispute-for-full-charge-amount-after-a-partial-refund-was-issued).
+/// Without the list, Stripe has taken the amount, except for an inquiry, a dispute that was prevented, and one that was
+/// won.
 fn taken(dispute: &Value, amount: Amount) -> Amount {
     if let Some(movements) = dispute.get("balance_transactions").and_then(Value::as_array) {
         return withdrawn(dispute, movements, amount);
@@ -51,8 +52,8 @@ fn taken(dispute: &Value, amount: Amount) -> Amount {
     }
 }
 
-/// What these balance transactions have taken. They are in the currency of the account's balance: if it is another one than
-/// that of the dispute, all that is known is whether anything is taken.
+/// What these balance transactions have taken. They are in the currency of the account's balance: if it is another one
+/// than that of the dispute, all that is known is whether anything is taken.
 fn withdrawn(dispute: &Value, movements: &[Value], amount: Amount) -> Amount {
     let units = |movement: &Value| movement.get("amount").and_then(Value::as_i64).unwrap_or(0);
     let taken = movements.iter().map(units).fold(0, i64::saturating_sub);
@@ -116,8 +117,8 @@ mod tests {
         }
     }
 
-    /// Stripe's pages "The Dispute object", "How disputes work", and the one on disputes of payments that were refunded in
-    /// part.
+    /// Stripe's pages "The Dispute object", "How disputes work", and the one on disputes of payments that were refunded
+    /// in part.
     #[test]
     fn what_is_taken_follows_from_the_balance_transactions_else_from_the_status() {
         let taken = |status: &str, movements: Value| {

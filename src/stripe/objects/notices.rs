@@ -1,8 +1,9 @@
 //! Notices: the events that Stripe sends to the server's `/gateway/notices`.
 //!
-//! An account may be shared with other programs, whose events arrive too. So nothing is asked of Stripe here, and amounts
-//! that cannot be read are an error only after the service has found the order. Only fields that are the same in all
-//! versions of the API are read, because the version of an event is that of the endpoint that was set up at Stripe.
+//! An account may be shared with other programs, whose events arrive too. So nothing is asked of Stripe here, and
+//! amounts that cannot be read are an error only after the service has found the order. Only fields that are the same
+//! in all versions of the API are read, because the version of an event is that of the endpoint that was set up at
+//! Stripe.
 
 use serde_json::Value;
 
@@ -132,8 +133,8 @@ impl<'a> Event<'a> {
         self.object.get("metadata")?.get(name)?.as_str()
     }
 
-    /// The order in the metadata. Nobody but the owner of the account can write the metadata of objects in it. A connected
-    /// account can write what it wants into its own: there, only ids that Stripe gave count.
+    /// The order in the metadata. Nobody but the owner of the account can write the metadata of objects in it. A
+    /// connected account can write what it wants into its own: there, only ids that Stripe gave count.
     fn order(&self) -> Option<OrderId> {
         self.metadata(ORDER)?.parse().ok().filter(|_| self.account.is_none())
     }

@@ -107,8 +107,8 @@ pub(in crate::stripe) fn of_payment(
     Err(Failure::Unexpected("the payment has more refunds than can be read".to_owned()))
 }
 
-/// The refunds of a payment for the service. An attempt that failed is left out if another attempt at the same refund was
-/// accepted.
+/// The refunds of a payment for the service. An attempt that failed is left out if another attempt at the same refund
+/// was accepted.
 ///
 /// # Errors
 /// What is wrong, if a currency is not known.
@@ -146,10 +146,10 @@ fn find(client: &Client, account: Option<&str>, payment: &str, request: &RefundR
 
 /// Makes a refund, unless Stripe has made it already.
 ///
-/// The first attempt asks at once, if the refund was decided just now. Others first look for the refund: an answer may have
-/// been lost, and Stripe forgets idempotency keys after a day. If Stripe repeats an error that it has stored under the key,
-/// the next key is used, with a suffix: what the error was about may have changed. A refund that failed later counts as not
-/// made, and is asked for with the next key too.
+/// The first attempt asks at once, if the refund was decided just now. Others first look for the refund: an answer may
+/// have been lost, and Stripe forgets idempotency keys after a day. If Stripe repeats an error that it has stored under
+/// the key, the next key is used, with a suffix: what the error was about may have changed. A refund that failed later
+/// counts as not made, and is asked for with the next key too.
 pub(in crate::stripe) fn make(
     client: &Client,
     account: Option<&str>,
@@ -209,9 +209,9 @@ pub(in crate::stripe) fn make(
     Err(GatewayError::Unavailable(REPEATED.to_owned()))
 }
 
-/// What a failure means for a refund. Only what is about the payment or the amount is final. Other refusals may be about
-/// the request or the account, such as the key of an account that does not have the payment: they would end all refunds
-/// that are due.
+/// What a failure means for a refund. Only what is about the payment or the amount is final. Other refusals may be
+/// about the request or the account, such as the key of an account that does not have the payment: they would end all
+/// refunds that are due.
 fn refund_failure(failure: Failure) -> GatewayError {
     let Failure::Answer(answer) = &failure else { return failure.into() };
     if NOTHING_LEFT.iter().any(|code| answer.has_code(code)) {

@@ -115,8 +115,8 @@ fn started_at(request: &CheckoutRequest) -> Timestamp {
     request.renewed_at.unwrap_or(request.created_at)
 }
 
-/// Adds a line for each item. The amount of each line is what all its tickets cost less the discount, so its quantity is
-/// 1, and the number of tickets is in its name.
+/// Adds a line for each item. The amount of each line is what all its tickets cost less the discount, so its quantity
+/// is 1, and the number of tickets is in its name.
 fn add_items(form: &mut Form, request: &CheckoutRequest) -> Result<(), String> {
     let total = amounts::to_stripe(request.amount, &request.currency)?;
     let mut lines = Vec::new();

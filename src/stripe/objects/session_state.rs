@@ -28,8 +28,8 @@ pub(in crate::stripe) fn livemode(id: &str) -> Option<bool> {
 /// What must be expanded in a session, so that it tells what became of its payment.
 pub(in crate::stripe) const EXPANDED: &str = "payment_intent.latest_charge";
 
-/// What a session says of its payment. If its charge is [expanded](EXPANDED), a payment that failed later is told from one
-/// that is not decided, and one that was refunded or disputed from one that was kept.
+/// What a session says of its payment. If its charge is [expanded](EXPANDED), a payment that failed later is told from
+/// one that is not decided, and one that was refunded or disputed from one that was kept.
 pub(in crate::stripe) fn state(session: &Value) -> CheckoutState {
     let text = |name: &str| session.get(name).and_then(Value::as_str);
     match (text("status"), text("payment_status")) {

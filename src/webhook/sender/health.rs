@@ -57,8 +57,8 @@ impl Observation {
         Self { health, duration }
     }
 
-    /// How many attempts a worker claims at once. For a healthy endpoint, this is the number that fits into a time slice
-    /// if each attempt takes as long as the last one. For any other endpoint, it is one.
+    /// How many attempts a worker claims at once. For a healthy endpoint, this is the number that fits into a time
+    /// slice if each attempt takes as long as the last one. For any other endpoint, it is one.
     pub(super) fn batch_size(self) -> usize {
         match (self.health, self.duration) {
             (Health::Healthy, Some(duration)) => {

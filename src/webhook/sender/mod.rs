@@ -8,9 +8,9 @@
 //! - The [workers](worker), 64 by default, make the [attempts](attempt). They do not touch the database.
 //! - The [`poller`], one thread, finds rows that this process did not queue itself.
 //!
-//! They share a [`SenderContext`]. The store's commit listener and the poller report fan-outs and endpoints with rows due;
-//! the scheduler queues batches of claimed attempts; the workers report finished attempts, and themselves when they
-//! are free.
+//! They share a [`SenderContext`]. The store's commit listener and the poller report fan-outs and endpoints with rows
+//! due; the scheduler queues batches of claimed attempts; the workers report finished attempts, and themselves when
+//! they are free.
 //!
 //! # Claims and leases
 //!
@@ -24,9 +24,9 @@
 //!
 //! # Fairness
 //!
-//! Free workers are assigned by [round robin](crate::fair::RoundRobin) over organizations, and within an organization over its
-//! endpoints, so a tenant with a thousand endpoints gets no more turns than a tenant with one. An endpoint has a
-//! limit of workers (an eighth of all by default). A worker that is assigned to a healthy endpoint claims a batch of
+//! Free workers are assigned by [round robin](crate::fair::RoundRobin) over organizations, and within an organization
+//! over its endpoints, so a tenant with a thousand endpoints gets no more turns than a tenant with one. An endpoint has
+//! a limit of workers (an eighth of all by default). A worker that is assigned to a healthy endpoint claims a batch of
 //! up to 64 attempts, and keeps making them for a time slice of 100 ms; then the scheduler assigns it again.
 //!
 //! # Health

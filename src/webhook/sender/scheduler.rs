@@ -1,8 +1,8 @@
 //! The scheduler thread: assigns free workers to endpoints, and does all writing.
 //!
-//! Each round writes one transaction, which records the attempts that have finished and claims the attempts that
-//! start. A busy sender thus needs one commit for many attempts. If other callers wait for the transaction, it ends after
-//! some of them, and the next round does the rest.
+//! Each round writes one transaction, which records the attempts that have finished and claims the attempts that start.
+//! A busy sender thus needs one commit for many attempts. If other callers wait for the transaction, it ends after some
+//! of them, and the next round does the rest.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

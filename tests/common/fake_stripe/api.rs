@@ -219,8 +219,8 @@ pub fn check_expand<'a>(params: &Reader<'a>, expandable: &[&str]) -> Result<Vec<
     }
 }
 
-/// A list, the newest first: <https://docs.stripe.com/api/pagination>. What is expanded in its objects begins with `data`:
-/// <https://docs.stripe.com/api/expanding_objects>.
+/// A list, the newest first: <https://docs.stripe.com/api/pagination>. What is expanded in its objects begins with
+/// `data`: <https://docs.stripe.com/api/expanding_objects>.
 fn list(
     state: &State,
     account: Option<&str>,

@@ -13,8 +13,8 @@ pub fn payment_fee(amount: i64) -> i64 {
     (amount * 14 + 500) / 1000 + 25
 }
 
-/// Changes the balance of the account of `source` by an amount and a fee in the currency of `source`. Returns the balance
-/// transaction.
+/// Changes the balance of the account of `source` by an amount and a fee in the currency of `source`. Returns the
+/// balance transaction.
 pub fn change(state: &mut State, source: &str, kind: &str, amount: i64, fee: i64) -> Value {
     let currency = state.text(source, "currency");
     let converted = state.balance_currency.clone().filter(|balance| *balance != currency);

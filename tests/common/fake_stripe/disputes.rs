@@ -38,8 +38,8 @@ pub fn change(state: &mut State, id: &str, amount: i64) {
     state.emit_change("charge.dispute.updated", id, &json!({ "amount": before }));
 }
 
-/// The dispute ends, and Stripe gives this part of the amount back: all of it if the organizer has won, and maybe some of it
-/// otherwise.
+/// The dispute ends, and Stripe gives this part of the amount back: all of it if the organizer has won, and maybe some
+/// of it otherwise.
 pub fn close(state: &mut State, id: &str, is_won: bool, returned: i64) {
     let is_inquiry = state.text(id, "status").starts_with("warning_");
     let status = match (is_inquiry, is_won) {

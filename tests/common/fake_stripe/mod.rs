@@ -2,8 +2,8 @@
 //! refunds, disputes, idempotency keys and signed events.
 //!
 //! It was written from the documentation and from the generated types of Stripe's own Python package, and not from the
-//! gateway that it tests. Parameters that it does not model are refused. A test moves its clock, plays the customer, sets
-//! faults, and decides when and how often each event is delivered.
+//! gateway that it tests. Parameters that it does not model are refused. A test moves its clock, plays the customer,
+//! sets faults, and decides when and how often each event is delivered.
 
 mod answers;
 mod api;
@@ -60,8 +60,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the events are delivered. Checkout redirects the customer when the endpoint has answered, or after 10
-    /// seconds: <https://docs.stripe.com/checkout/fulfillment>.
+    /// Waits until the events are delivered. Checkout redirects the customer when the endpoint has answered, or after
+    /// 10 seconds: <https://docs.stripe.com/checkout/fulfillment>.
     fn wait_for_delivery(&self) {
         let is_waiting = |state: &mut State| state.is_automatic && state.undelivered.len() + state.in_delivery > 0;
         let waited = self.changed.wait_timeout_while(self.lock(), Duration::from_secs(10), is_waiting);
@@ -267,8 +267,8 @@ impl FakeStripe {
 
     // The customer, the organizer in Stripe's dashboard, and the bank.
 
-    /// A program creates a session over this amount and attaches these metadata to it and to its payment, and the customer
-    /// pays with a card. Nothing is sent. Returns the ids of the session and of the PaymentIntent.
+    /// A program creates a session over this amount and attaches these metadata to it and to its payment, and the
+    /// customer pays with a card. Nothing is sent. Returns the ids of the session and of the PaymentIntent.
     pub fn sell(
         &self,
         account: Option<&str>,
@@ -423,7 +423,8 @@ impl FakeStripe {
         self.act(|state| state.undelivered.drain(..).collect())
     }
 
-    /// The same event as a destination for thin events gets it: <https://docs.stripe.com/event-destinations#thin-events>.
+    /// The same event as a destination for thin events gets it:
+    /// <https://docs.stripe.com/event-destinations#thin-events>.
     pub fn thin(&self, notice: &Notice) -> Notice {
         let event: Value = serde_json::from_str(&notice.body).expect("JSON");
         let object = &event["data"]["object"];

@@ -47,7 +47,8 @@ pub struct State {
     pub per_second: Option<usize>,
     /// The operations that were answered within the last second.
     pub answered: Vec<(Instant, String)>,
-    /// How far its header `Date` is ahead of the clock of this machine, in seconds. Without a value, there is no header.
+    /// How far its header `Date` is ahead of the clock of this machine, in seconds. Without a value, there is no
+    /// header.
     pub date_ahead: Option<i64>,
     /// How many objects a page of a list has at most.
     pub longest_page: usize,
@@ -107,8 +108,8 @@ impl State {
         }
     }
 
-    /// Whether there were too many requests for an operation within the last second of this machine's clock. Otherwise this
-    /// one counts.
+    /// Whether there were too many requests for an operation within the last second of this machine's clock. Otherwise
+    /// this one counts.
     #[expect(clippy::disallowed_methods, reason = "the requests come in real time")]
     pub fn is_too_fast(&mut self, operation: &str) -> bool {
         let Some(most) = self.per_second else { return false };

@@ -1,8 +1,8 @@
 //! What the longest transaction of each operation costs with the largest request that is allowed, in a store with many
 //! rows: other writes wait for it.
 //!
-//! The numbers are those of SQLite, which are the same on every machine: statements, changed rows, and instructions of its
-//! virtual machine. The bounds are an estimate of what an optimized build does in 50 ms.
+//! The numbers are those of SQLite, which are the same on every machine: statements, changed rows, and instructions of
+//! its virtual machine. The bounds are an estimate of what an optimized build does in 50 ms.
 
 mod operations;
 mod store;

@@ -522,7 +522,8 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         Box::new(move || drop(store.fixture.service.revoke_api_key(other, key).expect("revoked")))
     }),
     ("deliver_due_webhooks", |store| {
-        // Three notifications for a hundred endpoints are inserted by the sender. All but one endpoint are disabled then.
+        // Three notifications for a hundred endpoints are inserted by the sender. All but one endpoint are disabled
+        // then.
         store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs; DELETE FROM webhook_removals");
         store.fixture.issue(&store.types[0], 3);
         store.set_endpoints_enabled(false);

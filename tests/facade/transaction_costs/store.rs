@@ -28,8 +28,8 @@ pub const RESERVED_SEATS: i64 = 5_000_000;
 /// Orders with the most entries that one step of the maintenance finds at once.
 const LARGE_ORDERS: i64 = 60;
 
-/// An event whose ticket types are sold out by the expired holds of some orders with the most entries, and of `size` with
-/// one. All have used a discount.
+/// An event whose ticket types are sold out by the expired holds of some orders with the most entries, and of `size`
+/// with one. All have used a discount.
 pub struct ExpiredHolds {
     pub types: Vec<TicketType>,
     pub discount: Discount,
@@ -255,8 +255,8 @@ pub fn copy_order(database: &Database, order: OrderId, number: i64) {
     }
 }
 
-/// Inserts copies of a row under new ids. Some columns get the value of an expression, in which `n.i` is the number of the
-/// copy and `t` the row.
+/// Inserts copies of a row under new ids. Some columns get the value of an expression, in which `n.i` is the number of
+/// the copy and `t` the row.
 pub fn copies(database: &Database, table: &str, row: i64, number: i64, changes: &[(&str, &str)]) {
     let columns: Vec<String> = database.column(&format!("SELECT name FROM pragma_table_info('{table}')"));
     let value = |column: &String| match changes.iter().find(|(name, _)| name == column) {

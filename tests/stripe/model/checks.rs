@@ -46,8 +46,8 @@ impl Case {
         }
     }
 
-    /// Checks that `wanted` cents of a payment have gone back: by us, by somebody in the Dashboard, or by the bank. What
-    /// Stripe refuses to give back is still listed.
+    /// Checks that `wanted` cents of a payment have gone back: by us, by somebody in the Dashboard, or by the bank.
+    /// What Stripe refuses to give back is still listed.
     fn check_payment(&self, sale: &Sale, payment: &str, wanted: i64) {
         let (mut ours, mut others) = (0, 0);
         for refund in self.shop.fake.all("refund") {

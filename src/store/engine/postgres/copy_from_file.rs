@@ -1,7 +1,7 @@
 //! Copies a database file to an empty PostgreSQL database.
 //!
-//! The copy is one transaction, so that the target is empty or complete. Which tables and columns there are is read from
-//! both databases: a copy in which one would be missing fails.
+//! The copy is one transaction, so that the target is empty or complete. Which tables and columns there are is read
+//! from both databases: a copy in which one would be missing fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -161,7 +161,8 @@ impl PostgresEngine {
             Some(owner) if owner.organization == organization => {
                 self.writer.write_in_queue(organization, owner.event, key, work)
             }
-            // The job fails, because it does not find the event. It neither waits for the others of the event nor locks it.
+            // The job fails, because it does not find the event. It neither waits for the others of the event nor locks
+            // it.
             Some(_) => self.writer.write(Some(organization), EventLock::Foreign, work),
             None => self.writer.write(Some(organization), EventLock::Unknown, work),
         }
@@ -195,8 +196,8 @@ impl PostgresEngine {
         self.writer.callers()
     }
 
-    /// Fails if the store has stopped, if the server does not answer within seconds, or if there is a reason to doubt that it
-    /// accepts writes and it does not accept one.
+    /// Fails if the store has stopped, if the server does not answer within seconds, or if there is a reason to doubt
+    /// that it accepts writes and it does not accept one.
     pub(in crate::store) fn ready(&self) -> Result<()> {
         self.writer.check()
     }
@@ -234,8 +235,8 @@ impl PostgresEngine {
     ) -> Result<T> {
         let mut scan = || self.readers.scan(&self.ids, organization, &mut work);
         match scan() {
-            // The standby is left alone for a moment, so that the primary is read. Inside a snapshot that the thread shares,
-            // the second attempt has to fail.
+            // The standby is left alone for a moment, so that the primary is read. Inside a snapshot that the thread
+            // shares, the second attempt has to fail.
             Err(error) if is_cancelled_by_standby(&error) => scan().map_err(|_| error),
             scanned => scanned,
         }

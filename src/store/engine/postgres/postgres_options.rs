@@ -59,8 +59,8 @@ impl PostgresOptions {
         Self::parse(url, "read_from", TargetSessionAttrs::ReadOnly)
     }
 
-    /// Reads a URL, as RFC 3986 and PostgreSQL's documentation of connection URIs define it. An error names `setting`, and
-    /// has no part of the URL, which may contain a password.
+    /// Reads a URL, as RFC 3986 and PostgreSQL's documentation of connection URIs define it. An error names `setting`,
+    /// and has no part of the URL, which may contain a password.
     fn parse(url: &str, setting: &'static str, role: TargetSessionAttrs) -> Result<Self> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut errors = FieldErrors::default();
@@ -130,8 +130,8 @@ impl PostgresOptions {
         Self { migrate, ..self }
     }
 
-    /// Prepares encryption, which reads the file with root certificates. A standby has the password and the implementation
-    /// of cryptography of the primary, unless it has its own.
+    /// Prepares encryption, which reads the file with root certificates. A standby has the password and the
+    /// implementation of cryptography of the primary, unless it has its own.
     pub(crate) fn prepare(mut self) -> Result<Self> {
         let provider = self.crypto_provider.clone();
         if let Some(mut standby) = self.read_from.take() {
@@ -158,8 +158,8 @@ impl PostgresOptions {
         }
     }
 
-    /// Opens a connection of the crate `postgres`, which has no limit for the time until a host can be used. So the host that
-    /// is connected to is one that has answered a moment ago.
+    /// Opens a connection of the crate `postgres`, which has no limit for the time until a host can be used. So the
+    /// host that is connected to is one that has answered a moment ago.
     pub(super) fn connect(&self) -> Result<Client> {
         drop(self.connect_pipelining(Duration::MAX)?);
         let config = postgres::Config::from(self.first_host.only(&self.config));

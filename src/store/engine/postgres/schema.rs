@@ -11,16 +11,17 @@ use crate::store::engine::connection::Connection;
 /// Whichever process holds this lock of the database migrates it: "TCKT".
 pub(super) const MIGRATION_LOCK: i64 = 0x5443_4b54;
 
-/// How long a migration waits for the lock of a table. Meanwhile, all others wait behind it: behind a long transaction, it
-/// would stop the sale.
+/// How long a migration waits for the lock of a table. Meanwhile, all others wait behind it: behind a long transaction,
+/// it would stop the sale.
 const MAX_LOCK_WAIT: &str = "2s";
 
-/// How often a migration is tried while others use the tables, and the pause before the next attempt: five minutes together.
+/// How often a migration is tried while others use the tables, and the pause before the next attempt: five minutes
+/// together.
 const MAX_ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Keeps others from writing while a migration runs. A transaction of an older program is complete before that, or waits and
-/// then finds the new version, see [`tokens`](super::writing::tokens).
+/// Keeps others from writing while a migration runs. A transaction of an older program is complete before that, or
+/// waits and then finds the new version, see [`tokens`](super::writing::tokens).
 const LOCK_TABLES: &str = "DO $$ DECLARE tables TEXT; BEGIN
     SELECT string_agg(format('%I', tablename), ', ' ORDER BY tablename) INTO tables FROM pg_tables
         WHERE schemaname = current_schema() AND pg_has_role(tableowner, 'USAGE');

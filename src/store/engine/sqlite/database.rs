@@ -66,8 +66,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Prepares a connection that changes nothing in the database at `path`. `has_wal` says whether there was a WAL with
-    /// content before.
+    /// Prepares a connection that changes nothing in the database at `path`. `has_wal` says whether there was a WAL
+    /// with content before.
     pub(super) fn open_unchanged(connection: Connection, path: &Path, has_wal: bool) -> Result<Self> {
         let database = Self { leaves_wal: true, ..Self::new(connection, path)? };
         database.file.check()?;
@@ -319,8 +319,8 @@ impl Database {
         allowed.map(drop).map_err(convert)
     }
 
-    /// Copies the whole WAL into the database file again, including the parts that were copied before. The connection must be open
-    /// [exclusively](Self::open_exclusively).
+    /// Copies the whole WAL into the database file again, including the parts that were copied before. The connection
+    /// must be open [exclusively](Self::open_exclusively).
     pub(super) fn copy_whole_wal(&self) -> Result<()> {
         match self.run_checkpoint("TRUNCATE").map_err(convert)? {
             true => Ok(()),

@@ -124,8 +124,8 @@ impl SqliteEngine {
         self.writer.jobs_waiting()
     }
 
-    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one fails
-    /// too.
+    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
+    /// fails too.
     pub(in crate::store) fn ready(&self) -> Result<()> {
         self.writer.check_file()?;
         if self.writer.last_write_failed() {
@@ -182,8 +182,8 @@ impl SqliteEngine {
         self.readers.with_look_ups(work)
     }
 
-    /// Runs `work` on one snapshot of the database, on a new connection. The connection is not opened read-only, because
-    /// SQLite would then not verify the CHECK constraints.
+    /// Runs `work` on one snapshot of the database, on a new connection. The connection is not opened read-only,
+    /// because SQLite would then not verify the CHECK constraints.
     pub(in crate::store) fn read_on_dedicated_connection<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,

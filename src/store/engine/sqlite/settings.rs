@@ -14,16 +14,16 @@ pub(super) fn use_stable_plans(connection: &Connection) -> rusqlite::Result<()> 
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-/// Sets whether SQLite refuses statements that could damage the file, and returns whether it did. Some systems build it so that
-/// it does by default. Migrations that change the text of a table need it off.
+/// Sets whether SQLite refuses statements that could damage the file, and returns whether it did. Some systems build it
+/// so that it does by default. Migrations that change the text of a table need it off.
 pub(super) fn set_defensive(connection: &Connection, defensive: bool) -> rusqlite::Result<bool> {
     let before = connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, defensive)?;
     Ok(before)
 }
 
-/// Lets SQLite not checkpoint the WAL when the last connection is closed: it could be that of another program, and after
-/// a failed sync it must stay as it is.
+/// Lets SQLite not checkpoint the WAL when the last connection is closed: it could be that of another program, and
+/// after a failed sync it must stay as it is.
 pub(super) fn never_checkpoint_on_close(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
 }
@@ -31,8 +31,8 @@ pub(super) fn never_checkpoint_on_close(connection: &Connection) -> rusqlite::Re
 /// A busy handler that waits for another process's write lock, about five seconds in total. Each wait has a random
 /// part, so that several waiting processes do not retry at the same time.
 ///
-/// The waits stay short. A process that writes without pause is without the lock for less than a hundredth of the time: who
-/// tries seldom does not get it.
+/// The waits stay short. A process that writes without pause is without the lock for less than a hundredth of the time:
+/// who tries seldom does not get it.
 pub(super) fn wait_while_busy(attempt: i32) -> bool {
     let mut jitter = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(&(std::thread::current().id(), std::process::id(), attempt), &mut jitter);

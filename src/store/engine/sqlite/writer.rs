@@ -4,8 +4,8 @@
 //! of one transaction, commits, and only then answers the callers. Many callers share one sync of the disk, and no
 //! caller gets a result that a crash could undo.
 //!
-//! A caller that finds no leader leads one group itself; [`leadership`](crate::store::engine::leadership) has the details. The
-//! organizations take turns in the queue, so that one with many jobs does not delay the others.
+//! A caller that finds no leader leads one group itself; [`leadership`](crate::store::engine::leadership) has the
+//! details. The organizations take turns in the queue, so that one with many jobs does not delay the others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -183,8 +183,8 @@ impl GroupCommit {
         });
         let wal_pages = Database::take_wal_pages();
 
-        // Before the answers, so that a caller that was answered finds its commit in the statistics, and its notifications
-        // in the subscriptions.
+        // Before the answers, so that a caller that was answered finds its commit in the statistics, and its
+        // notifications in the subscriptions.
         let committed = match committed {
             Ok(recorded) => {
                 let duration = self.instant().saturating_sub(start);
@@ -303,8 +303,8 @@ impl JobContext<'_> {
         self.database.check().and_then(|()| self.database.write_header_to_wal()).inspect_err(|_| self.roll_back())
     }
 
-    /// Runs a job in a transaction in which nothing has changed. Returns what the job has recorded. If it fails, that is
-    /// `None`, and another transaction is begun. An error means that the transaction has to be rolled back.
+    /// Runs a job in a transaction in which nothing has changed. Returns what the job has recorded. If it fails, that
+    /// is `None`, and another transaction is begun. An error means that the transaction has to be rolled back.
     fn run_first(&self, job: &mut dyn Job) -> Result<Option<Recorded>> {
         let ran = self.run(job)?;
         if ran.is_none() {

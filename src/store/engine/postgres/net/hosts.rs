@@ -1,7 +1,7 @@
 //! Several hosts in the URL of a database: they are tried one after another, each for a limited time.
 //!
-//! `tokio-postgres` tries them too, but has a limit for the connection only, and none for what follows: a host whose kernel
-//! accepts connections, and whose server does not answer, would never be left.
+//! `tokio-postgres` tries them too, but has a limit for the connection only, and none for what follows: a host whose
+//! kernel accepts connections, and whose server does not answer, would never be left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

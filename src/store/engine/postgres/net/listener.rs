@@ -34,8 +34,8 @@ pub(in crate::store::engine::postgres) struct Listener {
 }
 
 impl Listener {
-    /// Starts the thread, which tells `notifier` what others have committed. `process` is the number of this process. If the
-    /// thread cannot be started, pollers find what others have committed.
+    /// Starts the thread, which tells `notifier` what others have committed. `process` is the number of this process.
+    /// If the thread cannot be started, pollers find what others have committed.
     pub(in crate::store::engine::postgres) fn start(
         options: PostgresOptions,
         notifier: Weak<CommitNotifier>,

@@ -1,8 +1,8 @@
 //! A client whose calls block, and that sends several requests in one round trip.
 //!
-//! The client of the crate `postgres` waits for the answer to each request. This one uses the same connections, those of
-//! `tokio-postgres`, on which requests may be sent before earlier ones are answered. The server runs them in the order in
-//! which they are sent.
+//! The client of the crate `postgres` waits for the answer to each request. This one uses the same connections, those
+//! of `tokio-postgres`, on which requests may be sent before earlier ones are answered. The server runs them in the
+//! order in which they are sent.
 
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
@@ -120,8 +120,9 @@ impl PipeliningClient {
         }
     }
 
-    /// Sends the requests together, in this order, and waits for all answers. When the deadline has passed, cancels what runs. The
-    /// inner result is an error if the connection is lost. After `max_time` without all answers, gives the connection up.
+    /// Sends the requests together, in this order, and waits for all answers. When the deadline has passed, cancels
+    /// what runs. The inner result is an error if the connection is lost. After `max_time` without all answers, gives
+    /// the connection up.
     pub(in crate::store::engine::postgres) fn run<T: Send>(
         &mut self,
         mut first: Vec<Request>,

@@ -21,8 +21,8 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// How long the server may take to answer on a connection that was idle.
 const MAX_CHECK_TIME: Duration = Duration::from_secs(2);
 
-/// After how long a server that does not answer counts as lost, unless the URL says otherwise: neither what is sent to it
-/// is acknowledged, nor, if nothing is, a probe.
+/// After how long a server that does not answer counts as lost, unless the URL says otherwise: neither what is sent to
+/// it is acknowledged, nor, if nothing is, a probe.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
 const PROBE_AFTER: Duration = Duration::from_secs(5);
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
@@ -31,8 +31,8 @@ const PROBES: u32 = 3;
 /// When the operating system sends the first probe by default, which is what an URL without `keepalives_idle` means.
 const SYSTEM_PROBE_AFTER: Duration = Duration::from_hours(2);
 
-/// Makes the server notice within seconds that this program has vanished, also while a statement waits for a lock. Older
-/// versions have no setting for the latter.
+/// Makes the server notice within seconds that this program has vanished, also while a statement waits for a lock.
+/// Older versions have no setting for the latter.
 const NOTICE_LOST_CLIENT: &str =
     "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
     SELECT set_config(name, '2s', FALSE) FROM pg_settings WHERE name = 'client_connection_check_interval'";
@@ -44,8 +44,8 @@ pub(in crate::store::engine::postgres) struct Connector {
     purpose: Purpose,
 }
 
-/// A pool of connections, with a limited number of places for them. A thread that borrows an empty place opens the connection itself: it gets an error of
-/// connecting at once, and connects as soon as the server is back.
+/// A pool of connections, with a limited number of places for them. A thread that borrows an empty place opens the
+/// connection itself: it gets an error of connecting at once, and connects as soon as the server is back.
 pub(in crate::store::engine::postgres) struct Pool {
     connector: Connector,
     places: Arc<Places>,
@@ -195,8 +195,8 @@ impl Pool {
         opened.map_err(|_| Error::Unavailable(Unavailable::Unreachable))
     }
 
-    /// Closes a connection that was lost. If its server does not answer, the idle ones are closed too: to find out whether
-    /// each of them is lost would take long.
+    /// Closes a connection that was lost. If its server does not answer, the idle ones are closed too: to find out
+    /// whether each of them is lost would take long.
     fn lose(&self, connection: PostgresConnection) {
         let is_silent = connection.is_silent();
         drop(connection);
@@ -207,7 +207,8 @@ impl Pool {
         drop(closed);
     }
 
-    /// Replaces a connection that was lost by a new one. Takes up to `max_time`, and not longer than the server may take.
+    /// Replaces a connection that was lost by a new one. Takes up to `max_time`, and not longer than the server may
+    /// take.
     pub(in crate::store::engine::postgres) fn reopen(
         &self,
         borrowed: Borrowed,

@@ -13,8 +13,8 @@ pub(in crate::store::engine::postgres) enum Purpose {
 }
 
 impl Purpose {
-    /// How long an answer of the server is waited for. The server gives up waiting for locks, and ends statements of writes,
-    /// a little earlier, if it works.
+    /// How long an answer of the server is waited for. The server gives up waiting for locks, and ends statements of
+    /// writes, a little earlier, if it works.
     pub(in crate::store::engine::postgres) fn max_time(self) -> Duration {
         match self {
             Self::Write => Duration::from_secs(12),

@@ -1,6 +1,7 @@
 //! A standby that serves reads which may look at many rows.
 //!
-//! If it is away or late, or does not have the tables yet, the primary serves them. Whether it is back is tried every few seconds.
+//! If it is away or late, or does not have the tables yet, the primary serves them. Whether it is back is tried every
+//! few seconds.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,8 +34,8 @@ enum State {
     /// It was not used yet.
     Unknown,
     Answers,
-    /// It did not answer, is late, has an older schema, or has cancelled a query. The time is by the monotonic clock of the
-    /// system.
+    /// It did not answer, is late, has an older schema, or has cancelled a query. The time is by the monotonic clock of
+    /// the system.
     AwaySince(Duration),
 }
 
@@ -105,9 +106,9 @@ impl Standby {
     }
 }
 
-/// Fails if the standby shows a state of more than [`MAX_LAG`] ago. It is not late if it has all that its primary has written,
-/// however long ago that was, and the primary still sends: then there is a receiver. The user may need `pg_read_all_stats` to
-/// know what the primary has sent last; without it, the standby knows what it has received.
+/// Fails if the standby shows a state of more than [`MAX_LAG`] ago. It is not late if it has all that its primary has
+/// written, however long ago that was, and the primary still sends: then there is a receiver. The user may need
+/// `pg_read_all_stats` to know what the primary has sent last; without it, the standby knows what it has received.
 fn require_current(connection: &PostgresConnection) -> Result<()> {
     let answer = connection.simple_query(&format!(
         "SELECT pg_is_in_recovery()

@@ -39,8 +39,8 @@ impl Encryption {
     }
 }
 
-/// Creates what encrypts connections. `None` if they are not to be encrypted, or if that is only preferred and there is no
-/// implementation of cryptography.
+/// Creates what encrypts connections. `None` if they are not to be encrypted, or if that is only preferred and there is
+/// no implementation of cryptography.
 pub(in crate::store::engine::postgres) fn connector(
     encryption: Encryption,
     root_certificates: Option<&PathBuf>,

@@ -10,8 +10,8 @@ pub(in crate::store::engine::postgres) const CHANNEL: &str = "ticketing";
 /// digits.
 const MAX_ENDPOINTS: usize = 300;
 
-/// Writes messages of the process `sender`: its number, `f` if there are fan-outs, `h` if there is something for handlers,
-/// and endpoints. They have no character that SQL's literals would have to escape.
+/// Writes messages of the process `sender`: its number, `f` if there are fan-outs, `h` if there is something for
+/// handlers, and endpoints. They have no character that SQL's literals would have to escape.
 pub(in crate::store::engine::postgres) fn write(sender: u64, work: &CommittedWork) -> Vec<String> {
     let mut messages: Vec<String> = work
         .endpoints

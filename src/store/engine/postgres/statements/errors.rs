@@ -27,20 +27,22 @@ const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
 /// What a failed statement means for its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store::engine::postgres) enum Failure {
-    /// The same transaction may succeed when it is run again: it was chosen to end a deadlock, would have seen changes in the
-    /// wrong order, or did not change a row that another one has changed meanwhile.
+    /// The same transaction may succeed when it is run again: it was chosen to end a deadlock, would have seen changes
+    /// in the wrong order, or did not change a row that another one has changed meanwhile.
     RunAgain,
-    /// The same job may succeed when it is run again, and has not failed for its transaction: another one has locked what the
-    /// job would insert.
+    /// The same job may succeed when it is run again, and has not failed for its transaction: another one has locked
+    /// what the job would insert.
     JobAgain,
     /// The connection is lost, and with it the transaction.
     ConnectionLost,
     /// Another row has the same value of a column that must be unique, or a row that this one refers to was deleted: a
     /// transaction has changed what the job has read.
     Violation,
-    /// The server accepts no writes: it has become a standby, or was told so, for example because its disk is nearly full.
+    /// The server accepts no writes: it has become a standby, or was told so, for example because its disk is nearly
+    /// full.
     ReadOnly,
-    /// The schema has another version than this program works with, or what a newer version has changed in it is missing.
+    /// The schema has another version than this program works with, or what a newer version has changed in it is
+    /// missing.
     OtherSchema,
     /// Other transactions have kept a row locked for too long.
     LockTimeout,

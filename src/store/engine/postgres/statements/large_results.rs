@@ -28,8 +28,8 @@ const STEP_BYTES: usize = 1024 * 1024;
 impl PostgresConnection {
     /// Passes the rows of a page to `visit`, until it breaks.
     ///
-    /// The server sends the rows up to [`PAGE_BYTES`] of texts. A page that has room for more is read once more, without
-    /// that limit.
+    /// The server sends the rows up to [`PAGE_BYTES`] of texts. A page that has room for more is read once more,
+    /// without that limit.
     pub(in crate::store::engine::postgres) fn visit_page(
         &self,
         sql: &str,
@@ -60,8 +60,8 @@ impl PostgresConnection {
         })
     }
 
-    /// Passes all rows of a query without parameters to `visit`, until it breaks. Keeps a few of them in memory at a time.
-    /// The connection has a transaction, and `visit` runs no such query.
+    /// Passes all rows of a query without parameters to `visit`, until it breaks. Keeps a few of them in memory at a
+    /// time. The connection has a transaction, and `visit` runs no such query.
     pub(in crate::store::engine::postgres) fn visit_in_steps(&self, sql: &str, visit: &mut Visit<'_>) -> Result<()> {
         // All rows will be read, which is not what the planner expects of a cursor.
         self.queue_batch(format!(
@@ -93,8 +93,8 @@ impl PostgresConnection {
     }
 }
 
-/// A query for the rows of another one, up to the first that comes after [`PAGE_BYTES`] of texts. `None` if no column is a
-/// text. The server does not read long texts of the rows that it leaves out.
+/// A query for the rows of another one, up to the first that comes after [`PAGE_BYTES`] of texts. `None` if no column
+/// is a text. The server does not read long texts of the rows that it leaves out.
 fn bounded(sql: &str, prepared: &Prepared) -> Option<String> {
     let mut bytes = String::new();
     for column in prepared.statement.columns() {

@@ -31,8 +31,8 @@ use crate::store::engine::sql::violation::StatementError;
 
 /// A connection to PostgreSQL.
 ///
-/// Statements whose result nobody needs are queued, and sent together with the next one, in one round trip. If one of them
-/// fails, the next one fails with its error.
+/// Statements whose result nobody needs are queued, and sent together with the next one, in one round trip. If one of
+/// them fails, the next one fails with its error.
 pub(in crate::store::engine::postgres) struct PostgresConnection {
     client: RefCell<PipeliningClient>,
     /// Whether the URL names other hosts.
@@ -75,8 +75,8 @@ enum QueuedKind {
 /// How long a connection may be idle before it is checked: the server may have ended it.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How many savepoints a transaction should have at most. With more than 64, the snapshots of all other transactions cost
-/// more, because PostgreSQL keeps so many in shared memory.
+/// How many savepoints a transaction should have at most. With more than 64, the snapshots of all other transactions
+/// cost more, because PostgreSQL keeps so many in shared memory.
 const MAX_SAVEPOINTS: usize = 50;
 
 /// How many statements are queued at most.
@@ -116,8 +116,8 @@ impl PostgresConnection {
         self.push_batch(QueuedKind::Statement, sql.into());
     }
 
-    /// Queues the end of a job of a group, and the savepoint of the next one. If an earlier statement fails, the whole group
-    /// has to be undone.
+    /// Queues the end of a job of a group, and the savepoint of the next one. If an earlier statement fails, the whole
+    /// group has to be undone.
     pub(in crate::store::engine::postgres) fn queue_next_job(&self, sql: &str) {
         self.push_batch(QueuedKind::NextJob, sql.to_owned());
     }
@@ -156,7 +156,8 @@ impl PostgresConnection {
         self.ahead.borrow_mut().clear();
     }
 
-    /// Runs the queued statements up to the last one that has to insert a row: to the server it is no error if it does not.
+    /// Runs the queued statements up to the last one that has to insert a row: to the server it is no error if it does
+    /// not.
     pub(in crate::store::engine::postgres) fn check_inserts(&self) -> Result<()> {
         let inserts = self.queue.borrow().iter().rposition(|queued| queued.kind == QueuedKind::Insert);
         let Some(last_insert) = inserts else { return Ok(()) };

@@ -9,8 +9,8 @@ use postgres::types::Type;
 use crate::store::engine::sql::row::ColumnNames;
 use crate::store::engine::sql::values::Bind;
 
-/// How many statements a connection keeps. There are fewer constant texts, but texts that are built at run time are kept
-/// as well. When there are more, all are prepared again.
+/// How many statements a connection keeps. There are fewer constant texts, but texts that are built at run time are
+/// kept as well. When there are more, all are prepared again.
 const MAX_STATEMENTS: usize = 1024;
 
 /// The prepared statements of a connection.
@@ -66,8 +66,9 @@ impl Prepared {
     }
 }
 
-/// The types with which a statement is prepared. PostgreSQL infers the types of the parameters that are NULL. It would infer
-/// the others too, but a parameter next to a small number, as in `at > ?1 - 5`, would have a type that is too small.
+/// The types with which a statement is prepared. PostgreSQL infers the types of the parameters that are NULL. It would
+/// infer the others too, but a parameter next to a small number, as in `at > ?1 - 5`, would have a type that is too
+/// small.
 pub(in crate::store::engine::postgres) fn types_of(binds: &[Bind<'_>]) -> Arc<[Type]> {
     binds.iter().map(type_of).collect()
 }
@@ -83,8 +84,8 @@ fn type_of(bind: &Bind<'_>) -> Type {
 
 /// The text with PostgreSQL's parameters, `$1` for `?1`. No literal of a statement has a question mark before a digit.
 ///
-/// The number of a `LIMIT` is written into the text, and returned. If it were a parameter, PostgreSQL would not know how few
-/// rows are read, and plan the statement again each time, which costs more than to read a page.
+/// The number of a `LIMIT` is written into the text, and returned. If it were a parameter, PostgreSQL would not know
+/// how few rows are read, and plan the statement again each time, which costs more than to read a page.
 pub(in crate::store::engine::postgres) fn numbered(sql: &str, binds: &[Bind<'_>]) -> (String, Arc<[Limit]>) {
     let mut text = String::with_capacity(sql.len());
     let mut limits = Vec::new();

@@ -79,8 +79,9 @@ impl PostgresWriter {
         }
     }
 
-    /// The error of a transaction that seems to have met another schema, and was rolled back. If a newer program has migrated
-    /// it, nothing is written any more. If it has the version of this program, the error is that of the statement.
+    /// The error of a transaction that seems to have met another schema, and was rolled back. If a newer program has
+    /// migrated it, nothing is written any more. If it has the version of this program, the error is that of the
+    /// statement.
     pub(in crate::store::engine::postgres) fn other_schema(
         &self,
         connection: &PostgresConnection,
@@ -124,7 +125,8 @@ impl PostgresWriter {
         self.on_connection(max_time, |connection| token.ask(connection)).inspect(|_| self.health.committed())
     }
 
-    /// Runs statements that may be cancelled at any time. Waits up to `max_time` for a connection and the answers together.
+    /// Runs statements that may be cancelled at any time. Waits up to `max_time` for a connection and the answers
+    /// together.
     fn on_connection<T>(&self, max_time: Duration, run: impl Fn(&PostgresConnection) -> Result<T>) -> Result<T> {
         let left = time_left(max_time);
         let run_within = |connection: &PostgresConnection| {
@@ -157,8 +159,8 @@ impl PostgresWriter {
         }
     }
 
-    /// Fails if the server does not answer within seconds, or if there is a reason to doubt that it accepts writes and it does
-    /// not accept one.
+    /// Fails if the server does not answer within seconds, or if there is a reason to doubt that it accepts writes and
+    /// it does not accept one.
     pub(in crate::store::engine::postgres) fn check(&self) -> Result<()> {
         if let Some(reason) = self.stopped() {
             return Err(reason.clone().into());

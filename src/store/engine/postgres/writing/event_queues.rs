@@ -1,8 +1,8 @@
 //! Event queues: the jobs that wait for an event, a queue for each event.
 //!
-//! A queue has one leader at a time, which runs the jobs of the queue as a group. A caller that finds no leader becomes it. If
-//! there are more jobs after its group, the caller of the next job becomes the leader. So no queue needs a thread, and
-//! no caller does the work of others for long.
+//! A queue has one leader at a time, which runs the jobs of the queue as a group. A caller that finds no leader becomes
+//! it. If there are more jobs after its group, the caller of the next job becomes the leader. So no queue needs a
+//! thread, and no caller does the work of others for long.
 //!
 //! All jobs of a queue are of the organization that owns the event.
 
@@ -105,8 +105,8 @@ impl Leader<'_> {
         self.queues.queues().get_mut(&self.event)?.pop_front()
     }
 
-    /// Answers all jobs that wait with this error: they have waited for the same lock, connection or server as the one that
-    /// failed with it, and one after another would wait for it as long again.
+    /// Answers all jobs that wait with this error: they have waited for the same lock, connection or server as the one
+    /// that failed with it, and one after another would wait for it as long again.
     pub(in crate::store::engine::postgres) fn refuse_all(&self, error: &Error) {
         while let Some(job) = self.next_job() {
             job.answer(Err(error.clone()));

@@ -1,8 +1,9 @@
 //! One transaction of the jobs that wait for the same event: group commit.
 //!
-//! The event is locked when the transaction begins, and each job runs in a savepoint. The callers are answered after the
-//! commit. If the transaction is undone, all its jobs run again by themselves, also those that have failed: their errors may
-//! have depended on what others had written. So a job that makes transactions fail does not make others fail.
+//! The event is locked when the transaction begins, and each job runs in a savepoint. The callers are answered after
+//! the commit. If the transaction is undone, all its jobs run again by themselves, also those that have failed: their
+//! errors may have depended on what others had written. So a job that makes transactions fail does not make others
+//! fail.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -108,8 +109,8 @@ impl PostgresWriter {
         }
     }
 
-    /// Runs the first job of the group, and those that wait behind it. Returns an error for those that still wait if a row was
-    /// locked for too long: most of them would wait for it too. Fails if the transaction has to be undone.
+    /// Runs the first job of the group, and those that wait behind it. Returns an error for those that still wait if a
+    /// row was locked for too long: most of them would wait for it too. Fails if the transaction has to be undone.
     fn run_members(
         &self,
         leader: &Leader<'_>,

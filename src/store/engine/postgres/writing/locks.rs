@@ -1,7 +1,7 @@
 //! The locks of rows, by which transactions that change the same thing run one after another.
 //!
-//! An event and an organization are locked `FOR NO KEY UPDATE`, for which the checks of foreign keys do not wait: an order of
-//! another transaction may refer to the organization in the meantime.
+//! An event and an organization are locked `FOR NO KEY UPDATE`, for which the checks of foreign keys do not wait: an
+//! order of another transaction may refer to the organization in the meantime.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,8 @@ pub(in crate::store::engine::postgres) fn new_customer(organization: Organizatio
     [number.into(), organization.into(), Bind::Text(email_key.into())]
 }
 
-/// The number that stands for an idempotency key or a new customer. Two with the same number wait for each other, and nothing more.
+/// The number that stands for an idempotency key or a new customer. Two with the same number wait for each other, and
+/// nothing more.
 fn hash(organization: OrganizationId, key: &str) -> i64 {
     let hash: [u8; 32] =
         Sha256::new().chain_update(organization.raw().to_be_bytes()).chain_update(key).finalize().into();

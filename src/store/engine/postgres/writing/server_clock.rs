@@ -18,9 +18,9 @@ pub(in crate::store::engine::postgres) const MILLIS_OF_SERVER: &str =
 /// How long the difference between the clocks is used until the server is asked again.
 const MAX_AGE: Duration = Duration::from_secs(10);
 
-/// The clock of the database server: that of the system, corrected by how much it differed when the server last told its
-/// time. The server is asked when a connection is opened, by each transaction that locks an event, and otherwise every few
-/// seconds. Clones share what they know.
+/// The clock of the database server: that of the system, corrected by how much it differed when the server last told
+/// its time. The server is asked when a connection is opened, by each transaction that locks an event, and otherwise
+/// every few seconds. Clones share what they know.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerClock(Arc<Difference>);
 

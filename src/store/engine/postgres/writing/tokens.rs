@@ -2,8 +2,8 @@
 //!
 //! Each transaction that changes something inserts its token. If the connection is lost during the commit, another one
 //! inserts the same token, marked as undone. This waits while the transaction is still running. Whichever insert is
-//! committed first decides for ever: it keeps the other from being committed. So the question may be repeated, even if the
-//! answer to an earlier one was lost as well.
+//! committed first decides for ever: it keeps the other from being committed. So the question may be repeated, even if
+//! the answer to an earlier one was lost as well.
 //!
 //! The question always writes. With a synchronous standby, its commit is confirmed only when everything before it has
 //! reached the standby too: a transaction that is committed on the primary only is not reported as durable.
@@ -22,8 +22,8 @@ use crate::store::engine::postgres::statements::postgres_connection::{PostgresCo
 use crate::store::engine::transaction::Transaction;
 use crate::store::migrations;
 
-/// Inserts a token, if the schema has the version `$3`. Otherwise the token would have no mark, which fails: what this version
-/// has written is undone, because a newer one may have other rules. It costs no round trip.
+/// Inserts a token, if the schema has the version `$3`. Otherwise the token would have no mark, which fails: what this
+/// version has written is undone, because a newer one may have other rules. It costs no round trip.
 pub(in crate::store::engine::postgres) const INSERT_TOKEN: &str =
     "INSERT INTO transaction_tokens (began_at, token, undone)
     VALUES ($1, $2, (SELECT FALSE FROM schema_version WHERE version = $3))";

@@ -10,10 +10,12 @@ use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 
-/// How long a commit is waited for. A server with a synchronous standby waits for the standby without a limit of its own.
+/// How long a commit is waited for. A server with a synchronous standby waits for the standby without a limit of its
+/// own.
 const MAX_COMMIT_TIME: Duration = Duration::from_secs(8);
 
-/// Prepares the statements that are sent together with others as text, so that they are planned once for each connection.
+/// Prepares the statements that are sent together with others as text, so that they are planned once for each
+/// connection.
 fn preparation() -> String {
     format!(
         "PREPARE lock_event (BIGINT) AS SELECT id FROM events WHERE id = $1 FOR NO KEY UPDATE;
@@ -30,8 +32,8 @@ impl PostgresConnection {
         Ok(clock.now())
     }
 
-    /// Begins a transaction, locks the event, and sets a savepoint for the first job. Returns the time of the server, which
-    /// is read when the event is locked.
+    /// Begins a transaction, locks the event, and sets a savepoint for the first job. Returns the time of the server,
+    /// which is read when the event is locked.
     pub(in crate::store::engine::postgres) fn begin_group(
         &self,
         event: EventId,

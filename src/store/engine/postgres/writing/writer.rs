@@ -2,8 +2,8 @@
 //!
 //! Jobs that change the sale of an event share transactions, see [`group`](super::group). Every other job has its own.
 //!
-//! A job is run again in a new transaction if PostgreSQL ended its own to resolve a deadlock, or if the connection was lost
-//! before the commit. See [`commits`](super::commits) for what happens if it is lost during the commit.
+//! A job is run again in a new transaction if PostgreSQL ended its own to resolve a deadlock, or if the connection was
+//! lost before the commit. See [`commits`](super::commits) for what happens if it is lost during the commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -160,8 +160,8 @@ impl PostgresWriter {
         }
     }
 
-    /// Runs `work` in a transaction of its own and returns its result when the transaction is durable. If `work` fails or
-    /// panics, nothing is changed.
+    /// Runs `work` in a transaction of its own and returns its result when the transaction is durable. If `work` fails
+    /// or panics, nothing is changed.
     pub(in crate::store::engine::postgres) fn write<T: Send + 'static>(
         &self,
         organization: Option<OrganizationId>,
@@ -198,8 +198,8 @@ impl PostgresWriter {
         }
     }
 
-    /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The event is one of
-    /// the organization. The job names it by `key` when it locks it.
+    /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The event is
+    /// one of the organization. The job names it by `key` when it locks it.
     pub(in crate::store::engine::postgres) fn write_in_queue<T: Send + 'static>(
         &self,
         organization: OrganizationId,
@@ -308,8 +308,8 @@ impl PostgresWriter {
         self.stopped.get()
     }
 
-    /// Begins a transaction, which locks the event. Returns the time by the clock of the server. Another attempt would fail
-    /// with the same [`Error::Store`].
+    /// Begins a transaction, which locks the event. Returns the time by the clock of the server. Another attempt would
+    /// fail with the same [`Error::Store`].
     pub(in crate::store::engine::postgres) fn begin(&self, lock: EventLock) -> Result<(Borrowed, Timestamp), NotBegun> {
         if let Some(reason) = self.stopped() {
             return Err(NotBegun::Failed(reason.clone().into()));
@@ -395,7 +395,8 @@ impl PostgresWriter {
         self.after_commit.committed(jobs, self.instant().saturating_sub(start), recorded);
     }
 
-    /// The time for the statistics. The clock of the embedding program may panic, but a commit must not be lost by that.
+    /// The time for the statistics. The clock of the embedding program may panic, but a commit must not be lost by
+    /// that.
     pub(in crate::store::engine::postgres) fn instant(&self) -> Duration {
         catch_unwind(AssertUnwindSafe(|| self.environment.clock.monotonic())).unwrap_or_default()
     }

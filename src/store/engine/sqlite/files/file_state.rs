@@ -1,9 +1,9 @@
 //! Whether a database file may still be written: the state that all connections of this process to the file share.
 //!
 //! A store stops writing for good if a sync of the file fails (see [`sync_failure`](super::sync_failure)), here or in
-//! another process, or if the file is removed or replaced: what is written then would be lost at the next start. It also
-//! stops if a newer program migrates the file, whose rules this one does not know, or if the file is put
-//! [out of use](super::moved).
+//! another process, or if the file is removed or replaced: what is written then would be lost at the next start. It
+//! also stops if a newer program migrates the file, whose rules this one does not know, or if the file is put [out of
+//! use](super::moved).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,7 +114,8 @@ impl FileState {
         let _ = self.schema_version.set(known);
     }
 
-    /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database, or it was moved.
+    /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database, or it was
+    /// moved.
     pub(in crate::store::engine::sqlite) fn check_schema_version(&self, found: i64) -> Result<()> {
         match self.schema_version.get() {
             Some(&known) if found > known => {

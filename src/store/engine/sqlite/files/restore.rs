@@ -21,8 +21,8 @@ const LOGS: [&str; 2] = ["-wal", "-journal"];
 const ASIDE: &str = ".replaced";
 
 impl Location {
-    /// Replaces the file by a copy of `backup`, for which `check` must succeed. Creates the file if there is none. Fails
-    /// if a connection to it is open; then, and after any other error, the file is as it was.
+    /// Replaces the file by a copy of `backup`, for which `check` must succeed. Creates the file if there is none.
+    /// Fails if a connection to it is open; then, and after any other error, the file is as it was.
     pub(in crate::store) fn replace_by(
         &self,
         backup: &Self,

@@ -2,11 +2,11 @@
 //!
 //! If a backup is copied over a database whose program was killed, the WAL of the old file stays behind. SQLite would
 //! combine the two, and damage the database. It cannot tell, so every copy gets a random number in its header: the
-//! "schema cookie", which SQLite counts up whenever the schema changes, and which has no other meaning. The number in the
-//! file and the one in the header that the WAL has are then far apart.
+//! "schema cookie", which SQLite counts up whenever the schema changes, and which has no other meaning. The number in
+//! the file and the one in the header that the WAL has are then far apart.
 //!
-//! So the first transaction of each WAL writes the header. If another process has moved the previous WAL, the second one
-//! does. This does not notice a copy of the file that was made by other programs.
+//! So the first transaction of each WAL writes the header. If another process has moved the previous WAL, the second
+//! one does. This does not notice a copy of the file that was made by other programs.
 
 use rusqlite::Connection;
 

@@ -85,7 +85,8 @@ impl Location {
             }
             Err(_) => false,
         };
-        // Without a WAL, the file has everything. Nobody can be writing it: SQLite would have been able to open the WAL.
+        // Without a WAL, the file has everything. Nobody can be writing it: SQLite would have been able to open the
+        // WAL.
         if is_read_only && !has_wal && self.path().exists() && self.is_plain_file() {
             drop(opened);
             return self.connect_immutable().and_then(open);

@@ -18,8 +18,8 @@ pub(crate) struct BrokenReference {
 }
 
 impl Transaction<'_> {
-    /// Checks the pages of the file, and the types and CHECK constraints of columns. Passes the first `limit` problems to
-    /// `report`.
+    /// Checks the pages of the file, and the types and CHECK constraints of columns. Passes the first `limit` problems
+    /// to `report`.
     pub(crate) fn check_pages(&self, limit: u64, report: impl FnMut(String)) -> Result<()> {
         self.check_with(&format!("PRAGMA quick_check({limit})"), "quick_check", report)
     }
