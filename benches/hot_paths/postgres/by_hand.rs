@@ -19,7 +19,11 @@ fn next() -> i64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Writes orders of two tickets with a total of 0, for one event.
+/// What a checkout stores for the request to the gateway.
+const PARAMETERS: &str = r#"{"event_title":"Event 0","item_names":["Seat"],"customer_metadata":{},"public_url":"https://tickets.example","return_token":"000102030405060708090a0b0c0d0e0f1011121314151617"}"#;
+
+/// Writes orders of two tickets of one type. If they cost nothing, they are completed. Otherwise, each gets a checkout
+/// link in a second transaction, as if a gateway was asked for it in between.
 pub(super) struct Orders {
     client: Client,
     statements: OrderStatements,
@@ -30,6 +34,7 @@ struct Sale {
     organization: i64,
     event: i64,
     ticket_type: i64,
+    price: i64,
 }
 
 struct OrderStatements {
@@ -37,11 +42,15 @@ struct OrderStatements {
     event: Statement,
     ticket_type: Statement,
     sell: Statement,
+    reserve: Statement,
     find_customer: Statement,
     insert_customer: Statement,
     insert_order: Statement,
+    insert_pending_order: Statement,
     insert_item: Statement,
     insert_ticket: Statement,
+    insert_checkout: Statement,
+    record_link: Statement,
 }
 
 impl OrderStatements {
@@ -56,6 +65,10 @@ impl OrderStatements {
                 "UPDATE ticket_types SET sold = sold + 2, used = 1, completed_orders = completed_orders + 1
                 WHERE id = $1 AND sold + held + 2 <= quantity",
             )?,
+            reserve: client.prepare(
+                "UPDATE ticket_types SET held = held + 2, used = 1, pending_orders = pending_orders + 1
+                WHERE id = $1 AND sold + held + 2 <= quantity",
+            )?,
             find_customer: client.prepare("SELECT id FROM customers WHERE organization_id = $1 AND email_key = $2")?,
             insert_customer: client.prepare(
                 "INSERT INTO customers (id, organization_id, email, email_key, created_at) VALUES ($1, $2, $3, $3, $4)
@@ -65,23 +78,37 @@ impl OrderStatements {
                 "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,
                     completed_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, 'COMPLETED', $6, 0, $7, $7, $7)",
             )?,
+            insert_pending_order: client.prepare(
+                "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, currency, total,
+                    hold_until, created_at, updated_at)
+                VALUES ($1, $2, $3, $4, $5, 'PENDING', $6, $8, $7::BIGINT + 900000, $7, $7)",
+            )?,
             insert_item: client.prepare(
                 "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
-                VALUES ($1, $1, $2, 2, 0, 0)",
+                VALUES ($1, $1, $2, 2, $3, 0)",
             )?,
             insert_ticket: client.prepare(
                 "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
                     customer_name, code, status, created_at, updated_at)
                 VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, 'NOT_CHECKED_IN', $9, $9)",
             )?,
+            insert_checkout: client.prepare(
+                "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters, lease_ends_at, gateway,
+                    account, mode)
+                VALUES ($1, 'OPEN', $2::BIGINT + 900000, $2::BIGINT + 60000, $3, $2::BIGINT + 30000, 'sandbox', '', 'TEST')",
+            )?,
+            record_link: client.prepare(
+                "UPDATE orders SET payment_link = $2, payment_reference = $3, payment_status = 'WAITING', updated_at = $4
+                WHERE id = $1 AND payment_link IS NULL",
+            )?,
         })
     }
 }
 
 impl Orders {
-    pub(super) fn new(mut client: Client, organization: i64, event: i64, ticket_type: i64) -> Self {
+    pub(super) fn new(mut client: Client, organization: i64, (event, ticket_type): (i64, i64), price: i64) -> Self {
         let statements = OrderStatements::prepare(&mut client).expect("prepared");
-        Self { client, statements, sale: Sale { organization, event, ticket_type } }
+        Self { client, statements, sale: Sale { organization, event, ticket_type, price } }
     }
 
     /// Writes `count` orders, 50 of them in each transaction.
@@ -101,25 +128,41 @@ impl Orders {
     fn write_group(&mut self, orders: u64) -> Result<(), Error> {
         let mut transaction = self.client.transaction()?;
         transaction.query_one(&self.statements.lock, &[&self.sale.event])?;
+        let mut ids = Vec::new();
         for _ in 0..orders {
-            write_one(&mut transaction, &self.statements, &self.sale)?;
+            ids.push(write_one(&mut transaction, &self.statements, &self.sale)?);
+        }
+        transaction.commit()?;
+        if self.sale.price > 0 { self.record_links(&ids) } else { Ok(()) }
+    }
+
+    fn record_links(&mut self, orders: &[i64]) -> Result<(), Error> {
+        let mut transaction = self.client.transaction()?;
+        transaction.query_one(&self.statements.lock, &[&self.sale.event])?;
+        for order in orders {
+            let link = format!("https://tickets.example/checkout/sandbox_{order}_{}", random_code());
+            let reference = format!("sandbox_{order}");
+            let recorded = transaction.execute(&self.statements.record_link, &[order, &link, &reference, &now()])?;
+            assert_eq!(recorded, 1, "the order has no link");
         }
         transaction.commit()
     }
 }
 
-fn write_one(transaction: &mut Transaction<'_>, statements: &OrderStatements, sale: &Sale) -> Result<(), Error> {
+/// Returns the id of the order.
+fn write_one(transaction: &mut Transaction<'_>, statements: &OrderStatements, sale: &Sale) -> Result<i64, Error> {
     static NEXT_CUSTOMER: AtomicU64 = AtomicU64::new(0);
     let now = now();
-    let Sale { organization, event, ticket_type } = *sale;
+    let Sale { organization, event, ticket_type, price: expected_price } = *sale;
     let id = (now << 20) | (next() & 0xf_ffff);
     let row = transaction.query_one(&statements.event, &[&event, &organization])?;
     let (status, ends_at, currency): (String, i64, String) = (row.get(0), row.get(1), row.get(2));
     assert!(status == "PUBLISHED" && ends_at > now, "the event is on sale");
     let row = transaction.query_one(&statements.ticket_type, &[&ticket_type, &event])?;
     let (price, status, max_per_order): (i64, String, i64) = (row.get(0), row.get(1), row.get(2));
-    assert!(price == 0 && status == "ON_SALE" && max_per_order >= 2, "the ticket type is on sale");
-    assert_eq!(transaction.execute(&statements.sell, &[&ticket_type])?, 1, "seats are available");
+    assert!(price == expected_price && status == "ON_SALE" && max_per_order >= 2, "the ticket type is on sale");
+    let claim = if price == 0 { &statements.sell } else { &statements.reserve };
+    assert_eq!(transaction.execute(claim, &[&ticket_type])?, 1, "seats are available");
     let email = email(NEXT_CUSTOMER.fetch_add(1, Ordering::Relaxed));
     let mut existing = transaction.query_opt(&statements.find_customer, &[&organization, &email])?;
     if existing.is_none() {
@@ -132,8 +175,16 @@ fn write_one(transaction: &mut Transaction<'_>, statements: &OrderStatements, sa
     let name = "Ada Lovelace";
     let binds: [&(dyn postgres::types::ToSql + Sync); 7] =
         [&id, &organization, &event, &customer, &name, &currency, &now];
+    if price > 0 {
+        let total = 2 * price;
+        let binds = [&binds[..], &[&total]].concat();
+        transaction.execute(&statements.insert_pending_order, &binds)?;
+        transaction.execute(&statements.insert_item, &[&id, &ticket_type, &price])?;
+        transaction.execute(&statements.insert_checkout, &[&id, &now, &PARAMETERS])?;
+        return Ok(id);
+    }
     transaction.execute(&statements.insert_order, &binds)?;
-    transaction.execute(&statements.insert_item, &[&id, &ticket_type])?;
+    transaction.execute(&statements.insert_item, &[&id, &ticket_type, &price])?;
     for index in 0..2 {
         let ticket = (id << 1) + index;
         let code = random_code();
@@ -142,7 +193,7 @@ fn write_one(transaction: &mut Transaction<'_>, statements: &OrderStatements, sa
             &[&ticket, &organization, &event, &ticket_type, &id, &customer, &name, &code, &now],
         )?;
     }
-    Ok(())
+    Ok(id)
 }
 
 /// Checks tickets in, each in a transaction of its own.

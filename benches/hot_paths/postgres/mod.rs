@@ -2,12 +2,14 @@
 //! database of 100,000 tickets.
 //!
 //! The server is one that this starts, or the one that `TICKETING_BENCH_POSTGRES` names, as in
-//! `postgres://postgres:secret@127.0.0.1/postgres`. On its own server, every benchmark runs twice: with `fsync`, like a
-//! server in production, and without, which shows what the processors do. There is no network between the two: on a
-//! real one, round trips cost more.
+//! `postgres://postgres:secret@127.0.0.1/postgres`. On its own server, every benchmark runs with `fsync`, like a server
+//! in production, and without, which shows what the processors do. Those of orders also run with commits that take
+//! 5 ms, as with a synchronous standby in another zone. There is no network between the two: on a real one, round trips
+//! cost more.
 //!
 //! By hand, all orders of an event come from one connection that writes 50 of them in each transaction, and there is a
-//! connection for each event. Check-ins come from as many connections as the crate uses for writes.
+//! connection for each event. If they are paid through the gateway, a second transaction records the links of all 50.
+//! Check-ins come from as many connections as the crate uses for writes.
 
 mod by_hand;
 
@@ -20,9 +22,10 @@ use ticketing::id::{EventId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::organization::ListOrganizations;
 use ticketing::ticket::{CheckInTicket, ListTickets};
-use ticketing::ticket_type::ListTicketTypes;
-use ticketing::{Caller, PostgresDatabase, TicketingService};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes};
+use ticketing::{Amount, Caller, PostgresDatabase, TicketingService};
 
+use crate::common::Fixture;
 use crate::common::cluster::Cluster;
 use crate::common::database::stored_id;
 use crate::large_store::{LargeStore, code, scatter};
@@ -40,8 +43,45 @@ const SETTINGS: &str =
 /// How many connections the crate opens for writes.
 const CONNECTIONS: usize = 16;
 
-/// An event and its ticket type.
-type Sale = (EventId, TicketTypeId);
+/// The price of a seat that is paid through the gateway.
+const PRICE: i64 = 1250;
+
+/// An event, a ticket type that is free, and one that is paid through the sandbox gateway.
+#[derive(Clone, Copy)]
+struct Sale {
+    event: EventId,
+    free: TicketTypeId,
+    paid: TicketTypeId,
+}
+
+impl Sale {
+    fn ticket_type(self, price: i64) -> TicketTypeId {
+        if price == 0 { self.free } else { self.paid }
+    }
+}
+
+/// How a server commits.
+#[derive(Clone, Copy)]
+struct Commits {
+    name: &'static str,
+    /// What `ALTER SYSTEM SET` gets.
+    settings: &'static [&'static str],
+    /// Whether all benchmarks run, or only those of orders.
+    for_all: bool,
+}
+
+const OWN_SERVER: [Commits; 3] = [
+    Commits { name: "fsync on", settings: &["fsync = on", "commit_delay = 0"], for_all: true },
+    Commits { name: "fsync off", settings: &["fsync = off"], for_all: true },
+    Commits {
+        name: "commits of 5 ms",
+        settings: &["fsync = on", "commit_siblings = 0", "commit_delay = 5000"],
+        for_all: false,
+    },
+];
+
+/// A server that was not started here keeps its settings.
+const OTHER_SERVER: [Commits; 1] = [Commits { name: "commits as they are", settings: &[], for_all: true }];
 
 /// The databases of both sides, which have the same rows at first.
 struct Databases {
@@ -83,15 +123,17 @@ impl Server {
         Client::connect(&self.url(database), NoTls).expect("a connection")
     }
 
-    /// How often each benchmark runs: a server that was not started here keeps its settings.
-    fn settings(&self) -> &'static [&'static str] {
-        if self.cluster.is_some() { &["on", "off"] } else { &["as it is"] }
+    /// How the server commits, one way after another.
+    fn commits(&self) -> &'static [Commits] {
+        if self.cluster.is_some() { &OWN_SERVER } else { &OTHER_SERVER }
     }
 
-    fn set_fsync(&self, value: &str) {
-        if self.cluster.is_some() {
+    fn set(&self, commits: Commits) {
+        if !commits.settings.is_empty() {
             let mut client = self.client("postgres");
-            client.batch_execute(&format!("ALTER SYSTEM SET fsync = {value}")).expect("set");
+            for setting in commits.settings {
+                client.batch_execute(&format!("ALTER SYSTEM SET {setting}")).expect("set");
+            }
             client.batch_execute("SELECT pg_reload_conf(); CHECKPOINT").expect("loaded");
         }
     }
@@ -109,6 +151,7 @@ impl Databases {
         let ours = server.url("ours");
         {
             let file = LargeStore::of(TICKETS);
+            add_paid_types(&file);
             let target = PostgresDatabase::new(&ours).expect("a URL");
             file.fixture.service.copy_to(target, |_| ControlFlow::Continue(())).expect("copied");
         }
@@ -116,34 +159,38 @@ impl Databases {
         for database in ["ours", "by_hand"] {
             server.client(database).batch_execute("VACUUM ANALYZE").expect("statistics");
         }
-        let service = TicketingService::postgres(PostgresDatabase::new(&ours).expect("a URL"))
-            .write_quota(None)
-            .open()
-            .expect("the database");
+        let database = PostgresDatabase::new(&ours).expect("a URL");
+        let builder = TicketingService::postgres(database).write_quota(None).sandbox_gateway();
+        let service = builder.open().expect("the database");
         let organization =
             service.list_organizations(ListOrganizations::default()).expect("readable").data.remove(0).id;
         let caller = service.act_for(organization).expect("the organization exists");
         let events = service.list_events(&caller, ListEvents::default().limit(50)).expect("readable").data;
         let sales = events.iter().map(|event| {
             let types = service.list_ticket_types(&caller, event.id, ListTicketTypes::default());
-            (event.id, types.expect("readable").data.remove(0).id)
+            let types = types.expect("readable").data;
+            let costs = |price| types.iter().find(|ticket_type| ticket_type.price == Amount::cents(price));
+            let [free, paid] = [0, PRICE].map(|price| costs(price).expect("a type").id);
+            Sale { event: event.id, free, paid }
         });
         let sales = sales.collect();
         let organization = stored_id(organization);
         Some(Self { server, service, caller, sales, organization, next: AtomicU64::new(0) })
     }
 
-    fn create_order(&self, (event, ticket_type): Sale) {
+    fn create_order(&self, sale: Sale, price: i64) {
         let customer = NewCustomer::new("Ada Lovelace", email(self.next.fetch_add(1, Ordering::Relaxed)));
-        let request = CreateOrder::new(event, customer, ticket_type, 2);
-        self.service.create_order(&self.caller, request).expect("created");
+        let request = CreateOrder::new(sale.event, customer, sale.ticket_type(price), 2);
+        let created = self.service.create_order(&self.caller, request).expect("created");
+        assert_eq!(created.checkout_url.is_some(), price > 0, "an order with a price has a link");
     }
 
-    fn writers(&self, number: usize) -> Vec<by_hand::Orders> {
+    fn writers(&self, number: usize, price: i64) -> Vec<by_hand::Orders> {
         let sales = self.sales.iter().take(number);
-        let writer = |(event, ticket_type): &Sale| {
+        let writer = |sale: &Sale| {
             let client = self.server.client("by_hand");
-            by_hand::Orders::new(client, self.organization, stored_id(*event), stored_id(*ticket_type))
+            let ids = (stored_id(sale.event), stored_id(sale.ticket_type(price)));
+            by_hand::Orders::new(client, self.organization, ids, price)
         };
         sales.map(writer).collect()
     }
@@ -155,29 +202,46 @@ pub fn bench(bench: &mut Bench) {
     }
     let Some(databases) = Databases::create() else { return };
     let mut tickets = Tickets::default();
-    for &fsync in databases.server.settings() {
-        databases.server.set_fsync(fsync);
-        orders(bench, &name(ONE_EVENT, fsync), &databases, 1);
-        orders(bench, &name(MANY_EVENTS, fsync), &databases, 16);
-        check_ins(bench, &name(CHECK_IN, fsync), &databases, &mut tickets);
-        look_ups(bench, &name(BY_CODE, fsync), &databases);
-        pages(bench, &name(PAGE, fsync), &databases);
+    for &commits in databases.server.commits() {
+        databases.server.set(commits);
+        for (events, price, work) in ORDERS {
+            orders(bench, &name(work, commits), &databases, (events, price));
+        }
+        if commits.for_all {
+            check_ins(bench, &name(CHECK_IN, commits), &databases, &mut tickets);
+            look_ups(bench, &name(BY_CODE, commits), &databases);
+            pages(bench, &name(PAGE, commits), &databases);
+        }
     }
 }
 
-const ONE_EVENT: &str = "create_order, 64 callers on 1 event";
-const MANY_EVENTS: &str = "create_order, 64 callers on 16 events";
+/// How many events the orders are for, and what a ticket costs.
+const ORDERS: [(usize, i64, &str); 4] = [
+    (1, 0, "create_order, 64 callers on 1 event"),
+    (16, 0, "create_order, 64 callers on 16 events"),
+    (1, PRICE, "create_order with the sandbox gateway, 64 callers on 1 event"),
+    (16, PRICE, "create_order with the sandbox gateway, 64 callers on 16 events"),
+];
 const CHECK_IN: &str = "check_in_ticket, 32 callers";
 const BY_CODE: &str = "get_ticket_by_code";
 const PAGE: &str = "list_tickets, pages of 50";
 
-fn name(work: &str, fsync: &str) -> String {
-    format!("postgres, fsync {fsync}: {work}")
+fn name(work: &str, commits: Commits) -> String {
+    format!("postgres, {}: {work}", commits.name)
 }
 
 fn names() -> impl Iterator<Item = String> {
-    let works = [ONE_EVENT, MANY_EVENTS, CHECK_IN, BY_CODE, PAGE];
-    works.into_iter().flat_map(|work| ["on", "off", "as it is"].map(|fsync| name(work, fsync)))
+    let works = ORDERS.into_iter().map(|(_, _, work)| work).chain([CHECK_IN, BY_CODE, PAGE]);
+    works.flat_map(|work| OWN_SERVER.iter().chain(&OTHER_SERVER).map(move |commits| name(work, *commits)))
+}
+
+/// Adds a ticket type with a price to each event.
+fn add_paid_types(file: &LargeStore) {
+    let Fixture { service, caller, .. } = &file.fixture;
+    for event in service.list_events(caller, ListEvents::default().limit(50)).expect("readable").data {
+        let seat = CreateTicketType::new("Seat", Amount::cents(PRICE), 10_000_000);
+        service.create_ticket_type(caller, event.id, seat).expect("a type");
+    }
 }
 
 /// The email address of a customer. Half of them are in the database.
@@ -185,18 +249,18 @@ fn email(number: u64) -> String {
     format!("customer{}@example.com", scatter(number) % (2 * CUSTOMERS))
 }
 
-fn orders(bench: &mut Bench, name: &str, databases: &Databases, events: usize) {
+fn orders(bench: &mut Bench, name: &str, databases: &Databases, (events, price): (usize, i64)) {
     if !bench.includes(name) {
         return;
     }
-    let mut writers = databases.writers(events);
+    let mut writers = databases.writers(events, price);
     bench.compare(
         name,
         64 * 25,
         |count| {
             spread(64, count, |number| {
                 let index = usize::try_from(number).expect("a small number") % events;
-                databases.create_order(databases.sales[index]);
+                databases.create_order(databases.sales[index], price);
             });
         },
         |count| {
