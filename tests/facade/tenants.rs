@@ -21,6 +21,7 @@ use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, Upda
 use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 use ticketing::{Caller, Error, Result, TicketingService};
 
+use crate::common::sources::{files_under, is_of_optional_feature};
 use crate::common::*;
 
 /// The ids of an organization's resources, or unknown ids.
@@ -189,6 +190,25 @@ fn owed_refund(fixture: &Fixture, ticket_type: &TicketType) -> Refund {
     fixture.service.mark_order_paid(&fixture.caller, order, ManualMethod::Cash).expect("paid");
     fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
     fixture.service.list_refunds(&fixture.caller, ListRefunds::default().order(order)).expect("a page").data.remove(0)
+}
+
+#[test]
+fn the_table_has_every_operation_with_an_id_in_its_path() {
+    let mut found = Vec::new();
+    for file in files_under("src/service").iter().filter(|file| !is_of_optional_feature(file)) {
+        let text = std::fs::read_to_string(file).expect("text");
+        for part in text.split("pub fn ").skip(1) {
+            let parameters = part.split("->").next().unwrap_or_default();
+            let names_an_id = parameters.contains("Id,") || parameters.contains("Id)");
+            if parameters.contains("caller: ") && names_an_id {
+                found.push(parameters.split(['(', '<']).next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    found.sort_unstable();
+    let mut named: Vec<_> = BY_PATH.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    named.sort_unstable();
+    assert_eq!(found, named);
 }
 
 #[test]
