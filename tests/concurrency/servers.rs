@@ -129,6 +129,38 @@ fn control_without_the_lock_of_the_key_a_guest_whose_scan_is_repeated_is_refused
     assert!(refused_scans(&WITHOUT_KEY_LOCKS) > 0);
 }
 
+/// Scans each of some tickets at both servers at once. Returns how many admissions there were beyond one for each.
+fn admitted_twice(edits: &'static [Edit]) -> usize {
+    let fixture = Fixture::without_gateway();
+    let servers = servers(&fixture, edits);
+    let ticket_type = fixture.new_ticket_type(0, 1000);
+    let admitted = (0..ROUNDS).map(|_| {
+        let ticket = fixture.issue(&ticket_type, 1).remove(0);
+        let scan = |number: usize| {
+            servers[number].check_in_ticket(&fixture.caller, CheckInTicket::new(ticket.code.clone())).is_ok()
+        };
+        run_at_once(2, scan).into_iter().filter(|admitted| *admitted).count()
+    });
+    let admitted = admitted.sum::<usize>();
+    if !edits.is_empty() {
+        // A ticket that was admitted twice is counted twice.
+        fixture.skip_final_check();
+    }
+    admitted - ROUNDS
+}
+
+#[test]
+fn a_ticket_that_is_scanned_at_two_servers_at_once_is_admitted_once() {
+    needs_server!();
+    assert_eq!(admitted_twice(&[]), 0);
+}
+
+#[test]
+fn control_without_the_lock_of_the_ticket_it_is_admitted_twice() {
+    needs_server!();
+    assert!(admitted_twice(&WITHOUT_ROW_LOCKS) > 0);
+}
+
 fn waiting_for_locks(fixture: &Fixture) -> i64 {
     fixture
         .stored("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")

@@ -8,7 +8,7 @@ use crate::common::cluster::Cluster;
 
 #[test]
 fn an_invalid_url_is_refused_without_repeating_it() {
-    for url in ["postgres://", "http://swordfish@host", "postgres://ada:swordfish@host:no-port/db", "a b"] {
+    for url in ["http://swordfish@host", "postgres://ada:swordfish@host:no-port/db", "a b"] {
         let Err(error) = PostgresDatabase::new(url) else { panic!("{url}") };
         assert_eq!(error.fields()[0].path, "url");
         assert!(!format!("{error} {error:?}").contains("swordfish"), "{error:?}");
