@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::operation::{Operation, RequestSchema};
 use crate::enums::scope::Scope;
+use crate::enums::text_enum::TextEnum;
 use crate::exports::{Export, ExportFormat, ExportKind, columns};
 use crate::form::declare::schema::NamedSchemas;
 use crate::form::object;
@@ -109,7 +110,14 @@ fn of_event(named: &mut NamedSchemas) -> Value {
 
 /// The parameters of the request without these.
 fn query(named: &mut NamedSchemas, without: &[&str]) -> Value {
-    let mut schema = object::schema::<Export>(named);
+    let mut components = NamedSchemas::default();
+    let mut schema = object::schema::<Export>(&mut components);
+    for (name, component) in components.into_map() {
+        // The kind is in the path.
+        if name != ExportKind::NAME {
+            named.refer_to(&name, component);
+        }
+    }
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.retain(|name, _| !without.contains(&name.as_str()));
     }

@@ -47,8 +47,8 @@ impl TicketingService {
     /// that is suspended.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if the token is not that of a ticket, if the link was [renewed](Self::renew_ticket_link)
-    ///   since, or if documents are not switched on.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the token is not that of a ticket, if the link was
+    ///   [renewed](Self::renew_ticket_link) since, or if documents are not switched on.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -117,8 +117,10 @@ impl TicketingService {
     /// It belongs to any organization, also to one that is suspended.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if the token is not that of an order, or if documents are not switched on.
-    /// - [`Error::Conflict`] with the reason `order-not-completed` if the order was never completed.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the token is not that of an order, or if documents are not
+    ///   switched on.
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `order-not-completed` if the order was never
+    ///   completed.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -146,7 +148,7 @@ impl TicketingService {
     /// Requires the scope `tickets:write`.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if the ticket does not exist.
+    /// - [`Error::NotFound`](crate::Error::NotFound) if the ticket does not exist.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -174,8 +176,8 @@ impl TicketingService {
     /// Returns the document of the ticket of a link, as [`get_ticket_document`](Self::get_ticket_document) does.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] as for [`get_ticket_by_link`](Self::get_ticket_by_link).
-    /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    /// - [`Error::NotFound`](crate::Error::NotFound) as for [`get_ticket_by_link`](Self::get_ticket_by_link).
+    /// - [`Error::Gone`](crate::Error::Gone) if the ticket or its event is cancelled.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -200,8 +202,9 @@ impl TicketingService {
     /// [`get_order_document`](Self::get_order_document) does.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] and [`Error::Conflict`] as for [`get_order_by_link`](Self::get_order_by_link).
-    /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled.
+    /// - [`Error::NotFound`](crate::Error::NotFound) and [`Error::Conflict`](crate::Error::Conflict) as for
+    ///   [`get_order_by_link`](Self::get_order_by_link).
+    /// - [`Error::Gone`](crate::Error::Gone) if the order, all its tickets or the event are cancelled.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
