@@ -1,4 +1,5 @@
-//! The temporary file of an export. It has no name, so that it is gone with the last of its handles, whatever happens.
+//! The temporary file of an export. It has no name: the operating system removes it when its last handle is closed,
+//! also after a crash.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write};

@@ -11,8 +11,8 @@ use crate::model::values::timestamp::Timestamp;
 
 /// A gateway that closes checkouts and looks them up: [`PaymentGateway::checkouts`](super::PaymentGateway::checkouts).
 ///
-/// Without it, a checkout page stays payable for as long as the provider keeps it, and a payment of which the program
-/// does not report the outcome is never noticed.
+/// Without it, a checkout page stays payable for as long as the provider keeps it. If the program does not report
+/// the outcome of a payment, the payment is never noticed.
 pub trait Checkouts {
     /// Makes a checkout unpayable, and returns what became of it. The service asks for this when an order has ended
     /// without a payment through the gateway. A gateway that cannot close checkouts answers [`CheckoutState::Unknown`].

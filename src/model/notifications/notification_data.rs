@@ -137,7 +137,7 @@ pub struct RefundFailed {
     pub currency: String,
     /// What the refund was to return.
     pub source: RefundSource,
-    /// Whether somebody has to give the money back by hand. If not, it has gone back in another way, or a bank has
+    /// Whether the organizer has to return the money by hand. False if it was returned in another way, or if a bank has
     /// taken it.
     pub requires_manual_refund: bool,
 }

@@ -56,8 +56,8 @@ with_setters! {
         pub organization_id: Option<OrganizationId>,
         /// When the customer paid, or when the refund or the dispute was created.
         pub happened_at: Timestamp,
-        /// What the provider has charged the account for this, in the currency of the payment; with what the account
-        /// pays to a platform. `None` if it is not known, or if the account is kept in another currency.
+        /// The fee of the provider and of a platform for this movement, in the currency of the payment. `None` if it is
+        /// not known, or if the account is kept in another currency.
         pub fee: Option<Amount>,
         /// By how much this has changed the balance of the account, in the currency of the payment: the amount less the
         /// fee. It is negative for most refunds and disputes. `None` like the fee.

@@ -30,9 +30,9 @@ text_enum! {
         DisputesTaken = "DISPUTES_TAKEN",
         /// What the organizer has: the sum of the entries in the ledger.
         Balance = "BALANCE",
-        /// The payments of which something still has to go back, and how much.
+        /// The payments that still have to be refunded, at least in part, and the amount.
         RefundsDue = "REFUNDS_DUE",
-        /// The part of it that has to be given back by hand.
+        /// The part of it that has to be returned by hand.
         Owed = "OWED",
         /// The disputed amounts, by the status of the dispute: `OPEN`, `WON` or `LOST`.
         Disputes = "DISPUTES",

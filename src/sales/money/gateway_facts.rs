@@ -158,7 +158,7 @@ fn set_reference(account: &mut Account<'_, '_>, report: &GatewayRefund) -> Resul
     Ok(true)
 }
 
-/// The refund of this service that a report names, if something of it has not gone back. The id in a report proves
+/// Finds the refund of this service that a report names, unless all of it was returned. The id in a report proves
 /// nothing, because an organization may be able to write it into refunds of its own account: it must be one of this
 /// payment, and of an amount that was decided or is asked for.
 fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund) -> Result<Option<StoredRefund>> {
@@ -170,8 +170,8 @@ fn own_refund(account: &mut Account<'_, '_>, amount: i64, report: &GatewayRefund
     Ok(account.refund(id)?.filter(|refund| is_own(refund)).cloned())
 }
 
-/// Records a dispute, or what became of it. One that is decided is not open again. What it has moved is recorded when
-/// its payment is known.
+/// Records a dispute, or a change of its status. A decided dispute is not opened again. Its movements of money are
+/// recorded when its payment is known.
 fn dispute(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,

@@ -237,8 +237,9 @@ impl<'t, 'c> Account<'t, 'c> {
         Ok(())
     }
 
-    /// Records that a refund of the gateway has failed after it was made: the money came back. `parts` is what it had
-    /// paid of which refunds. Those are `refused` that it was made for: the gateway would fail again.
+    /// Records that a refund of the gateway has failed after it was made: the money came back. `parts` has the refunds
+    /// that it had paid, and how much of each. With `refused`, the refund for which it was made, `own`, is refused for
+    /// good, and so are those that were made outside: the gateway would fail again.
     pub(in crate::sales) fn fail(
         &mut self,
         reference: Option<&str>,

@@ -159,8 +159,8 @@ fn complete(
     issue_tickets(tx, state)
 }
 
-/// Whether the event has ended, so that nobody can use a ticket of it any more. A refund cannot be taken back, so while
-/// the clock may be wrong, only an end counts that is stored.
+/// Whether the event has ended, so that its tickets admit their holders no more. A refund cannot be undone: while the
+/// clock may be wrong, only a stored end counts.
 fn has_event_ended(tx: &Transaction<'_>, state: &OrderState) -> Result<bool> {
     let is_over = tx.now() >= state.event_over_at;
     Ok(state.event_status == EventStatus::Expired || (is_over && !maintenance_clock::is_in_doubt(tx)?))
