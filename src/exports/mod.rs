@@ -13,12 +13,12 @@ mod check_ins;
 mod columns;
 mod csv_sheet;
 mod file;
-mod ledger;
-mod orders;
+mod movements;
 mod run;
 mod selection;
 mod settlement;
 mod sheet;
+mod sold_items;
 #[cfg(feature = "xlsx")]
 mod xlsx_sheet;
 
@@ -50,11 +50,11 @@ pub struct ExportColumn {
 ///
 /// # Ledger
 ///
-#[doc = ledger::columns_doc!()]
+#[doc = movements::columns_doc!()]
 ///
 /// # Orders
 ///
-#[doc = orders::columns_doc!()]
+#[doc = sold_items::columns_doc!()]
 ///
 /// # Attendees
 ///
@@ -84,8 +84,8 @@ pub fn columns(kind: ExportKind) -> impl Iterator<Item = ExportColumn> {
 /// The table of a kind.
 const fn table(kind: ExportKind) -> &'static [Column] {
     match kind {
-        ExportKind::Ledger => ledger::COLUMNS,
-        ExportKind::Orders => orders::COLUMNS,
+        ExportKind::Ledger => movements::COLUMNS,
+        ExportKind::Orders => sold_items::COLUMNS,
         ExportKind::Attendees => attendees::COLUMNS,
         ExportKind::CheckIns => check_ins::COLUMNS,
         ExportKind::Settlement => settlement::COLUMNS,

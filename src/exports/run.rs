@@ -8,7 +8,7 @@ use super::columns::{Cell, Column, Read};
 use super::file::ExportFile;
 use super::selection::Selection;
 use super::sheet::Sheet;
-use super::{attendees, check_ins, ledger, orders, settlement, table};
+use super::{attendees, check_ins, movements, settlement, sold_items, table};
 use crate::error::{Error, FieldErrors, Result, StoreErrorKind};
 use crate::form::request::Request;
 use crate::model::operation::export::{Export, ExportFormat, ExportKind, ExportProgress, ExportReport, ExportTotal};
@@ -96,8 +96,8 @@ fn read(
     let names: Vec<_> = columns.iter().flat_map(|column| [Some(column.name), column.local_name]).flatten().collect();
     let as_of = tx.now();
     let statements = match request.kind {
-        ExportKind::Ledger => ledger::statements(tx, &selection)?,
-        ExportKind::Orders => orders::statements(tx, &selection)?,
+        ExportKind::Ledger => movements::statements(tx, &selection)?,
+        ExportKind::Orders => sold_items::statements(tx, &selection)?,
         ExportKind::Attendees => attendees::statements(&selection),
         ExportKind::CheckIns => check_ins::statements(&selection),
         ExportKind::Settlement => {
@@ -225,7 +225,7 @@ pub(crate) fn all_statements(tx: &Transaction<'_>, event: Option<EventId>) -> Re
     let organization = OrganizationId::from_raw(1);
     let (from, before) = (Some(tx.now()), Some(tx.now()));
     let selection = Selection { organization, event, from, before, now: tx.now() };
-    let mut all = vec![ledger::statements(tx, &selection)?, orders::statements(tx, &selection)?];
+    let mut all = vec![movements::statements(tx, &selection)?, sold_items::statements(tx, &selection)?];
     all.extend([attendees::statements(&selection), check_ins::statements(&selection)]);
     Ok(all.into_iter().flat_map(|statements| [statements.rows, statements.count]).collect())
 }

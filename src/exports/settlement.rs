@@ -12,6 +12,7 @@ use crate::model::sale::settlement::{Settlement, SettlementLine, SettlementSecti
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId};
+use crate::rules::money::balance::PaymentSums;
 use crate::store::money::currency::read_decimals;
 use crate::store::sale::event_figures;
 use crate::store::{Row, Transaction};
@@ -40,12 +41,11 @@ const PAYMENTS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN p.purpose <> 'ORDER' THEN 1 ELSE 0 END), 0) AS BIGINT) AS further_number,
         CAST(COALESCE(SUM(CASE WHEN p.purpose <> 'ORDER' THEN p.amount ELSE 0 END), 0) AS BIGINT) AS further,
         CAST(COALESCE(SUM(CASE WHEN p.owed > 0 THEN 1 ELSE 0 END), 0) AS BIGINT) AS owed_number,
-        CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) AS owed,
-        CAST(COALESCE(SUM(CASE WHEN p.due > 0 THEN 1 ELSE 0 END), 0) AS BIGINT) AS due_number,
-        CAST(COALESCE(SUM(CASE WHEN p.due > 0 THEN p.due ELSE 0 END), 0) AS BIGINT) AS due
-    FROM (SELECT q.purpose, q.manual_method, q.amount, q.owed, CASE WHEN q.promised < q.amount - q.taken
-                THEN q.promised - q.returned ELSE q.amount - q.taken - q.returned END AS due
-            FROM payments q WHERE q.event_id = ?1 AND q.mode = ?2 AND q.currency = ?3) p";
+        CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) AS owed
+    FROM payments p WHERE p.event_id = ?1 AND p.mode = ?2 AND p.currency = ?3";
+/// The payments of which something may still have to be returned.
+const PROMISED: &str = "SELECT p.amount, p.returned, p.taken, p.promised FROM payments p
+    WHERE p.event_id = ?1 AND p.mode = ?2 AND p.currency = ?3 AND p.promised > p.returned";
 /// What moved after the payments.
 const MOVEMENTS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN m.refund = 1 AND p.purpose = 'ORDER' AND m.manual_method IS NULL THEN m.number ELSE 0 END), 0) AS BIGINT) AS gateway_number,
@@ -132,7 +132,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     }
     let binds = [event.into(), mode.as_str().into(), (&summary.currency).into()];
     let mut balance: i64 = 0;
-    let mut due = Vec::new();
+    let (mut due, mut owed): ((i64, i64), (i64, i64)) = Default::default();
     tx.query_each(PAYMENTS, &binds, |row| {
         let methods = [
             ("GATEWAY", "gateway_number", "gateway"),
@@ -143,8 +143,15 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         balance = lines.add_figures(Payments, row, &methods)?;
         let further = lines.add_figures(OtherPayments, row, &[("", "further_number", "further")])?;
         balance = balance.saturating_add(further);
-        due.push((RefundsDue, row.get::<i64>("due_number")?, row.get::<i64>("due")?));
-        due.push((Owed, row.get("owed_number")?, row.get("owed")?));
+        owed = (row.get("owed_number")?, row.get("owed")?);
+        Ok(())
+    })?;
+    tx.query_each(PROMISED, &binds, |row| {
+        let (received, returned) = (row.get("amount")?, row.get("returned")?);
+        let (taken, promised) = (row.get("taken")?, row.get("promised")?);
+        // What is disputed stays due.
+        let rest = PaymentSums { received, returned, taken, promised, disputed: 0 }.to_return();
+        due = (due.0 + i64::from(rest > 0), due.1.saturating_add(rest));
         Ok(())
     })?;
     tx.query_each(MOVEMENTS, &binds, |row| {
@@ -159,7 +166,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         Ok(())
     })?;
     lines.add(Balance, "", None, Some(balance));
-    for (section, count, amount) in due {
+    for (section, (count, amount)) in [(RefundsDue, due), (Owed, owed)] {
         lines.add(section, "", Some(count), Some(amount));
     }
     for status in DisputeStatus::ALL {

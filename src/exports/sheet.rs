@@ -22,6 +22,7 @@ pub(super) enum Sheet {
 
 impl Sheet {
     /// Creates the file in this folder, and writes the header.
+    #[cfg_attr(not(feature = "xlsx"), expect(unused_variables, reason = "only workbooks have a date"))]
     pub(super) fn create(folder: &Path, request: &Export, as_of: Timestamp, names: &[&'static str]) -> Result<Self> {
         let output = Output::create(folder)?;
         match request.format {
@@ -32,7 +33,6 @@ impl Sheet {
                 Ok(Self::Xlsx(Box::new(sheet), output))
             }
             _ => {
-                let _ = as_of;
                 let mut sheet = CsvSheet::new(output, request.dialect.unwrap_or(CsvDialect::Standard))?;
                 let header: Vec<_> = names.iter().map(|name| Cell::Text((*name).to_owned())).collect();
                 sheet.write_row(&header)?;

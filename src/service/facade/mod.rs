@@ -7,8 +7,6 @@ pub(super) mod organizations;
 pub(super) mod api_keys;
 
 pub(super) mod events;
-#[cfg(feature = "exports")]
-mod exports;
 
 pub(super) mod ticket_types;
 

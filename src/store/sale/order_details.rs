@@ -13,12 +13,24 @@ use crate::store::money::currency::read_currency;
 use crate::store::tickets::link_urls;
 use crate::store::{Row, Transaction};
 
-const DETAILS: &str = "SELECT id, details, currency, total, hold_until, completed_at, cancelled_at, paid_by_gateway,
-        (SELECT CAST(COALESCE(SUM(p.promised), 0) AS BIGINT) FROM payments p
-            WHERE p.order_id = orders.id AND p.purpose = 'ORDER') AS refunded,
+/// What was decided to be refunded of the order `o`.
+macro_rules! refunded {
+    () => {
+        "(SELECT CAST(COALESCE(SUM(p.promised), 0) AS BIGINT) FROM payments p
+            WHERE p.order_id = o.id AND p.purpose = 'ORDER')"
+    };
+}
+#[cfg(feature = "exports")]
+pub(crate) use refunded;
+
+const DETAILS: &str = concat!(
+    "SELECT ",
+    refunded!(),
+    " AS refunded, id, details, currency, total, hold_until, completed_at, cancelled_at, paid_by_gateway,
         (SELECT CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) FROM payments p
-            WHERE p.order_id = orders.id AND p.purpose = 'ORDER') AS manual_refund_due
-    FROM orders WHERE id = ?1 AND organization_id = ?2";
+            WHERE p.order_id = o.id AND p.purpose = 'ORDER') AS manual_refund_due
+    FROM orders o WHERE id = ?1 AND organization_id = ?2"
+);
 
 /// The fields of an order's request that are stored as JSON and not in columns.
 #[derive(Default, serde::Serialize, serde::Deserialize)]

@@ -6,7 +6,9 @@ use crate::error::Result;
 use crate::model::sale::new_order::ShippingAddress;
 use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::kind::{Customer, Event, Order, TicketType};
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::pricing::ItemPrice;
+use crate::rules::order::{payment_method, status_at_hold};
 use crate::store::lists::order_lists;
 use crate::store::sale::order_details;
 use crate::store::{Row, Transaction};
@@ -15,11 +17,11 @@ columns! {
     COLUMNS, columns_doc!, Row(row) {
         "orderId" Text "The order." => id::<Order>(row, "order_id")?;
         "reference" Text "The organization's own name for the order." => text(row, "reference")?;
-        "status" Text "`PENDING`, `COMPLETED`, `CANCELLED` or `EXPIRED`." => text(row, "status")?;
+        "status" Text "`PENDING`, `COMPLETED`, `CANCELLED` or `EXPIRED`." => status(row)?;
         "created" + "At" Instant "When the order was created. Dates select by it." => instant(row, "created_at")?;
         "completed" + "At" Instant "When it was completed." => instant(row, "completed_at")?;
         "cancelled" + "At" Instant "When it was cancelled." => instant(row, "cancelled_at")?;
-        "paymentMethod" Text "`GATEWAY`, `MANUAL` or `FREE`, if it was completed." => text(row, "payment_method")?;
+        "paymentMethod" Text "`GATEWAY`, `MANUAL` or `FREE`, if it was completed." => paid_by(row)?;
         "paymentStatus" Text "The status of the payment through the gateway." => text(row, "payment_status")?;
         "customerId" Text "The customer." => id::<Customer>(row, "customer_id")?;
         "customerName" Text "The name that the customer gave." => text(row, "customer_name")?;
@@ -52,6 +54,18 @@ fn address(row: &Row<'_>, part: fn(ShippingAddress) -> String) -> Result<Option<
     Ok(order_details::stored(row)?.shipping_address.map(part))
 }
 
+/// The status at the instant of the export.
+fn status(row: &Row<'_>) -> Result<String> {
+    let now = row.get("now")?;
+    Ok(status_at_hold(row.text_enum("status")?, row.get("hold_until")?, now).to_string())
+}
+
+fn paid_by(row: &Row<'_>) -> Result<Option<String>> {
+    let is_completed = row.get::<Option<Timestamp>>("completed_at")?.is_some();
+    let (total, by_gateway): (i64, bool) = (row.get("total")?, row.get("paid_by_gateway")?);
+    Ok(is_completed.then(|| payment_method(total == 0, by_gateway).to_string()))
+}
+
 fn item(row: &Row<'_>) -> Result<ItemPrice> {
     Ok(ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? })
 }
@@ -70,7 +84,7 @@ pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<
             vec![selection.ids("o", below)]
         }
     };
-    let now = selection.now.millis();
+    let (now, refunded) = (selection.now.millis(), order_details::refunded!());
     let mut parts = Vec::new();
     let mut counts = Vec::new();
     for range in ranges {
@@ -80,14 +94,10 @@ pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<
         ));
         parts.push(format!(
             "SELECT o.id AS order_id, i.id AS item_id, o.reference, e.timezone,
-                CASE WHEN o.status = 'PENDING' AND o.hold_until <= {now} THEN 'EXPIRED' ELSE o.status END AS status,
-                o.created_at, o.completed_at, o.cancelled_at,
-                CASE WHEN o.completed_at IS NULL THEN NULL WHEN o.total = 0 THEN 'FREE'
-                    WHEN o.paid_by_gateway = 1 THEN 'GATEWAY' ELSE 'MANUAL' END AS payment_method,
+                o.status, o.hold_until, {now} AS now, o.created_at, o.completed_at, o.cancelled_at, o.paid_by_gateway,
                 o.payment_status, o.customer_id, o.customer_name, c.email, o.details, o.affiliate_code, o.discount_code,
                 i.ticket_type_id, t.name AS ticket_type_name, i.quantity, i.price, i.discount, o.total,
-                (SELECT CAST(COALESCE(SUM(p.promised), 0) AS BIGINT) FROM payments p
-                    WHERE p.order_id = o.id AND p.purpose = 'ORDER') AS refunded,
+                {refunded} AS refunded,
                 o.metadata, o.currency, o.event_id
             FROM orders o CROSS JOIN order_items i CROSS JOIN ticket_types t CROSS JOIN customers c CROSS JOIN events e
             WHERE i.order_id = o.id AND t.id = i.ticket_type_id AND c.id = o.customer_id AND e.id = o.event_id AND {range}"
