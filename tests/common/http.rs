@@ -346,14 +346,20 @@ pub struct EventOnSale {
 
 /// Creates a published event with a ticket type of 100 seats at 12.50 EUR.
 pub fn event_on_sale(client: &mut Client, slug: &str) -> EventOnSale {
+    try_event_on_sale(client, slug).unwrap_or_else(|refused| panic!("{refused:?}"))
+}
+
+/// Like [`event_on_sale`]. Returns the answer that is not 201, if there is one.
+pub fn try_event_on_sale(client: &mut Client, slug: &str) -> Result<EventOnSale, Response> {
+    let created = |answer: Response| if answer.status == 201 { Ok(id(&answer)) } else { Err(answer) };
     let event = serde_json::json!({
         "title": "Summer Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z",
         "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
     });
-    let event = id(&client.post("/v1/events", &event).expect(201));
+    let event = created(client.post("/v1/events", &event))?;
     let ticket_type = serde_json::json!({"name": "Seat", "price": 12.5, "quantity": 100});
-    let ticket_type = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type).expect(201));
-    EventOnSale { event, ticket_type }
+    let ticket_type = created(client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type))?;
+    Ok(EventOnSale { event, ticket_type })
 }
 
 /// The body of a request for an order.

@@ -17,7 +17,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::http::{Client, EventOnSale, Server, event_on_sale, id, order_of, other_organization_key};
+use crate::common::http::{
+    Client, EventOnSale, Server, event_on_sale, id, order_of, other_organization_key, try_event_on_sale,
+};
 use crate::common::log;
 use crate::common::long_runs::repetitions;
 use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
@@ -255,9 +257,11 @@ impl Attack {
     }
 }
 
-/// Creates an event with pending orders, and cancels it.
+/// Creates an event with pending orders, and cancels it, unless the server refuses the event because the tenant has used
+/// up its share.
 fn cancel_an_event(client: &mut Client, number: usize) {
-    let EventOnSale { event, ticket_type } = event_on_sale(client, &format!("cancelled-{number}"));
+    let created = try_event_on_sale(client, &format!("cancelled-{number}"));
+    let Ok(EventOnSale { event, ticket_type }) = created else { return };
     for _ in 0..10 {
         client.post("/v1/orders", &order_of(&event, &ticket_type, 5));
     }
