@@ -2,6 +2,7 @@
 //! HTML: `.ci/pages/run` opens them in a browser.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use ticketing::Builder;
@@ -125,6 +126,9 @@ fn the_checkout_of_the_sandbox_says_what_has_become_of_its_order() {
     shop.organizer.patch(&event, &json!({"status": "CANCELLED"})).expect(200);
     shop.server.service.run_maintenance().unwrap();
     keep("checkout-of-cancelled-event", &shop.customer.get(&page).expect(200), "Die Veranstaltung wurde abgesagt");
+    // The maintenance makes the refund.
+    shop.submit(&page, "success");
+    keep("checkout-refund-due", &shop.customer.get(&page).expect(200), "Ihre Zahlung wird erstattet");
 }
 
 #[test]
@@ -178,4 +182,15 @@ fn each_problem_of_a_visitor_has_a_page() {
     keep("problem-no-ticket", &pages[0], "Wir finden dieses Ticket nicht");
     let braked = pages.iter().find(|page| page.status == 429).unwrap();
     keep("problem-too-many-requests", braked, "Zu viele");
+
+    shop.server.skip_final_check();
+    let page = Paid::new(&mut shop.organizer, &order_of(&shop.sale.event, &shop.sale.ticket_type, 1)).page;
+    shop.server.database_without_constraints().run("UPDATE tickets SET expires_at = -1");
+    let mut customer = shop.server.client_with("");
+    let failed = customer.send("GET", &page, &german, b"").expect(500);
+    keep("problem-internal", &failed, "Etwas ist schiefgegangen");
+    // The server has the service open.
+    shop.server.service.clone().close(Duration::ZERO).unwrap_err();
+    let busy = customer.send("GET", &page, &german, b"").expect(503);
+    keep("problem-busy", &busy, "Der Server ist ausgelastet");
 }
