@@ -35,8 +35,8 @@ struct OrderPage<'a> {
     organizer: Option<String>,
 }
 
-/// The cards that a page has at most. Each has a QR code of 2 KB.
-pub(crate) const MAX_CARDS: usize = 50;
+/// The cards that a page has at most. Each adds about 270 bytes to a compressed page, so that it has less than 10 KB.
+pub(crate) const MAX_CARDS: usize = 20;
 
 /// A part of a long page.
 struct Part {

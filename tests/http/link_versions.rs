@@ -26,8 +26,8 @@ fn parts_of_pages_and_what_is_known_are_answered_without_reading_all_tickets() {
     let seat = json!({"name": "Seat", "price": 5, "quantity": 100, "maxPerOrder": 60});
     let seat = id(&client.post(&format!("/v1/events/{event}/ticket-types"), &seat).expect(201));
     let order = Paid::new(&mut client, &order_of(&event, &seat, 60));
-    let (second, document) = (format!("{}?part=2", order.page), format!("{}/tickets.pdf", order.page));
-    let known = [&order.page, &second, &document].map(|path| (path, get(&mut client, path)));
+    let (third, document) = (format!("{}?part=3", order.page), format!("{}/tickets.pdf", order.page));
+    let known = [&order.page, &third, &document].map(|path| (path, get(&mut client, path)));
     let ticket = client.get(&format!("/v1/tickets/{}", order.id(55))).expect(200).json();
 
     server.skip_final_check();
@@ -39,8 +39,8 @@ fn parts_of_pages_and_what_is_known_are_answered_without_reading_all_tickets() {
     }
     assert_eq!(get(&mut client, &order.page), known[0].1);
     assert_eq!(get(&mut client, &document), known[2].1);
-    // The control: the second part shows this ticket.
-    client.get(&second).expect(500);
+    // The control: the third part shows this ticket.
+    client.get(&third).expect(500);
 }
 
 /// A change, and what it changes: the pages of the order and of the ticket, the calendar entry, and the documents of

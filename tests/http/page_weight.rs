@@ -54,10 +54,16 @@ fn pages_are_compressed_for_clients_that_accept_gzip() {
 
 #[test]
 fn a_ticket_adds_less_than_two_kilobytes_to_a_page_and_half_a_kilobyte_to_a_compressed_one() {
-    let pages = order_pages([1, 2, 50]);
-    let [one, two, fifty] = &pages;
+    let pages = order_pages([1, 2, 20]);
+    let [one, two, twenty] = &pages;
     for (encoding, first, most) in [(0, 10_500, 2_000), (1, 4_000, 500)] {
-        let [one, two, fifty] = [one, two, fifty].map(|page| page[encoding].body.len());
-        assert!(two < first && fifty - one < 49 * most, "{one}, {two} and {fifty} bytes");
+        let [one, two, twenty] = [one, two, twenty].map(|page| page[encoding].body.len());
+        assert!(two < first && twenty - one < 19 * most, "{one}, {two} and {twenty} bytes");
     }
+}
+
+#[test]
+fn no_part_of_the_page_of_an_order_has_more_than_ten_kilobytes_when_compressed() {
+    let [[_, part]] = order_pages([100]);
+    assert!(part.body.len() <= 10_000, "{} bytes", part.body.len());
 }

@@ -14,7 +14,7 @@ use super::representation::Representation;
 #[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
 
-/// How much pages are compressed. With 50 tickets, the default level takes off another 8 %, in eight times the time.
+/// How much pages are compressed. With many tickets, the default level takes off another 8 %, in eight times the time.
 const PAGE_COMPRESSION: u32 = 3;
 
 /// A page, a document or a calendar entry.
