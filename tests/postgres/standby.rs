@@ -173,6 +173,53 @@ fn a_search_that_the_standby_cancels_is_answered_by_the_primary() {
     assert!(cancelled() > of_check, "the standby has cancelled the search");
 }
 
+/// Exports more than a thousand tickets. After the first thousand, `interrupt` stops the standby from reading on.
+#[cfg(feature = "exports")]
+fn assert_primary_exports_when(interrupt: impl Fn(&Pair)) {
+    use std::ops::ControlFlow;
+    use ticketing::exports::{Export, ExportKind};
+
+    let Some(pair) = Pair::start() else { return };
+    for _ in 0..150 {
+        pair.shop.order(&pair.service, 10);
+    }
+    pair.wait_for_standby();
+    let mut progress = Vec::new();
+    let mut file = Vec::new();
+    let request = Export::new(ExportKind::Attendees).event(pair.shop.event);
+    let report = pair.service.export(&pair.shop.caller, request, &mut file, |done| {
+        progress.push(done.rows);
+        if progress.len() == 1 {
+            interrupt(&pair);
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(report.unwrap().rows, 1500);
+    assert_eq!(String::from_utf8(file).unwrap().lines().count(), 1 + 1500);
+    assert_eq!(progress, [1000, 1000, 1500], "it has begun again");
+}
+
+#[test]
+#[cfg(feature = "exports")]
+fn an_export_that_the_standby_cancels_begins_again_on_the_primary() {
+    assert_primary_exports_when(|pair| {
+        for setting in ["ALTER SYSTEM SET max_standby_streaming_delay = 0", "SELECT pg_reload_conf()"] {
+            pair.standby.client("hall").batch_execute(setting).unwrap();
+        }
+        // The standby removes rows that the snapshot of the export sees, and ends the connection of the export.
+        for change in ["UPDATE events SET updated_at = updated_at + 1", "VACUUM events"] {
+            pair.primary.client("hall").batch_execute(change).unwrap();
+        }
+        wait_until("the standby has cancelled the export", || pair.standby.log().contains("conflict with recovery"));
+    });
+}
+
+#[test]
+#[cfg(feature = "exports")]
+fn an_export_whose_standby_stops_begins_again_on_the_primary() {
+    assert_primary_exports_when(|pair| pair.standby.stop());
+}
+
 #[test]
 fn a_wrong_url_of_a_standby_is_named() {
     let error = PostgresDatabase::new("postgres://ada@host/db").unwrap().read_from("http://host").unwrap_err();

@@ -22,6 +22,7 @@ pub(in crate::store) trait Snapshots: Sync {
 
 /// A connection that only reads.
 pub(in crate::store) trait SnapshotReader {
-    /// Runs `work` on one snapshot of the database; again from the beginning, on another one, if a standby cancels it.
+    /// Runs `work` on one snapshot of the database; again from the beginning, on another one, if a standby cancels it
+    /// or the connection is lost.
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()>;
 }

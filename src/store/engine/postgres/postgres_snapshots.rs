@@ -93,8 +93,9 @@ impl PostgresSnapshotReader {
 impl SnapshotReader for PostgresSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
         match self.read(&mut *work) {
-            // Run the work again on the primary, from the beginning.
-            Err(error) if is_cancelled_by_standby(&error) => {
+            // Between two statements, the standby ends the connection. Run the work again on the primary, from the
+            // beginning.
+            Err(error) if is_cancelled_by_standby(&error) || self.connection.is_lost() => {
                 let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
                 PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.read(work)
             }
