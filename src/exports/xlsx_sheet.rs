@@ -135,12 +135,16 @@ fn shortened(text: &str) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// Runs `work`. The crate panics if its temporary file cannot be written, for example because the disk is full.
+/// Runs `work`. The crate panics with the error if its temporary file cannot be written.
 fn guard(work: impl FnOnce() -> Result<(), XlsxError>) -> Result<()> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(written) => written.map_err(convert),
-        Err(_) => Err(StoreErrorKind::Io("the temporary file of a workbook cannot be written".to_owned()).into()),
-    }
+    let panic = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(written) => return written.map_err(convert),
+        Err(panic) => panic,
+    };
+    let message = panic.downcast_ref::<String>().map_or("", String::as_str);
+    let is_full = ["StorageFull", "QuotaExceeded"].iter().any(|kind| message.contains(kind));
+    Err(if is_full { StoreErrorKind::Full } else { StoreErrorKind::Io(format!("an exported workbook: {message}")) }
+        .into())
 }
 
 fn convert(error: XlsxError) -> Error {

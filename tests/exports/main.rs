@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod contents;
+mod full_disk;
 mod hostile_texts;
 #[cfg(feature = "server")]
 mod http;
