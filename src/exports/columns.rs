@@ -7,6 +7,7 @@ use crate::model::values::id::{Id, Kind};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::Row;
 use crate::store::money::currency::read_decimals;
+use crate::store::sale::order_details::StoredDetails;
 
 /// The value of a cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,8 @@ pub(super) struct Column {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Read {
     Row(fn(&Row<'_>) -> Result<Cell>),
+    /// Of an item, with the details of its order.
+    Item(fn(&Row<'_>, &StoredDetails) -> Result<Cell>),
     Line(fn(&SettlementLine) -> Cell),
 }
 
@@ -73,7 +76,7 @@ pub(super) const LOCAL: (&str, &str) = ("local time", "The same in the time zone
 /// ```
 macro_rules! columns {
     (
-        $columns:ident, $doc:ident!, $read:ident($row:ident) {
+        $columns:ident, $doc:ident!, $read:ident $parameters:tt {
             $($name:literal $(+ $suffix:literal)? $type:ident $description:literal => $cell:expr;)+
         }
     ) => {
@@ -82,7 +85,7 @@ macro_rules! columns {
             local_name: columns!(@local $name $($suffix)?),
             contents: columns!(@contents $type),
             description: $description,
-            read: columns!(@read $read $row $cell),
+            read: columns!(@read $read $parameters $cell),
         }),+];
 
         /// The columns as rows of a table in Markdown.
@@ -98,8 +101,15 @@ macro_rules! columns {
     };
     (@local $name:literal) => { None };
     (@local $name:literal $suffix:literal) => { Some(concat!($name, "Local")) };
-    (@read Row $row:ident $cell:expr) => { $crate::exports::columns::Read::Row(|$row| Ok($cell.into())) };
-    (@read Line $row:ident $cell:expr) => { $crate::exports::columns::Read::Line(|$row| $cell.into()) };
+    (@read Row ($row:ident) $cell:expr) => { $crate::exports::columns::Read::Row(|$row| Ok($cell.into())) };
+    (@read Item ($row:ident, $details:ident) $cell:expr) => {
+        $crate::exports::columns::Read::Item(|$row, $details| {
+            // Most columns use one of the two.
+            let _ = ($row, $details);
+            Ok($cell.into())
+        })
+    };
+    (@read Line ($line:ident) $cell:expr) => { $crate::exports::columns::Read::Line(|$line| $cell.into()) };
     (@contents Text) => { "text" };
     (@contents Flag) => { "true or false" };
     (@contents Number) => { "number" };

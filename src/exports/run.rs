@@ -17,6 +17,7 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::rules::calendar::Zone;
 use crate::rules::{Checked, checked};
+use crate::store::sale::order_details::{self, StoredDetails};
 use crate::store::{Row, Store, Transaction};
 
 /// How long the rows of an export may be read: as long, the log of a database file grows by what is written.
@@ -107,7 +108,7 @@ fn read(
             for line in &lines {
                 let cells = columns.iter().filter_map(|column| match column.read {
                     Read::Line(read) => Some(read(line)),
-                    Read::Row(_) => None,
+                    Read::Row(_) | Read::Item(_) => None,
                 });
                 sheet.write_row(&cells.collect::<Vec<_>>())?;
             }
@@ -120,7 +121,8 @@ fn read(
         return Err(Error::field("format", problem));
     }
     let mut sheet = Sheet::create(folder, request, as_of, &names)?;
-    let mut rows = Rows { columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(request.kind) };
+    let kind = request.kind;
+    let mut rows = Rows { kind, columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(kind) };
     let mut done = ExportProgress { rows: 0, total_rows };
     tx.query_table(&statements.rows, |row| {
         rows.read(row)?;
@@ -145,6 +147,7 @@ fn is_wanted(column: &Column, request: &Export) -> bool {
 
 /// Reads rows.
 struct Rows<'c> {
+    kind: ExportKind,
     columns: &'c [Column],
     /// The cells of the row that was read last.
     cells: Vec<Cell>,
@@ -156,9 +159,16 @@ struct Rows<'c> {
 impl Rows<'_> {
     fn read(&mut self, row: &Row<'_>) -> Result<()> {
         self.cells.clear();
+        let details = match self.kind {
+            ExportKind::Orders => order_details::stored(row)?,
+            _ => StoredDetails::default(),
+        };
         for column in self.columns {
-            let Read::Row(read) = column.read else { continue };
-            let cell = read(row)?;
+            let cell = match column.read {
+                Read::Row(read) => read(row)?,
+                Read::Item(read) => read(row, &details)?,
+                Read::Line(_) => continue,
+            };
             let local = match (column.local_name, &cell) {
                 (None, _) => None,
                 (Some(_), Cell::Instant(at)) => Some(Cell::Local(self.zone(row)?.local_millis(*at))),

@@ -10,11 +10,11 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::pricing::ItemPrice;
 use crate::rules::order::{payment_method, status_at_hold};
 use crate::store::lists::order_lists;
-use crate::store::sale::order_details;
+use crate::store::sale::order_details::{self, StoredDetails};
 use crate::store::{Row, Transaction};
 
 columns! {
-    COLUMNS, columns_doc!, Row(row) {
+    COLUMNS, columns_doc!, Item(row, details) {
         "orderId" Text "The order." => id::<Order>(row, "order_id")?;
         "reference" Text "The organization's own name for the order." => text(row, "reference")?;
         "status" Text "`PENDING`, `COMPLETED`, `CANCELLED` or `EXPIRED`." => status(row)?;
@@ -26,12 +26,12 @@ columns! {
         "customerId" Text "The customer." => id::<Customer>(row, "customer_id")?;
         "customerName" Text "The name that the customer gave." => text(row, "customer_name")?;
         "customerEmail" Text "The e-mail address of the customer." => text(row, "email")?;
-        "companyName" Text "The company that buys." => order_details::stored(row)?.company_name;
-        "shippingStreet" Text "Where physical tickets are sent." => address(row, |address| address.street)?;
-        "shippingZip" Text "The postal code." => address(row, |address| address.zip)?;
-        "shippingCity" Text "The town." => address(row, |address| address.city)?;
-        "shippingCountry" Text "The country, as two letters." => address(row, |address| address.country)?;
-        "language" Text "The language of the order." => order_details::stored(row)?.language;
+        "companyName" Text "The company that buys." => details.company_name.clone();
+        "shippingStreet" Text "Where physical tickets are sent." => address(details, |address| &address.street);
+        "shippingZip" Text "The postal code." => address(details, |address| &address.zip);
+        "shippingCity" Text "The town." => address(details, |address| &address.city);
+        "shippingCountry" Text "The country, as two letters." => address(details, |address| &address.country);
+        "language" Text "The language of the order." => details.language.clone();
         "affiliateCode" Text "The code of the affiliate who referred the customer." => text(row, "affiliate_code")?;
         "discountCode" Text "The code of the discount that applied." => text(row, "discount_code")?;
         "ticketTypeId" Text "The ticket type of the item." => id::<TicketType>(row, "ticket_type_id")?;
@@ -50,8 +50,8 @@ columns! {
 }
 
 /// A part of the shipping address.
-fn address(row: &Row<'_>, part: fn(ShippingAddress) -> String) -> Result<Option<String>> {
-    Ok(order_details::stored(row)?.shipping_address.map(part))
+fn address(details: &StoredDetails, part: fn(&ShippingAddress) -> &String) -> Option<String> {
+    details.shipping_address.as_ref().map(part).cloned()
 }
 
 /// The status at the instant of the export.
