@@ -140,6 +140,33 @@ fn a_client_that_does_not_read_keeps_no_snapshot_and_other_exports_go_on() {
 }
 
 #[test]
+fn an_export_ends_when_its_client_closes_the_connection() {
+    let (server, event) = start();
+    server.skip_final_check();
+    // The rows of orders can be read for ever.
+    server.database().run(
+        "ALTER TABLE order_items RENAME TO stored_items;
+        CREATE VIEW order_items AS SELECT * FROM stored_items WHERE 0 < (
+            WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+            SELECT count(*) FROM numbers WHERE n <> stored_items.id)",
+    );
+    // It reads no orders, and waits up to five seconds for the other export of the organization.
+    let other = || server.client().get(&format!("/v1/exports/check-ins?eventId={event}")).status;
+    let mut client = server.client();
+    let request = format!(
+        "GET /v1/exports/orders?eventId={event} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n",
+        server.key
+    );
+    client.write(request.as_bytes());
+    while other() == 200 {
+        // The export has not begun yet.
+    }
+    drop(client);
+    // By itself, it would end after two minutes.
+    assert!((0..6).any(|_| other() == 200), "the export goes on");
+}
+
+#[test]
 fn an_export_that_waits_too_long_is_503_with_retry_after() {
     let server = Server::with(Builder::sandbox_gateway, |_| {});
     let organization = server.organization;

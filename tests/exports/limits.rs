@@ -177,6 +177,43 @@ fn an_export_that_takes_longer_than_two_minutes_fails_and_says_what_helps() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "xlsx"), ignore = "there are no workbooks")]
+fn a_workbook_with_more_rows_than_a_sheet_has_is_refused_before_a_row_is_read() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    fixture.issue(&fixture.ticket_type(&event, 0, 10), 1);
+    fixture.skip_final_check();
+    let database = fixture.database();
+    database.run("ALTER TABLE tickets RENAME TO stored_tickets");
+    let rows_of = |rows: u64| {
+        database.run(&format!(
+            "DROP VIEW IF EXISTS tickets;
+            CREATE VIEW tickets AS WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})
+                SELECT stored_tickets.* FROM stored_tickets CROSS JOIN numbers"
+        ));
+    };
+    // Stops after the first thousand rows.
+    let export = |format| {
+        let request = Export::new(ExportKind::Attendees).event(event.id).format(format);
+        fixture.service.export(&fixture.caller, request, &mut Vec::new(), |done| {
+            assert_eq!(done.rows, 1000);
+            ControlFlow::Break(())
+        })
+    };
+    let is_begun = |exported: &Result<_>| matches!(exported, Err(Error::Store(error)) if *error.kind() == StoreErrorKind::ExportStopped);
+    rows_of(1_048_575);
+    let begun = export(ExportFormat::Xlsx);
+    assert!(is_begun(&begun), "{begun:?}");
+    rows_of(1_048_576);
+    let refused = export(ExportFormat::Xlsx).expect_err("too many rows");
+    let expected = "must be csv, because there are 1048576 rows: xlsx has at most 1048575";
+    let fields: Vec<_> = refused.fields().iter().map(|error| (&*error.path, &*error.message)).collect();
+    assert_eq!(fields, [("format", expected)]);
+    let begun = export(ExportFormat::Csv);
+    assert!(is_begun(&begun), "{begun:?}");
+}
+
+#[test]
 fn an_export_that_is_stopped_writes_nothing_and_leaves_no_file() {
     let fixture = Fixture::new();
     let event = fixture.event();

@@ -1,5 +1,6 @@
 //! An export beside writers: every order is whole, and the sums are those of one instant.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,9 +60,16 @@ fn an_export_beside_64_writers_has_whole_orders_and_the_sums_of_one_instant() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let types = [100, 200].map(|price| fixture.ticket_type(&event, price, 1_000_000));
+    let read = || {
+        let settlement = fixture.service.get_settlement(&fixture.caller, event.id).expect("a settlement");
+        let total = |kind| {
+            let file = try_export(&fixture, Export::new(kind).event(event.id)).expect("an export");
+            file.report.totals.first().map_or(Amount::ZERO, |total| total.amount)
+        };
+        [settlement.amount(SettlementSection::Balance), total(ExportKind::Ledger), total(ExportKind::Attendees)]
+    };
     let (mut differed, mut rounds) = (false, 0);
     beside_writers(&fixture, &types, || {
-        let mut first = None;
         while rounds < 5 || !differed {
             rounds += 1;
             assert!(rounds < 1000, "the writers write");
@@ -72,22 +80,12 @@ fn an_export_beside_64_writers_has_whole_orders_and_the_sums_of_one_instant() {
             assert!(rows_by_order(tickets.text(), "orderId").values().all(|rows| *rows == 3), "and all three tickets");
 
             // Of one snapshot, all exports and the settlement are of the same instant.
-            let (settlement, ledger, attendees) = fixture
-                .service
-                .on_one_snapshot(|| {
-                    let settlement = fixture.service.get_settlement(&fixture.caller, event.id).expect("a settlement");
-                    let export = |kind| try_export(&fixture, Export::new(kind).event(event.id)).expect("an export");
-                    (settlement, export(ExportKind::Ledger), export(ExportKind::Attendees))
-                })
-                .expect("a snapshot");
-            let total =
-                |file: &super::readers::File| file.report.totals.first().map_or(Amount::ZERO, |total| total.amount);
-            let balance = settlement.amount(SettlementSection::Balance);
-            assert_eq!((total(&ledger), total(&attendees)), (balance, balance));
+            let [balance, ledger, attendees] = fixture.service.on_one_snapshot(read).expect("a snapshot");
+            assert_eq!((ledger, attendees), (balance, balance));
 
-            // The control: exports of other instants differ.
-            let before = *first.get_or_insert(orders.report.rows);
-            differed |= orders.report.rows != before;
+            // The control: read in separate transactions, they differ.
+            let [balance, ledger, attendees] = read();
+            differed |= ledger != balance || attendees != balance;
         }
     });
 }
@@ -114,4 +112,51 @@ fn an_export_shows_nothing_that_was_written_after_its_first_row() {
     assert_eq!(report.expect("an export").rows, 1050);
     assert_eq!(reports, [(1000, 1050), (1050, 1050)]);
     assert_eq!(try_export(&fixture, request).expect("an export").report.rows, 1052);
+}
+
+/// The days of the sale begin and end at these times.
+const DAYS: [&str; 3] = ["2026-06-01T00:00:00Z", "2026-06-02T00:00:00Z", "2026-06-03T00:00:00Z"];
+
+#[test]
+fn an_export_has_as_many_tickets_as_seats_and_one_in_two_transactions_has_more() {
+    let fixture = Fixture::without_gateway();
+    let event = fixture.event();
+    let seats = 1050;
+    let ticket_type = fixture.ticket_type(&event, 100, seats);
+    let mut tickets = Vec::new();
+    for _ in 0..seats / 10 {
+        tickets.extend(fixture.issue(&ticket_type, 10));
+    }
+    fixture.clock.advance(std::time::Duration::from_hours(24));
+    // Gives a seat of the first day to somebody else on the second. It is sold once at any time.
+    let sell_again = |ticket: usize| {
+        fixture.service.cancel_ticket(&fixture.caller, tickets[ticket].id).expect("cancelled");
+        fixture.issue(&ticket_type, 1);
+    };
+    let request = |from, before| Export::new(ExportKind::Attendees).from(at(from)).before(at(before));
+    let export = |request, during: &dyn Fn()| {
+        let mut file = Vec::new();
+        let during = |_| {
+            during();
+            ControlFlow::Continue(())
+        };
+        fixture.service.export(&fixture.caller, request, &mut file, during).expect("an export");
+        String::from_utf8(file).expect("UTF-8").matches("\"NOT_CHECKED_IN\"").count()
+    };
+    let seats = usize::try_from(seats).expect("few");
+
+    // The progress is reported after 1,000 rows and after the last one: ticket 0 is read already.
+    let once = Cell::new(true);
+    let sold = export(request(DAYS[0], DAYS[2]), &|| {
+        if once.take() {
+            sell_again(0);
+        }
+    });
+    assert_eq!(sold, seats);
+
+    // The control: halves that are read one after the other have a seat twice.
+    let first = export(request(DAYS[0], DAYS[1]), &|| {});
+    sell_again(1);
+    let second = export(request(DAYS[1], DAYS[2]), &|| {});
+    assert_eq!(first + second, seats + 1);
 }
