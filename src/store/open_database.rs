@@ -14,7 +14,7 @@ use super::commits::subscriber_queues::{Subscription, Subscriptions};
 use super::engine::PostgresOptions;
 use super::engine::{
     AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, Location, LockedEvent, ReaderOptions,
-    Transaction, on_engine,
+    SqliteEngine, Transaction, on_engine,
 };
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
@@ -214,7 +214,7 @@ impl Store {
 
     /// Whether the database is an SQLite file.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.engine, Engine::Sqlite(_))
+        self.engine.file().is_ok()
     }
 
     /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
@@ -223,7 +223,7 @@ impl Store {
         target: &Path,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        on_engine!(&self.engine, engine => engine.backup(target, progress))
+        self.engine.file()?.backup(target, progress)
     }
 
     /// Checks the database, and passes the progress to `progress`.
@@ -263,18 +263,18 @@ impl Store {
 
     /// The size of the write-ahead log of a database file in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        on_engine!(&self.engine, engine => engine.wal_bytes())
+        self.engine.file().map_or(0, SqliteEngine::wal_bytes)
     }
 
     /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.look_up(Isolation::Snapshot, work))
+        on_engine!(&self.engine, engine => engine.readers.look_up(Isolation::Snapshot, work))
     }
 
     /// Runs `work`, which must be a single statement that looks up a few rows, without a transaction around it. A
     /// single statement is consistent anyway, and a transaction would add a third to the cost of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.look_up(Isolation::Statement, work))
+        on_engine!(&self.engine, engine => engine.readers.look_up(Isolation::Statement, work))
     }
 
     /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
@@ -317,7 +317,7 @@ impl Store {
     /// Waits for the permit of an export.
     #[cfg(feature = "exports")]
     pub(crate) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
-        on_engine!(&self.engine, engine => engine.export_permit(organization))
+        on_engine!(&self.engine, engine => engine.readers.export_permit(organization))
     }
 
     /// Runs `work`, which reads the rows of an export, on one snapshot of the database. `work` runs again, from the
@@ -328,24 +328,25 @@ impl Store {
         max_time: Duration,
         work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
     ) -> Result<()> {
-        on_engine!(&self.engine, engine => engine.export(max_time, work))
+        let open = || self.engine.snapshots().open_for_export(max_time);
+        on_engine!(&self.engine, engine => engine.readers.export(max_time, open, work))
     }
 
     /// The folder of a database file; `None` for a PostgreSQL database.
     #[cfg(feature = "exports")]
     pub(crate) fn folder(&self) -> Option<&Path> {
-        on_engine!(&self.engine, engine => engine.folder())
+        self.engine.file().ok()?.folder()
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.with_snapshot(work))
+        on_engine!(&self.engine, engine => engine.readers.with_snapshot(work))
     }
 
     /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows. The snapshot is that of the first
     /// look-up.
     #[cfg(feature = "server")]
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.with_look_ups(work))
+        on_engine!(&self.engine, engine => engine.readers.with_look_ups(work))
     }
 }

@@ -15,7 +15,7 @@ use crate::model::values::id::OrganizationId;
 ///
 /// The text of a statement is the same for every engine: `?1`, `?2`, … are its parameters, and each statement is
 /// prepared once for each connection.
-pub(super) trait Connection {
+pub(in crate::store) trait Connection {
     /// Runs a statement. Returns how many rows it changed.
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError>;
 

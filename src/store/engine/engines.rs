@@ -9,6 +9,8 @@ use super::snapshots::Snapshots;
 #[cfg(feature = "postgres")]
 use super::sqlite;
 use super::sqlite::SqliteEngine;
+#[cfg(feature = "postgres")]
+use super::transaction::Transaction;
 use crate::environment::Environment;
 use crate::error::Result;
 #[cfg(feature = "postgres")]
@@ -56,6 +58,15 @@ impl Engine {
         }
     }
 
+    /// The open database file. Fails if this is a PostgreSQL database.
+    pub(in crate::store) fn file(&self) -> Result<&SqliteEngine> {
+        match self {
+            Self::Sqlite(engine) => Ok(engine),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Err(StoreErrorKind::not_a_file().into()),
+        }
+    }
+
     /// Opens connections that read large parts of the database in steps.
     pub(in crate::store) fn snapshots(&self) -> Box<dyn Snapshots> {
         match self {
@@ -72,11 +83,8 @@ impl Engine {
         target: &super::postgres::PostgresOptions,
         progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
     ) -> Result<CopyProgress> {
-        match self {
-            Self::Sqlite(engine) => engine
-                .read_on_dedicated_connection(|tx| super::postgres::copy(tx, &sqlite::columns(tx)?, target, progress)),
-            Self::Postgres(_) => Err(StoreErrorKind::not_a_file().into()),
-        }
+        let copy = |tx: &Transaction<'_>| super::postgres::copy(tx, &sqlite::columns(tx)?, target, progress);
+        self.file()?.read_on_dedicated_connection(copy)
     }
 
     /// Listens to what other processes commit, if the engine can, and reports it like the commits of this one.

@@ -23,7 +23,7 @@ pub(in crate::store) enum RowLock {
 /// The rows that a transaction locks, so that no other one changes them before it ends.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite locks nothing"))]
-pub(super) enum Lock<'a> {
+pub(in crate::store) enum Lock<'a> {
     /// An event, and with it its sale.
     Event(EventKey),
     /// An organization, and with it its API keys and webhook endpoints.

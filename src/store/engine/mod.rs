@@ -38,7 +38,7 @@ pub(crate) use sql::query::Query;
 pub(crate) use sql::row::Row;
 pub(crate) use sql::values::Bind;
 pub(super) use sql::violation::{Constraint, on_violation};
-pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
+pub(super) use sqlite::{ClosingResult, SqliteEngine};
 pub(super) use transaction::RowLength;
 pub(crate) use transaction::{Savepoint, Transaction};

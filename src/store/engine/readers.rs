@@ -33,7 +33,7 @@ const MAX_WAITING: usize = 64;
 const MAX_EXPORTS: usize = 2;
 
 /// A connection that only reads.
-pub(super) trait ReadConnection: Connection {
+pub(in crate::store) trait ReadConnection: Connection {
     /// Begins a transaction, whose snapshot is that of the first statement that reads.
     fn begin(&self) -> Result<()>;
 
@@ -52,7 +52,7 @@ pub(super) trait ReadConnection: Connection {
 }
 
 /// A number of connections, which threads borrow in turn.
-pub(super) trait ReaderPool {
+pub(in crate::store) trait ReaderPool {
     /// A borrowed connection.
     type Connection: Deref<Target: ReadConnection + Sized + 'static> + 'static;
 
@@ -63,7 +63,7 @@ pub(super) trait ReaderPool {
 }
 
 /// The connections that only read, in two classes: a look-up never waits for a scan.
-pub(super) struct Readers<P> {
+pub(in crate::store) struct Readers<P> {
     /// For reads that find a few rows by an index, like authentication and most operations.
     look_ups: P,
     /// For reads that may look at many rows, like searches and filtered lists, and for snapshots that a program holds.
@@ -77,6 +77,7 @@ pub(super) struct Readers<P> {
     #[cfg(feature = "exports")]
     export_permits: Semaphore,
     environment: Environment,
+    ids: Arc<IdSource>,
 }
 
 /// A connection with a snapshot that all reads of a thread share.
@@ -113,6 +114,7 @@ impl<P: ReaderPool> Readers<P> {
         scan_connections: usize,
         max_scan_time: Duration,
         environment: Environment,
+        ids: Arc<IdSource>,
     ) -> Self {
         let limits = Limits {
             reserved: usize::from(scan_connections > 1),
@@ -130,21 +132,21 @@ impl<P: ReaderPool> Readers<P> {
             #[cfg(feature = "exports")]
             export_permits,
             environment,
+            ids,
         }
     }
 
     /// Runs `work`, which looks up a few rows. It sees the snapshot that this thread shares, if it shares one.
-    pub(super) fn look_up<T>(
+    pub(in crate::store) fn look_up<T>(
         &self,
-        ids: &IdSource,
         isolation: Isolation,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         if let Some(shared) = self.shared_reader() {
-            return work(&Transaction::new(shared.connection.get(), shared.now, &self.environment, ids));
+            return work(&Transaction::new(shared.connection.get(), shared.now, &self.environment, &self.ids));
         }
         borrow(&self.look_ups, |connection| {
-            let work = || work(&Transaction::new(connection, self.environment.now(), &self.environment, ids));
+            let work = || work(&Transaction::new(connection, self.environment.now(), &self.environment, &self.ids));
             match isolation {
                 Isolation::Snapshot => in_transaction(connection, work),
                 Isolation::Statement => work(),
@@ -156,7 +158,6 @@ impl<P: ReaderPool> Readers<P> {
     /// takes too long. It sees the snapshot that this thread shares, if it shares one.
     pub(super) fn scan<T>(
         &self,
-        ids: &IdSource,
         organization: Option<OrganizationId>,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -164,14 +165,14 @@ impl<P: ReaderPool> Readers<P> {
             debug_assert!(shared.scans, "a scan on a connection for look-ups would delay every look-up");
             let connection = shared.connection.get();
             return self.with_deadline(connection, self.max_scan_time, || {
-                work(&Transaction::new(connection, shared.now, &self.environment, ids))
+                work(&Transaction::new(connection, shared.now, &self.environment, &self.ids))
             });
         }
         let _permit = self.scan_permit(organization)?;
         borrow(&self.scans, |connection| {
             in_transaction(connection, || {
                 self.with_deadline(connection, self.max_scan_time, || {
-                    work(&Transaction::new(connection, self.environment.now(), &self.environment, ids))
+                    work(&Transaction::new(connection, self.environment.now(), &self.environment, &self.ids))
                 })
             })
         })
@@ -179,7 +180,7 @@ impl<P: ReaderPool> Readers<P> {
 
     /// Runs `work`. All reads of this thread inside it see one snapshot: the state at the beginning of `work`, or the
     /// one that the thread shares already.
-    pub(super) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+    pub(in crate::store) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         if self.shared_reader().is_some() {
             return Ok(work());
         }
@@ -190,7 +191,7 @@ impl<P: ReaderPool> Readers<P> {
     /// Runs `work`, whose reads are all look-ups. They see one snapshot, that of the first of them, or the one that the
     /// thread shares already. With two look-ups or more, this costs less than a transaction for each.
     #[cfg(feature = "server")]
-    pub(super) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+    pub(in crate::store) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         if self.shared_reader().is_some() {
             return Ok(work());
         }
@@ -228,16 +229,15 @@ impl<P: ReaderPool> Readers<P> {
 
     /// Waits for the permit of an export, until nobody waits for its result any more.
     #[cfg(feature = "exports")]
-    pub(super) fn export_permit(&self, tenant: Tenant) -> Result<Permit> {
-        acquire(&self.export_permits, tenant).ok_or(Error::Unavailable(Unavailable::TooManyExports))
+    pub(in crate::store) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
+        acquire(&self.export_permits, Some(organization)).ok_or(Error::Unavailable(Unavailable::TooManyExports))
     }
 
     /// Runs `work`, which reads the rows of an export, within `max_time`. It sees the snapshot that this thread shares,
     /// or else one on a connection that `open` opens, so that searches and look-ups have all of theirs.
     #[cfg(feature = "exports")]
-    pub(super) fn export(
+    pub(in crate::store) fn export(
         &self,
-        ids: &IdSource,
         max_time: Duration,
         open: impl FnOnce() -> Result<Box<dyn SnapshotReader>>,
         work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
@@ -245,7 +245,7 @@ impl<P: ReaderPool> Readers<P> {
         let Some(shared) = self.shared_reader() else { return open()?.read(work) };
         let connection = shared.connection.get();
         self.with_deadline(connection, max_time, || {
-            work(&Transaction::new(connection, shared.now, &self.environment, ids))
+            work(&Transaction::new(connection, shared.now, &self.environment, &self.ids))
         })
     }
 

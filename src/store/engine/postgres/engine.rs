@@ -1,10 +1,6 @@
 //! An open PostgreSQL database: its connections for writing and reading.
 
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
-#[cfg(feature = "exports")]
-use std::time::Duration;
 
 use super::net::announcer::Announcer;
 use super::net::listener::Listener;
@@ -22,9 +18,6 @@ use super::writing::write_state::EventLock;
 use super::writing::writer::PostgresWriter;
 use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreError, StoreErrorKind};
-#[cfg(feature = "exports")]
-use crate::fair::Permit;
-use crate::model::operation::backup::BackupProgress;
 use crate::model::values::id::OrganizationId;
 use crate::store::commits::commit_notifier::CommitNotifier;
 use crate::store::engine::after_commit::AfterCommit;
@@ -33,8 +26,6 @@ use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::Readers;
-#[cfg(feature = "exports")]
-use crate::store::engine::snapshots::Snapshots as _;
 use crate::store::engine::sqlite::ClosingResult;
 use crate::store::engine::transaction::Transaction;
 use crate::store::sale::events;
@@ -47,14 +38,13 @@ const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLAT
 
 /// An open PostgreSQL database.
 pub(in crate::store) struct PostgresEngine {
-    readers: Readers<ReadPool>,
+    pub(in crate::store) readers: Readers<ReadPool>,
     writer: PostgresWriter,
     event_owners: EventOwners,
     connector: Connector,
     /// Serves reads that may look at many rows, if there is one.
     standby: Option<Arc<Standby>>,
     environment: Environment,
-    ids: Arc<IdSource>,
     closed: ClosingResult,
     /// Tells other processes of the commits of this one. Dropped after the writer.
     _announcer: Announcer,
@@ -96,7 +86,14 @@ impl PostgresEngine {
         look_ups.keep(first_reading.into_connection());
         let look_ups = ReadPool::new(look_ups, None);
         let scans = ReadPool::new(connector.clone().pool(scan_connections), standby.clone());
-        let readers = Readers::new(look_ups, scans, scan_connections, readers.max_scan_time, environment.clone());
+        let readers = Readers::new(
+            look_ups,
+            scans,
+            scan_connections,
+            readers.max_scan_time,
+            environment.clone(),
+            Arc::clone(&ids),
+        );
         let commit_notifier = Arc::clone(&after_commit.commit_notifier);
         let process = random_number();
         let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;
@@ -106,7 +103,7 @@ impl PostgresEngine {
             (writers, options.writers),
             (options.server_clock.clone(), options.uses_server_clock),
             environment.clone(),
-            Arc::clone(&ids),
+            ids,
             after_commit,
         );
         tracing::info!(
@@ -123,7 +120,6 @@ impl PostgresEngine {
             connector,
             standby,
             environment,
-            ids,
             closed: ClosingResult::default(),
             _announcer: announcer,
             listener: OnceLock::new(),
@@ -169,7 +165,7 @@ impl PostgresEngine {
     }
 
     fn owner_of(&self, key: EventKey) -> Result<Option<EventOwner>> {
-        self.event_owners.owner_of(key, || self.look_up(Isolation::Statement, |tx| events::owner_of(tx, key)))
+        self.event_owners.owner_of(key, || self.readers.look_up(Isolation::Statement, |tx| events::owner_of(tx, key)))
     }
 
     /// Like [`write`](Self::write), for background work on an event. See
@@ -185,7 +181,7 @@ impl PostgresEngine {
 
     /// Deletes some of what only the engine needs, and does not need any more.
     pub(in crate::store) fn tidy(&self) -> Result<()> {
-        if self.look_up(Isolation::Statement, tokens::any_old)? {
+        if self.readers.look_up(Isolation::Statement, tokens::any_old)? {
             self.write(None, tokens::delete_old)?;
         }
         Ok(())
@@ -218,39 +214,19 @@ impl PostgresEngine {
         Arc::clone(&self.closed)
     }
 
-    /// Runs `work`, which looks up a few rows by an index.
-    pub(in crate::store) fn look_up<T>(
-        &self,
-        isolation: Isolation,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.readers.look_up(&self.ids, isolation, work)
-    }
-
     /// Runs `work`, which may look at many rows. See [`Store::scan`](crate::store::Store::scan).
     pub(in crate::store) fn scan<T>(
         &self,
         organization: Option<OrganizationId>,
         mut work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let mut scan = || self.readers.scan(&self.ids, organization, &mut work);
+        let mut scan = || self.readers.scan(organization, &mut work);
         match scan() {
             // The standby is left alone for a moment, so that the primary is read. Inside a snapshot that the thread
             // shares, the second attempt has to fail.
             Err(error) if is_cancelled_by_standby(&error) => scan().map_err(|_| error),
             scanned => scanned,
         }
-    }
-
-    /// Runs `work`. All reads of this thread inside it see one snapshot.
-    pub(in crate::store) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_snapshot(work)
-    }
-
-    /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows.
-    #[cfg(feature = "server")]
-    pub(in crate::store) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_look_ups(work)
     }
 
     /// Runs `work` on one snapshot of the database, on a new connection.
@@ -261,48 +237,9 @@ impl PostgresEngine {
         self.snapshots().open_reader()?.read(work)
     }
 
-    /// `None`: there is no file.
-    #[cfg(feature = "exports")]
-    #[expect(clippy::unused_self, reason = "other engines have a folder")]
-    pub(in crate::store) fn folder(&self) -> Option<&Path> {
-        None
-    }
-
-    /// Waits for the permit of an export.
-    #[cfg(feature = "exports")]
-    pub(in crate::store) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
-        self.readers.export_permit(Some(organization))
-    }
-
-    /// Runs `work`, which reads the rows of an export. See [`Store::export`](crate::store::Store::export).
-    #[cfg(feature = "exports")]
-    pub(in crate::store) fn export(
-        &self,
-        max_time: Duration,
-        work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.readers.export(&self.ids, max_time, || self.snapshots().open_for_export(max_time), work)
-    }
-
     /// Opens connections that read large parts of the database in steps.
     pub(in crate::store) fn snapshots(&self) -> PostgresSnapshots {
         PostgresSnapshots::new(self.connector.clone(), self.standby.clone(), self.environment.clone())
-    }
-
-    /// Fails: PostgreSQL's own tools copy its databases.
-    #[expect(clippy::unused_self, reason = "other engines copy their database")]
-    pub(in crate::store) fn backup(
-        &self,
-        _: &Path,
-        _: impl FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupProgress> {
-        Err(StoreErrorKind::not_a_file().into())
-    }
-
-    /// 0: there is no file.
-    #[expect(clippy::unused_self, reason = "other engines have a log of their own")]
-    pub(in crate::store) fn wal_bytes(&self) -> u64 {
-        0
     }
 }
 

@@ -12,7 +12,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The connections. All are opened with the pool and closed with it. One that is closed after the writer would leave
 /// the WAL file behind.
-pub(super) struct ConnectionPool {
+pub(in crate::store) struct ConnectionPool {
     state: Mutex<State>,
     returned: Condvar,
 }

@@ -3,8 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-#[cfg(feature = "exports")]
-use std::time::Duration;
 
 use super::checkpoint::Checkpointer;
 use super::connection_pool::ConnectionPool;
@@ -15,8 +13,6 @@ use super::sqlite_snapshots::{Access, SqliteSnapshots};
 use super::writer::Writer;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError, StoreErrorKind};
-#[cfg(feature = "exports")]
-use crate::fair::Permit;
 use crate::model::operation::backup::BackupProgress;
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
@@ -25,8 +21,6 @@ use crate::store::engine::ids::IdSource;
 use crate::store::engine::isolation::Isolation;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::Readers;
-#[cfg(feature = "exports")]
-use crate::store::engine::snapshots::Snapshots as _;
 use crate::store::engine::transaction::Transaction;
 use crate::store::tenants::organizations;
 use crate::store::tickets::link_urls;
@@ -38,7 +32,7 @@ const PROBE_WRITES: usize = 64;
 /// An open database file.
 pub(in crate::store) struct SqliteEngine {
     // Dropped first, so that no reader blocks the writer's last checkpoint.
-    readers: Readers<ConnectionPool>,
+    pub(in crate::store) readers: Readers<ConnectionPool>,
     writer: Writer,
     environment: Environment,
     ids: Arc<IdSource>,
@@ -72,7 +66,8 @@ impl SqliteEngine {
         }
         let environment = link_urls::open_links(&database.transaction(environment, &ids))?;
         let checkpointer = Checkpointer::start(location)?;
-        let readers = location.readers(readers.connections, readers.max_scan_time, environment.clone())?;
+        let readers =
+            location.readers(readers.connections, readers.max_scan_time, environment.clone(), Arc::clone(&ids))?;
         let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, after_commit)?;
         tracing::info!(
             target: "ticketing::store",
@@ -134,7 +129,7 @@ impl SqliteEngine {
                 self.write(None, rewrite_header)?;
             }
         }
-        self.look_up(Isolation::Statement, organizations::any).map(drop)
+        self.readers.look_up(Isolation::Statement, organizations::any).map(drop)
     }
 
     /// Why the store has stopped writing.
@@ -153,33 +148,13 @@ impl SqliteEngine {
         self.writer.closing_result()
     }
 
-    /// Runs `work`, which looks up a few rows by an index.
-    pub(in crate::store) fn look_up<T>(
-        &self,
-        isolation: Isolation,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.readers.look_up(&self.ids, isolation, work)
-    }
-
     /// Runs `work`, which may look at many rows. See [`Store::scan`](crate::store::Store::scan).
     pub(in crate::store) fn scan<T>(
         &self,
         organization: Option<OrganizationId>,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.readers.scan(&self.ids, organization, work)
-    }
-
-    /// Runs `work`. All reads of this thread inside it see one snapshot.
-    pub(in crate::store) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_snapshot(work)
-    }
-
-    /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows.
-    #[cfg(feature = "server")]
-    pub(in crate::store) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        self.readers.with_look_ups(work)
+        self.readers.scan(organization, work)
     }
 
     /// Runs `work` on one snapshot of the database, on a new connection. The connection is not opened read-only,
@@ -197,22 +172,6 @@ impl SqliteEngine {
     #[cfg(feature = "exports")]
     pub(in crate::store) fn folder(&self) -> Option<&Path> {
         self.location.path().parent()
-    }
-
-    /// Waits for the permit of an export.
-    #[cfg(feature = "exports")]
-    pub(in crate::store) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
-        self.readers.export_permit(Some(organization))
-    }
-
-    /// Runs `work`, which reads the rows of an export. See [`Store::export`](crate::store::Store::export).
-    #[cfg(feature = "exports")]
-    pub(in crate::store) fn export(
-        &self,
-        max_time: Duration,
-        work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.readers.export(&self.ids, max_time, || self.snapshots().open_for_export(max_time), work)
     }
 
     /// Opens connections that read large parts of the database in steps.

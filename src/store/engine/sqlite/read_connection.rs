@@ -61,7 +61,6 @@ mod tests {
     use crate::error::Error;
     use crate::model::values::cancellation::CancellationToken;
     use crate::model::values::timestamp::Timestamp;
-    use crate::store::engine::ids::IdSource;
     use crate::store::engine::isolation::Isolation;
     use crate::store::engine::readers::Readers;
     use crate::store::engine::sqlite::Location;
@@ -71,7 +70,6 @@ mod tests {
 
     struct Fixture {
         readers: Readers<ConnectionPool>,
-        ids: IdSource,
         clock: ManualClock,
         _folder: tempfile::TempDir,
     }
@@ -84,16 +82,16 @@ mod tests {
             drop(location.open().unwrap());
             let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
             let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemEntropy));
-            let readers = location.readers(2, Duration::from_secs(2), environment).unwrap();
-            Self { readers, ids: IdSource::default(), clock, _folder: folder }
+            let readers = location.readers(2, Duration::from_secs(2), environment, Arc::default()).unwrap();
+            Self { readers, clock, _folder: folder }
         }
 
         fn scan(&self, sql: &str) -> Result<Option<i64>> {
-            self.readers.scan(&self.ids, None, |tx| tx.query_opt(sql, &[], |row| row.get("n")))
+            self.readers.scan(None, |tx| tx.query_opt(sql, &[], |row| row.get("n")))
         }
 
         fn look_up(&self, sql: &str) -> Result<Option<i64>> {
-            self.readers.look_up(&self.ids, Isolation::Statement, |tx| tx.query_opt(sql, &[], |row| row.get("n")))
+            self.readers.look_up(Isolation::Statement, |tx| tx.query_opt(sql, &[], |row| row.get("n")))
         }
     }
 
@@ -128,11 +126,9 @@ mod tests {
     fn a_panic_returns_the_connection_and_ends_its_transaction() {
         let fixture = Fixture::new();
         for _ in 0..2 {
-            let panic = || fixture.readers.scan(&fixture.ids, None, |_| -> Result<()> { panic!("on purpose") });
+            let panic = || fixture.readers.scan(None, |_| -> Result<()> { panic!("on purpose") });
             assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
-            let panic = || {
-                fixture.readers.look_up(&fixture.ids, Isolation::Snapshot, |_| -> Result<()> { panic!("on purpose") })
-            };
+            let panic = || fixture.readers.look_up(Isolation::Snapshot, |_| -> Result<()> { panic!("on purpose") });
             assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
         }
         assert_eq!(fixture.scan("SELECT 2 AS n").unwrap(), Some(2));

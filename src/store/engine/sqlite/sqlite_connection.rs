@@ -18,7 +18,7 @@ use crate::store::engine::sql::values::{Bind, Value};
 use crate::store::engine::sql::violation::StatementError;
 
 /// A connection to SQLite. It remembers the names of the columns of each query, so that they are looked up only once.
-pub(super) struct SqliteConnection {
+pub(in crate::store) struct SqliteConnection {
     pub(super) raw: rusqlite::Connection,
     known_queries: RefCell<BTreeMap<TextAddress, KnownQuery>>,
     pub(super) cost_meter: CostMeter,

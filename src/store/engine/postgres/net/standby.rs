@@ -132,13 +132,13 @@ fn require_schema(connection: &PostgresConnection) -> Result<()> {
 }
 
 /// Connections to the primary, and to a standby, which comes first.
-pub(in crate::store::engine::postgres) struct ReadPool {
+pub(in crate::store) struct ReadPool {
     primary: Pool,
     standby: Option<Arc<Standby>>,
 }
 
 /// A connection of a [`ReadPool`].
-pub(in crate::store::engine::postgres) struct Lent {
+pub(in crate::store) struct Lent {
     connection: Borrowed,
     of_standby: bool,
 }

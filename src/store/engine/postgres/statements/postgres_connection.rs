@@ -33,7 +33,7 @@ use crate::store::engine::sql::violation::StatementError;
 ///
 /// Statements whose result nobody needs are queued, and sent together with the next one, in one round trip. If one of
 /// them fails, the next one fails with its error.
-pub(in crate::store::engine::postgres) struct PostgresConnection {
+pub(in crate::store) struct PostgresConnection {
     client: RefCell<PipeliningClient>,
     /// Whether the URL names other hosts.
     has_other_hosts: bool,
