@@ -94,7 +94,11 @@ fn read(
     let selection = Selection::new(tx, organization, request)?;
     let columns: Vec<Column> =
         table(request.kind).iter().copied().filter(|column| is_wanted(column, request)).collect();
-    let names: Vec<_> = columns.iter().flat_map(|column| [Some(column.name), column.local_name]).flatten().collect();
+    let names = columns.iter().flat_map(|column| {
+        let names = [Some(column.name), column.local_name].into_iter().flatten();
+        names.map(|name| (name, column.width))
+    });
+    let header: Vec<_> = names.collect();
     let as_of = tx.now();
     let statements = match request.kind {
         ExportKind::Ledger => movements::statements(tx, &selection)?,
@@ -104,7 +108,7 @@ fn read(
         ExportKind::Settlement => {
             let event = request.event_id.unwrap_or(EventId::UNKNOWN);
             let lines = settlement::of_event(tx, organization, event)?.lines;
-            let mut sheet = Sheet::create(folder, request, as_of, &names)?;
+            let mut sheet = Sheet::create(folder, request, as_of, &header)?;
             for line in &lines {
                 let cells = columns.iter().filter_map(|column| match column.read {
                     Read::Line(read) => Some(read(line)),
@@ -120,7 +124,7 @@ fn read(
         let problem = format!("must be csv, because there are {total_rows} rows: xlsx has at most {MAX_XLSX_ROWS}");
         return Err(Error::field("format", problem));
     }
-    let mut sheet = Sheet::create(folder, request, as_of, &names)?;
+    let mut sheet = Sheet::create(folder, request, as_of, &header)?;
     let kind = request.kind;
     let mut rows = Rows { kind, columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(kind) };
     let mut done = ExportProgress { rows: 0, total_rows };

@@ -21,21 +21,26 @@ pub(super) enum Sheet {
 }
 
 impl Sheet {
-    /// Creates the file in this folder, and writes the header.
+    /// Creates the file in this folder, and writes the header: the names of the columns, and their widths in characters.
     #[cfg_attr(not(feature = "xlsx"), expect(unused_variables, reason = "only workbooks have a date"))]
-    pub(super) fn create(folder: &Path, request: &Export, as_of: Timestamp, names: &[&'static str]) -> Result<Self> {
+    pub(super) fn create(
+        folder: &Path,
+        request: &Export,
+        as_of: Timestamp,
+        header: &[(&'static str, u8)],
+    ) -> Result<Self> {
         let output = Output::create(folder)?;
         match request.format {
             #[cfg(feature = "xlsx")]
             Some(ExportFormat::Xlsx) => {
                 let mut sheet = XlsxSheet::new(folder, request.kind.as_str(), as_of)?;
-                sheet.write_header(names)?;
+                sheet.write_header(header)?;
                 Ok(Self::Xlsx(Box::new(sheet), output))
             }
             _ => {
                 let mut sheet = CsvSheet::new(output, request.dialect.unwrap_or(CsvDialect::Standard))?;
-                let header: Vec<_> = names.iter().map(|name| Cell::Text((*name).to_owned())).collect();
-                sheet.write_row(&header)?;
+                let names: Vec<_> = header.iter().map(|(name, _)| Cell::Text((*name).to_owned())).collect();
+                sheet.write_row(&names)?;
                 Ok(Self::Csv(Box::new(sheet)))
             }
         }

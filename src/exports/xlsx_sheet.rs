@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, FormatAlign, Workbook, Worksheet, XlsxError};
 
 use super::columns::Cell;
 use super::file::{Output, failed};
@@ -19,9 +19,6 @@ const DAYS_BEFORE_1970: f64 = 25_569.0;
 
 const MILLIS_OF_DAY: f64 = 86_400_000.0;
 
-/// The width of all columns, in characters.
-const WIDTH: f64 = 22.0;
-
 /// A workbook that is being written. Its rows are in a temporary file.
 pub(super) struct XlsxSheet {
     workbook: Workbook,
@@ -32,7 +29,10 @@ pub(super) struct XlsxSheet {
 
 struct Formats {
     header: Format,
+    /// On the left, below its name in the header.
     time: Format,
+    /// Otherwise `LibreOffice` shows 0 and 1.
+    flag: Format,
     /// By the number of decimals.
     amounts: [Format; 5],
 }
@@ -47,21 +47,22 @@ impl XlsxSheet {
         let decimals = |format: &str| Format::new().set_num_format(format);
         let formats = Formats {
             header: Format::new().set_bold(),
-            time: Format::new().set_num_format("yyyy-mm-dd hh:mm:ss"),
+            time: Format::new().set_num_format("yyyy-mm-dd hh:mm:ss").set_align(FormatAlign::Left).set_indent(1),
+            flag: Format::new().set_num_format(r#""TRUE";"TRUE";"FALSE""#).set_align(FormatAlign::Left),
             amounts: ["0", "0.0", "0.00", "0.000", "0.0000"].map(decimals),
         };
         Ok(Self { workbook, row: 0, columns: 0, formats })
     }
 
-    pub(super) fn write_header(&mut self, names: &[&str]) -> Result<()> {
-        self.columns = u16::try_from(names.len()).unwrap_or(u16::MAX);
-        let (columns, header) = (self.columns, &self.formats.header);
+    pub(super) fn write_header(&mut self, header: &[(&str, u8)]) -> Result<()> {
+        self.columns = u16::try_from(header.len()).unwrap_or(u16::MAX);
+        let (columns, format) = (self.columns, &self.formats.header);
         let sheet = self.workbook.worksheet_from_index(0).map_err(convert)?;
         guard(|| {
             sheet.set_freeze_panes(1, 0)?;
-            for (column, name) in (0..columns).zip(names) {
-                sheet.set_column_width(column, WIDTH)?;
-                sheet.write_string_with_format(0, column, *name, header)?;
+            for (column, (name, width)) in (0..columns).zip(header) {
+                sheet.set_column_width(column, *width)?;
+                sheet.write_string_with_format(0, column, *name, format)?;
             }
             Ok(())
         })?;
@@ -95,7 +96,7 @@ fn write_cell(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell, formats
     match cell {
         Cell::Empty => return Ok(()),
         Cell::Text(text) => sheet.write_string(row, column, shortened(text))?,
-        Cell::Flag(flag) => sheet.write_boolean(row, column, *flag)?,
+        Cell::Flag(flag) => sheet.write_boolean_with_format(row, column, *flag, &formats.flag)?,
         #[expect(clippy::cast_precision_loss, reason = "the numbers of tickets and scans are small")]
         Cell::Number(number) => sheet.write_number(row, column, *number as f64)?,
         #[expect(clippy::cast_precision_loss, reason = "an amount of up to 15 digits is exact")]
