@@ -80,8 +80,8 @@ pub(crate) trait FormField: Sized {
     /// Adds an error for each limit that the field of the object at `path` exceeds.
     fn check(&self, field: &Field<Self::Limit>, path: Path<'_>, errors: &mut FieldErrors);
 
-    /// Replaces a value that nests too deep, as [`FormValue::flatten`] does.
-    fn flatten(&mut self);
+    /// Replaces a value that nests too deep, as [`FormValue::replace_if_too_deep`] does.
+    fn replace_if_too_deep(&mut self);
 
     /// Writes the field as a member of its object, unless it is absent.
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<Self::Limit>) -> Result<(), M::Error>;
@@ -111,8 +111,8 @@ impl<T: FormValue> FormField for T {
         FormValue::check(self, field.limits, path.field(field.name), errors);
     }
 
-    fn flatten(&mut self) {
-        FormValue::flatten(self);
+    fn replace_if_too_deep(&mut self) {
+        FormValue::replace_if_too_deep(self);
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
@@ -142,8 +142,8 @@ impl<T: FormValue> FormField for Option<T> {
         }
     }
 
-    fn flatten(&mut self) {
-        self.iter_mut().for_each(FormValue::flatten);
+    fn replace_if_too_deep(&mut self) {
+        self.iter_mut().for_each(FormValue::replace_if_too_deep);
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
@@ -172,9 +172,9 @@ impl<T: FormValue> FormField for Change<T> {
         }
     }
 
-    fn flatten(&mut self) {
+    fn replace_if_too_deep(&mut self) {
         if let Self::Set(value) = self {
-            FormValue::flatten(value);
+            FormValue::replace_if_too_deep(value);
         }
     }
 
@@ -209,9 +209,9 @@ impl<T: FormValue> FormField for Change<Option<T>> {
         }
     }
 
-    fn flatten(&mut self) {
+    fn replace_if_too_deep(&mut self) {
         if let Self::Set(value) = self {
-            FormField::flatten(value);
+            FormField::replace_if_too_deep(value);
         }
     }
 

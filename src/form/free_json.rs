@@ -46,7 +46,7 @@ impl FormValue for Json {
         }
     }
 
-    fn flatten(&mut self) {
+    fn replace_if_too_deep(&mut self) {
         if nests_deeper_than(self, MAX_DEPTH) {
             take_apart(self.take());
         }
@@ -166,10 +166,10 @@ mod tests {
     fn a_value_deeper_than_the_stack_is_refused_and_dropped() {
         let mut value = nested(1_000_000);
         assert_eq!(errors(&value), ["must nest at most 32 levels deep"]);
-        value.flatten();
+        value.replace_if_too_deep();
         assert_eq!(value, Json::Null);
         let mut fine = nested(32);
-        fine.flatten();
+        fine.replace_if_too_deep();
         assert_eq!(fine, nested(32));
     }
 }

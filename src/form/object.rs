@@ -26,8 +26,8 @@ pub(crate) trait Form: Sized {
     /// Writes the fields of this type, except for those that are absent.
     fn write_fields<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error>;
 
-    /// Replaces values that nest too deep, as [`FormValue::flatten`] does.
-    fn flatten_fields(&mut self);
+    /// Replaces values that nest too deep, as [`FormValue::replace_if_too_deep`] does.
+    fn replace_deep_fields(&mut self);
 
     /// Adds the fields of this type to a schema.
     fn describe_fields(object: &mut ObjectSchema<'_>);

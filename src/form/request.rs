@@ -100,7 +100,7 @@ impl<T: Form> Request<T> {
     fn check(mut body: T, mut errors: FieldErrors) -> Self {
         body.check_fields(Path::Root, &mut errors);
         if !errors.is_empty() {
-            body.flatten_fields();
+            body.replace_deep_fields();
         }
         Self { body, errors }
     }

@@ -58,7 +58,7 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
 
     /// Replaces a value that nests so deep that recursive functions, such as `clone` and `drop`, could overflow the
     /// stack. Called after [`check`](Self::check) has added an error about it.
-    fn flatten(&mut self) {}
+    fn replace_if_too_deep(&mut self) {}
 
     /// Returns the JSON Schema of the values that [`read`](Self::read) accepts.
     fn schema(named: &mut NamedSchemas) -> serde_json::Value;

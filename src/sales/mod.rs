@@ -21,7 +21,7 @@
 //! - A status of an order, or a way in which an order ends: `order_lifecycle`.
 //! - Something that takes seats or uses of a discount: it gets a `ReleaseLimit`, and `service` calls it through
 //!   `with_expired_holds`.
-//! - A notification: report it with `outbox::report` in the function that makes the change. A new type of notification:
+//! - A notification: report it with `outbox::enqueue` in the function that makes the change. A new type of notification:
 //!   see `model::notifications::notification_types`.
 
 pub(crate) mod catalog;

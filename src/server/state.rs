@@ -12,7 +12,7 @@ use super::net::body_budget::BodyBudget;
 use super::options::ServerOptions;
 use super::public::files::Files;
 #[cfg(feature = "documents")]
-use super::public::link_turns::LinkTurns;
+use super::public::link_permits::LinkPermits;
 use super::public::metrics::Metrics;
 use crate::service::TicketingService;
 
@@ -28,7 +28,7 @@ pub(super) struct ServerState {
     pub(super) refusal_log: RefusalLog,
     /// The links of tickets and orders that are being read.
     #[cfg(feature = "documents")]
-    pub(super) link_turns: LinkTurns,
+    pub(super) link_permits: LinkPermits,
     /// Hashes versions of pages into their tags. Other processes, which may show the same in another way, have other
     /// tags.
     #[cfg(feature = "documents")]
@@ -44,7 +44,7 @@ impl ServerState {
     pub(super) fn new(service: TicketingService, options: &ServerOptions) -> Self {
         Self {
             #[cfg(feature = "documents")]
-            link_turns: LinkTurns::default(),
+            link_permits: LinkPermits::default(),
             #[cfg(feature = "documents")]
             page_tags: RandomState::new(),
             limits: RateLimits::new(options),

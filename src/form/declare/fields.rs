@@ -85,8 +85,8 @@ macro_rules! implement_form {
                 $($crate::form::field::FormField::check(&self.$field, const { &$described }, path, errors);)*
             }
 
-            fn flatten_fields(&mut self) {
-                $($crate::form::field::FormField::flatten(&mut self.$field);)*
+            fn replace_deep_fields(&mut self) {
+                $($crate::form::field::FormField::replace_if_too_deep(&mut self.$field);)*
             }
 
             fn write_fields<M: serde::ser::SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {

@@ -5,7 +5,7 @@
 //! 1. Add a line to the list at the end of this file. The first line of its doc comment is its title in the OpenAPI
 //!    document.
 //! 2. Declare its data: in `notification_data` if webhooks get it, else in `handler_notification`.
-//! 3. Report it with `outbox::report`, or with `handler_queue::report` if webhooks do not get it, in the function of
+//! 3. Report it with `outbox::enqueue`, or with `handler_queue::enqueue` if webhooks do not get it, in the function of
 //!    `sales` that makes the change.
 //! 4. If webhooks get it, name the row that it reports in `find_subject` of `store/check/webhooks.rs`.
 //! 5. Name it in the guide `webhooks`.
@@ -230,8 +230,8 @@ notification_types! {
         OrderExpired(OrderExpired) = "order.expired";
         /// A payment is to be refunded through the gateway.
         RefundDue(#[serde(deserialize_with = "amounts::in_currency")] RefundNotification) = "refund.due";
-        /// A payment was not refunded, because the gateway refused to or cannot. Give the money back by hand.
-        /// `refund.failed` reports these refunds too, and those whose money need not be given back by hand.
+        /// A payment was not refunded, because the gateway refused to or cannot. Return the money manually.
+        /// `refund.failed` reports these refunds too, and those whose money need not be returned manually.
         RefundRefused(#[serde(deserialize_with = "amounts::in_currency")] RefundNotification) = "refund.refused";
         /// A ticket was cancelled, by itself or with its order.
         TicketCancelled(TicketCancelled) = "ticket.cancelled";

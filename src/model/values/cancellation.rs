@@ -1,4 +1,7 @@
 //! Cancellation of reads whose result nobody waits for any more.
+//!
+//! The token is in a thread-local variable, because only the caller of a service has it and only the database needs it.
+//! To pass it on, each call would need a handle of the service of its own.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -70,7 +70,7 @@ impl<K: Kind> FormField for PageRequest<Id<K>> {
         errors.check(self.cursor != Some(Id::UNKNOWN), path.field(CURSOR.name), UNKNOWN_CURSOR);
     }
 
-    fn flatten(&mut self) {}
+    fn replace_if_too_deep(&mut self) {}
 
     fn write<M: SerializeMap>(&self, object: &mut M, _: &Field<NoLimit>) -> Result<(), M::Error> {
         let limit = (self.limit != DEFAULT_LIMIT).then_some(self.limit);

@@ -16,7 +16,7 @@ use crate::store::webhooks::{handler_queue, outbox};
 
 /// Reports a refund that the gateway is to be asked for.
 pub(in crate::sales) fn refund_due(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {
-    handler_queue::report(tx, payment.organization, [NotificationDetails::RefundDue(for_program(payment, refund))])
+    handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundDue(for_program(payment, refund))])
 }
 
 /// Reports that the money of a refund went back.
@@ -34,7 +34,7 @@ pub(in crate::sales) fn refund_succeeded(
         currency: payment.currency.clone(),
         source: refund.source,
     });
-    outbox::report(tx, payment.organization, [data])
+    outbox::enqueue(tx, payment.organization, [data])
 }
 
 /// Reports that a refund was not made, or has failed after it was made.
@@ -53,11 +53,11 @@ pub(in crate::sales) fn refund_failed(
         source: refund.source,
         requires_manual_refund: refund.owed > 0,
     });
-    outbox::report(tx, payment.organization, [data])?;
+    outbox::enqueue(tx, payment.organization, [data])?;
     if refund.owed == 0 {
         return Ok(());
     }
-    handler_queue::report(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
+    handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
 }
 
 fn for_program(payment: &StoredPayment, refund: &StoredRefund) -> RefundNotification {
@@ -84,7 +84,7 @@ pub(in crate::sales) fn dispute_changed(tx: &Transaction<'_>, state: &OrderState
         DisputeStatus::Open => NotificationData::DisputeOpened(data),
         DisputeStatus::Won | DisputeStatus::Lost => NotificationData::DisputeClosed(data),
     };
-    outbox::report(tx, state.organization, [data])
+    outbox::enqueue(tx, state.organization, [data])
 }
 
 /// Reports that a payment completes no order and goes back. `state` is that of the order before the payment.
@@ -102,7 +102,7 @@ pub(in crate::sales) fn payment_returned(
         currency: payment.currency.clone(),
         reason: return_reason(state, mismatch),
     });
-    outbox::report(tx, state.organization, [data])
+    outbox::enqueue(tx, state.organization, [data])
 }
 
 /// Why a payment goes back that does not complete an order. `state` is that of the order before the payment.

@@ -50,7 +50,7 @@ pub(in crate::sales) fn expire(tx: &LockedEvent<'_>, order: OrderId, event: Even
         event_id: event,
         customer_id: expired.customer,
     });
-    handler_queue::report(tx, expired.organization, [notification])?;
+    handler_queue::enqueue(tx, expired.organization, [notification])?;
     Ok(true)
 }
 

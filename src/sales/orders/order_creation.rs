@@ -294,7 +294,7 @@ fn report_created(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result
         total: order.total,
         currency: currency.to_owned(),
     });
-    handler_queue::report(tx, order.organizer_id, [notification])
+    handler_queue::enqueue(tx, order.organizer_id, [notification])
 }
 
 fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {
@@ -308,5 +308,5 @@ fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Resu
     for ticket in order.tickets() {
         notifications.push(issued_tickets::issued_notification(ticket, order.event_id, order.id));
     }
-    outbox::report(tx, order.organizer_id, notifications)
+    outbox::enqueue(tx, order.organizer_id, notifications)
 }

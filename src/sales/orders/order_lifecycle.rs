@@ -187,7 +187,7 @@ fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
             notifications.push(issued_tickets::issued_notification(&ticket, state.event, state.id));
         }
     }
-    outbox::report(tx, state.organization, notifications)
+    outbox::enqueue(tx, state.organization, notifications)
 }
 
 /// The result of a cancellation.
@@ -325,7 +325,7 @@ pub(in crate::sales) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_m
         customer_id: state.customer,
         requires_manual_refund,
     });
-    outbox::report(tx, state.organization, [notification])
+    outbox::enqueue(tx, state.organization, [notification])
 }
 
 /// Releases the seats of cancelled tickets of an order, and reports the tickets.
@@ -348,7 +348,7 @@ pub(in crate::sales) fn restock(
             order_id: ticket.order,
         })
     });
-    handler_queue::report(tx, state.organization, notifications)
+    handler_queue::enqueue(tx, state.organization, notifications)
 }
 
 /// Records that the checkout of an order has to be closed, if there is one.

@@ -74,7 +74,7 @@ fn accept(
         order_id,
         check_in_date: now,
     });
-    outbox::report(tx, organization, [notification])?;
+    outbox::enqueue(tx, organization, [notification])?;
     // A ticket that admits its holder again on another day is checked in already.
     if state.status != TicketStatus::CheckedIn {
         // Last, because all scans of the ticket type wait for each other from here to the commit.

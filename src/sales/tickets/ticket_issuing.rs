@@ -64,7 +64,7 @@ fn insert_tickets(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats)
         }));
         issued.push(ticket);
     }
-    outbox::report(tx, holder.organization, notifications)?;
+    outbox::enqueue(tx, holder.organization, notifications)?;
     Ok(issued)
 }
 
@@ -89,6 +89,6 @@ pub(crate) fn cancel(
         event_id: event,
         order_id: cancelled.order,
     });
-    handler_queue::report(tx, organization, [notification])?;
+    handler_queue::enqueue(tx, organization, [notification])?;
     Ok(CancelledIssuedTicket::with_fields_of(ticket))
 }

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::{any, get};
 
 use super::content::Content;
-use super::link_turns::LinkTurn;
+use super::link_permits::LinkPermit;
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
@@ -128,7 +128,7 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
         part: part(&head.uri),
     };
     let result = match admit(&state, &wanted.token, client) {
-        Ok(turn) => answer(&state, &head.headers, wanted, client, source, turn).await,
+        Ok(permit) => answer(&state, &head.headers, wanted, client, source, permit).await,
         Err(problem) => Err(problem),
     };
     match result {
@@ -138,10 +138,10 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
 }
 
 /// Begins a request of a link, unless its address has made too many, or the link has too many in progress.
-fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<LinkTurn, Problem> {
+fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<LinkPermit, Problem> {
     state.limits.count_link_request(client, state.service.service().now())?;
-    let turn = state.link_turns.begin(token);
-    turn.ok_or_else(|| Problem::unavailable("too many requests of one link are in progress"))
+    let permit = state.link_permits.acquire(token);
+    permit.ok_or_else(|| Problem::unavailable("too many requests of one link are in progress"))
 }
 
 /// The token in a path, as it is spelled there: one with escapes is not that of any ticket.
@@ -164,7 +164,7 @@ fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
     with_headers(problem_response(problem, ProblemKind::Ticket, None, &accepted_languages(request)))
 }
 
-/// Reads or renders the content of a link, unless the client has it. The turn ends with the work, which goes on if the
+/// Reads or renders the content of a link, unless the client has it. The permit of the link is returned after the work, which goes on if the
 /// client disconnects.
 ///
 /// Anybody can send tokens, so these requests use none of the permits for operations alone: also the look-up of a token
@@ -175,7 +175,7 @@ async fn answer(
     wanted: Wanted,
     client: Option<IpAddr>,
     source: Source,
-    turn: LinkTurn,
+    link_permit: LinkPermit,
 ) -> Result<Response, Problem> {
     let service = &state.service;
     let shared = AppState::clone(state);
@@ -187,14 +187,14 @@ async fn answer(
         let version = source.version.map(|version| version(service, token)).transpose()?.flatten();
         let hash = |version| shared.page_tags.hash_one((version, languages, gzip, part));
         let etag = version.map(|version| entity_tag::quoted(&format!("{:016x}", hash(version))));
-        Ok((organization, etag, wanted, turn))
+        Ok((organization, etag, wanted, link_permit))
     };
-    let (organization, etag, wanted, turn) = service.call_with(&service.pages, None, find).await?;
+    let (organization, etag, wanted, link_permit) = service.call_with(&service.pages, None, find).await?;
     if let Some(etag) = etag.as_ref().filter(|etag| entity_tag::matches(request, etag)) {
         return Ok(not_modified(etag.clone()));
     }
     let read = move |service: &TicketingService| {
-        let _turn = turn;
+        let _permit = link_permit;
         Ok((source.content)(service, &wanted)?)
     };
     let content = service.call_with((source.permits)(service), Some(organization), read).await?;
@@ -228,7 +228,7 @@ mod tests {
     use axum::body::Body;
     use tokio::task::JoinHandle;
 
-    use super::super::link_turns::MOST;
+    use super::super::link_permits::MOST;
     use super::*;
     use crate::server::options::ServerOptions;
     use crate::server::state::ServerState;
@@ -281,19 +281,19 @@ mod tests {
         }
         assert_eq!(request(&state, "one", HELD).await.expect("a response").status(), 503);
 
-        // The control: a request whose work has not begun ends its turn with itself.
+        // The control: a request whose work has not begun returns its permit.
         let permits = take_all(&state.service.pages);
         let waiting = request(&state, "another", HELD);
         tokio::task::yield_now().await;
         waiting.abort();
         let _ = waiting.await;
-        let turns: Vec<_> = (0..MOST).map(|_| state.link_turns.begin("another")).collect();
-        assert!(turns.iter().all(Option::is_some));
+        let of_link: Vec<_> = (0..MOST).map(|_| state.link_permits.acquire("another")).collect();
+        assert!(of_link.iter().all(Option::is_some));
         drop(permits);
 
         WORK.0.lock().expect("the work").1 = true;
         WORK.1.notify_all();
-        while state.link_turns.begin("one").is_none() {
+        while state.link_permits.acquire("one").is_none() {
             tokio::task::yield_now().await;
         }
     }

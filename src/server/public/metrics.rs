@@ -223,7 +223,7 @@ impl Collector for ServiceMetrics {
         metrics.gauge("checkouts_without_gateway", help, None, backlog.checkouts_without_gateway)?;
         let help = "Refunds that are due at a payment gateway that this program does not have";
         metrics.gauge("refunds_without_gateway", help, None, backlog.refunds_without_gateway)?;
-        let help = "Refunds of which something has to be given back by hand";
+        let help = "Refunds of which something has to be returned manually";
         metrics.gauge("refunds_refused", help, None, backlog.refunds_refused)?;
         let help = "Disputes of payments that are not decided";
         metrics.gauge("disputes_open", help, None, backlog.disputes_open)?;

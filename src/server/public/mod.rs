@@ -9,7 +9,7 @@ pub(super) mod docs;
 pub(super) mod document_routes;
 pub(super) mod files;
 #[cfg(feature = "documents")]
-pub(super) mod link_turns;
+pub(super) mod link_permits;
 pub(super) mod metrics;
 pub(super) mod monitoring;
 pub(super) mod notice_routes;

@@ -1,4 +1,7 @@
 //! The connections that only read.
+//!
+//! A shared snapshot is in a thread-local variable: the closure that runs in it gets no handle, and calls any operation
+//! of the service.
 
 use std::cell::RefCell;
 use std::ops::Deref;

@@ -66,7 +66,7 @@ pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationT
 }
 
 /// Queues a notification of each change for every handler of its topic, and records one for the subscribers.
-pub(crate) fn report(
+pub(crate) fn enqueue(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationDetails>,

@@ -23,13 +23,13 @@ const MAX_DIRECT_ROWS: usize = 256;
 
 /// Queues a notification of each change for every enabled endpoint of the organization that is subscribed to its type,
 /// and for the handlers of the program.
-pub(crate) fn report(
+pub(crate) fn enqueue(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationData>,
 ) -> Result<()> {
     let changes: Vec<NotificationData> = changes.into_iter().collect();
-    handler_queue::report(tx, organization, changes.iter().cloned().map(NotificationDetails::from))?;
+    handler_queue::enqueue(tx, organization, changes.iter().cloned().map(NotificationDetails::from))?;
     let endpoints = subscribed_endpoints::enabled(tx, organization)?;
     if endpoints.is_empty() {
         return Ok(());

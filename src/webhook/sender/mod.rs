@@ -4,7 +4,7 @@
 //!
 //! - The [`scheduler`], one thread, assigns free workers to endpoints and does all writing. Each of its
 //!   rounds is one transaction that records the attempts which have finished and claims those which start. It also
-//!   inserts a batch of the rows of a [fan-out](fan_out_queue), if there is one.
+//!   inserts a batch of the rows of a [fan-out](fan_out_scheduler), if there is one.
 //! - The [workers](worker), 64 by default, make the [attempts](attempt). They do not touch the database.
 //! - The [`poller`], one thread, finds rows that this process did not queue itself.
 //!
@@ -44,7 +44,7 @@
 
 mod attempt;
 mod deliver_due;
-mod fan_out_queue;
+mod fan_out_scheduler;
 mod health;
 mod options;
 mod poller;

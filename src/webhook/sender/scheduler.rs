@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fan_out_queue::FanOutQueue;
+use super::fan_out_scheduler::FanOutScheduler;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
 use super::skipped_rows::{DELIVERIES, ENDPOINTS, FAN_OUTS, OUTBOX};
@@ -36,7 +36,7 @@ pub(super) struct Scheduler<'s> {
     assigned: Vec<Assignment>,
     /// Endpoints whose rows cannot be read, and until when they are skipped.
     damaged: BTreeMap<WebhookId, Timestamp>,
-    fan_outs: FanOutQueue,
+    fan_outs: FanOutScheduler,
 }
 
 impl<'s> Scheduler<'s> {
@@ -47,7 +47,7 @@ impl<'s> Scheduler<'s> {
             finished: Vec::new(),
             assigned: Vec::new(),
             damaged: BTreeMap::new(),
-            fan_outs: FanOutQueue::default(),
+            fan_outs: FanOutScheduler::default(),
         }
     }
 

@@ -175,7 +175,7 @@ impl PostgresEngine {
         key: EventKey,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
-        let lock = self.owner_of(key)?.map_or(EventLock::Unknown, |owner| EventLock::Brief(owner.event, key));
+        let lock = self.owner_of(key)?.map_or(EventLock::Unknown, |owner| EventLock::Background(owner.event, key));
         self.writer.write_unless_locked(lock, work)
     }
 

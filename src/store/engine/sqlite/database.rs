@@ -42,7 +42,7 @@ pub(crate) struct SchemaVersion {
 }
 
 thread_local! {
-    /// The pages in the WAL after the last commit of this thread.
+    /// The pages in the WAL after the last commit of this thread. The hook that learns it is a function without state.
     static WAL_PAGES: Cell<u32> = const { Cell::new(0) };
 }
 

@@ -11,8 +11,8 @@ use crate::environment::Clock as _;
 use crate::error::{Error, Result, StoreError, StoreErrorKind, Unavailable};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::connection::Connection as _;
-use crate::store::engine::postgres::net::health::Prospect;
 use crate::store::engine::postgres::net::pool::{Borrowed, time_left};
+use crate::store::engine::postgres::net::write_health::WriteStart;
 use crate::store::engine::postgres::schema;
 use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
@@ -152,10 +152,10 @@ impl PostgresWriter {
 
     /// Fails at once if writes have failed for some time, unless the database accepts writes again.
     pub(in crate::store::engine::postgres) fn require_writable(&self) -> Result<()> {
-        match self.health.prospect() {
-            Prospect::MaySucceed => Ok(()),
-            Prospect::Finds(_probe) => self.probe(),
-            Prospect::Fails => Err(Error::Unavailable(Unavailable::NotWritable)),
+        match self.health.start_write() {
+            WriteStart::Allowed => Ok(()),
+            WriteStart::AfterProbe(_probe) => self.probe(),
+            WriteStart::Refused => Err(Error::Unavailable(Unavailable::NotWritable)),
         }
     }
 

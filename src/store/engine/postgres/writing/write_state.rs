@@ -22,8 +22,8 @@ pub(in crate::store::engine::postgres) enum EventLock {
     None,
     /// This event, since the transaction began. The job names it by the key.
     Held(EventId, EventKey),
-    /// Like [`Held`](Self::Held), but the transaction waits at most half a second for each lock.
-    Brief(EventId, EventKey),
+    /// Like [`Held`](Self::Held), for background work: the transaction waits at most half a second for each lock.
+    Background(EventId, EventKey),
     /// No event: the job names an event of another organization, and will not find it.
     Foreign,
     /// No event yet: none was found for the key of the job. If there is one by now, the job locks it.
@@ -108,7 +108,7 @@ impl WriteState {
     /// lock that the jobs in the queue need, and keep them waiting.
     pub(in crate::store::engine::postgres) fn must_lock(&self, key: EventKey) -> bool {
         match self.event_lock.get() {
-            EventLock::Held(event, job_key) | EventLock::Brief(event, job_key) => {
+            EventLock::Held(event, job_key) | EventLock::Background(event, job_key) => {
                 key != job_key && key != EventKey::Event(event)
             }
             EventLock::Foreign => false,

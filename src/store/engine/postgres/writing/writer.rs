@@ -25,8 +25,8 @@ use crate::store::engine::ids::IdSource;
 use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::memory::Memory;
-use crate::store::engine::postgres::net::health::Health;
 use crate::store::engine::postgres::net::pool::{Borrowed, Pool};
+use crate::store::engine::postgres::net::write_health::WriteHealth;
 use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;
@@ -58,7 +58,7 @@ pub(in crate::store::engine::postgres) struct PostgresWriter {
     uses_server_clock: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
-    pub(in crate::store::engine::postgres) health: Health,
+    pub(in crate::store::engine::postgres) health: WriteHealth,
     /// Why nothing is written any more.
     pub(in crate::store::engine::postgres) stopped: OnceLock<StoreError>,
 }
@@ -155,7 +155,7 @@ impl PostgresWriter {
             server_clock,
             uses_server_clock,
             callers: AtomicUsize::new(0),
-            health: Health::new(),
+            health: WriteHealth::new(),
             stopped: OnceLock::new(),
         }
     }
@@ -318,7 +318,7 @@ impl PostgresWriter {
         let open_on = |connection: &PostgresConnection| {
             let begun = match lock {
                 EventLock::Held(event, _) => connection.begin_group(event, &self.server_clock),
-                EventLock::Brief(event, _) => connection.begin_brief(event, &self.server_clock),
+                EventLock::Background(event, _) => connection.begin_brief(event, &self.server_clock),
                 _ => connection.begin_write(&self.server_clock),
             };
             connection.write.set_event_lock(lock);

@@ -10,22 +10,22 @@ pub(in crate::server) const MOST: usize = 4;
 
 /// The links whose requests are in progress.
 #[derive(Debug, Default)]
-pub(in crate::server) struct LinkTurns {
+pub(in crate::server) struct LinkPermits {
     /// The number of requests by the hash of the token.
     in_progress: Arc<Mutex<HashMap<u64, usize>>>,
     hasher: RandomState,
 }
 
-/// A request of a link. It is over when this is dropped.
+/// The permit of a request of a link. It is returned when it is dropped.
 #[derive(Debug)]
-pub(in crate::server) struct LinkTurn {
+pub(in crate::server) struct LinkPermit {
     in_progress: Arc<Mutex<HashMap<u64, usize>>>,
     link: u64,
 }
 
-impl LinkTurns {
-    /// Begins a request of a link. `None` if too many are in progress.
-    pub(in crate::server) fn begin(&self, token: &str) -> Option<LinkTurn> {
+impl LinkPermits {
+    /// Returns a permit for a request of a link. `None` if as many are in progress as may be.
+    pub(in crate::server) fn acquire(&self, token: &str) -> Option<LinkPermit> {
         let link = self.hasher.hash_one(token);
         let mut in_progress = self.in_progress.lock().unwrap_or_else(PoisonError::into_inner);
         let count = in_progress.entry(link).or_default();
@@ -33,11 +33,11 @@ impl LinkTurns {
             return None;
         }
         *count += 1;
-        Some(LinkTurn { in_progress: Arc::clone(&self.in_progress), link })
+        Some(LinkPermit { in_progress: Arc::clone(&self.in_progress), link })
     }
 }
 
-impl Drop for LinkTurn {
+impl Drop for LinkPermit {
     fn drop(&mut self) {
         let mut in_progress = self.in_progress.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = in_progress.get_mut(&self.link) {
@@ -55,14 +55,14 @@ mod tests {
 
     #[test]
     fn four_requests_of_a_link_are_answered_at_a_time() {
-        let turns = LinkTurns::default();
-        let mut begun: Vec<_> = (0..4).map(|_| turns.begin("one").expect("a turn")).collect();
-        assert!(turns.begin("one").is_none());
-        assert!(turns.begin("another").is_some());
-        begun.pop();
-        begun.push(turns.begin("one").expect("a turn is free again"));
-        assert!(turns.begin("one").is_none());
-        drop(begun);
-        assert!(turns.in_progress.lock().unwrap().is_empty());
+        let permits = LinkPermits::default();
+        let mut held: Vec<_> = (0..4).map(|_| permits.acquire("one").expect("a permit")).collect();
+        assert!(permits.acquire("one").is_none());
+        assert!(permits.acquire("another").is_some());
+        held.pop();
+        held.push(permits.acquire("one").expect("a permit is free again"));
+        assert!(permits.acquire("one").is_none());
+        drop(held);
+        assert!(permits.in_progress.lock().unwrap().is_empty());
     }
 }

@@ -20,7 +20,7 @@ const MAX_WRITES: usize = 50;
 
 /// The scheduling state of the fan-outs, which are stored in the database.
 #[derive(Debug)]
-pub(super) struct FanOutQueue {
+pub(super) struct FanOutScheduler {
     /// Whether there may be fan-outs in the database.
     more: bool,
     /// No batch is inserted before this time. It is a time of the system's monotonic clock and not of the service's
@@ -41,7 +41,7 @@ pub(super) struct SkippedFanOut {
     pub(super) error: Error,
 }
 
-impl Default for FanOutQueue {
+impl Default for FanOutScheduler {
     fn default() -> Self {
         Self {
             more: false,
@@ -53,7 +53,7 @@ impl Default for FanOutQueue {
     }
 }
 
-impl FanOutQueue {
+impl FanOutScheduler {
     #[cfg(test)]
     fn may_have_more(&self) -> bool {
         self.more
@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// Calls `next` up to `number` times, and returns the ids of the fan-outs. `finish` inserts a batch of each.
-    fn continued(queue: &mut FanOutQueue, store: &Store, number: usize, finish: bool) -> Vec<i64> {
+    fn continued(queue: &mut FanOutScheduler, store: &Store, number: usize, finish: bool) -> Vec<i64> {
         let mut ids = Vec::new();
         while ids.len() < number
             && let Some(fan_out) = queue.next(store, NOW)
@@ -195,7 +195,7 @@ mod tests {
     fn organizations_take_turns_and_each_continues_its_first_fan_out() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder, &[(1, 7), (2, 7), (3, 7), (4, 8), (5, 9), (6, 9)]);
-        let mut queue = FanOutQueue::default();
+        let mut queue = FanOutScheduler::default();
         assert_eq!(continued(&mut queue, &store, 9, false), [] as [i64; 0], "`look_for_more` was not called");
         queue.look_for_more();
         assert_eq!(continued(&mut queue, &store, 4, false), [1, 4, 5, 1]);
@@ -207,7 +207,7 @@ mod tests {
     fn there_is_a_pause_after_a_batch_while_writes_are_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder, &[(1, 7), (2, 7)]);
-        let mut queue = FanOutQueue::default();
+        let mut queue = FanOutScheduler::default();
         queue.look_for_more();
         queue.pause(0);
         assert!(queue.next(&store, NOW).is_some());
@@ -227,7 +227,7 @@ mod tests {
         let store = store(&folder, &[(1, 7), (2, 7), (3, 8)]);
         let damage = "UPDATE webhook_fan_outs SET notifications = ?2 WHERE id = ?1";
         store.write(None, move |tx| tx.execute(damage, &[1.into(), "[]".into()])).unwrap();
-        let mut queue = FanOutQueue::default();
+        let mut queue = FanOutScheduler::default();
         queue.look_for_more();
         assert_eq!(continued(&mut queue, &store, 9, true), [2, 3]);
         assert!(!queue.may_have_more());

@@ -1,4 +1,5 @@
-//! Whether the database accepts writes, as far as this process knows.
+//! Whether the database accepts writes, as far as this process knows: a circuit breaker for writes, and what a health
+//! check has to know.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -13,7 +14,7 @@ const FAIL_FAST_AFTER: Duration = Duration::from_secs(3);
 const PROBE_AFTER: Duration = Duration::from_secs(5);
 
 /// The outcomes of the recent writes of this process. Times are those of the system's monotonic clock.
-pub(in crate::store::engine::postgres) struct Health {
+pub(in crate::store::engine::postgres) struct WriteHealth {
     state: Mutex<State>,
     /// Held by the caller that probes the database.
     probe: Mutex<()>,
@@ -27,16 +28,16 @@ struct State {
 }
 
 /// Whether a write may begin.
-pub(in crate::store::engine::postgres) enum Prospect<'h> {
+pub(in crate::store::engine::postgres) enum WriteStart<'h> {
     /// It may begin: writes do not fail, or have failed only briefly.
-    MaySucceed,
+    Allowed,
     /// Writes fail. The caller must probe the database first. While it holds the guard, no other caller probes.
-    Finds(MutexGuard<'h, ()>),
+    AfterProbe(MutexGuard<'h, ()>),
     /// It must fail immediately: writes fail, and another caller is probing the database.
-    Fails,
+    Refused,
 }
 
-impl Health {
+impl WriteHealth {
     pub(in crate::store::engine::postgres) fn new() -> Self {
         let committed_at = SystemClock.monotonic();
         Self { state: Mutex::new(State { failing_since: None, committed_at }), probe: Mutex::default() }
@@ -66,17 +67,17 @@ impl Health {
     }
 
     /// Decides whether a write may begin now.
-    pub(in crate::store::engine::postgres) fn prospect(&self) -> Prospect<'_> {
+    pub(in crate::store::engine::postgres) fn start_write(&self) -> WriteStart<'_> {
         let failing_since = self.state().failing_since;
         match failing_since {
             Some(since) if SystemClock.monotonic().saturating_sub(since) >= FAIL_FAST_AFTER => {
                 match self.probe.try_lock() {
-                    Ok(probe) => Prospect::Finds(probe),
-                    Err(TryLockError::Poisoned(poisoned)) => Prospect::Finds(poisoned.into_inner()),
-                    Err(TryLockError::WouldBlock) => Prospect::Fails,
+                    Ok(probe) => WriteStart::AfterProbe(probe),
+                    Err(TryLockError::Poisoned(poisoned)) => WriteStart::AfterProbe(poisoned.into_inner()),
+                    Err(TryLockError::WouldBlock) => WriteStart::Refused,
                 }
             }
-            _ => Prospect::MaySucceed,
+            _ => WriteStart::Allowed,
         }
     }
 
