@@ -62,8 +62,8 @@
 //! | Suspend a tenant | [`suspend_organization`](TicketingService::suspend_organization), [`resume_organization`](TicketingService::resume_organization) |
 //! | Bill tenants by usage | [`get_organization_usage`](TicketingService::get_organization_usage), [`list_organization_usage`](TicketingService::list_organization_usage) |
 //! | Sell for cash in one call | [`create_order`](TicketingService::create_order) with [`PaymentChoice::Paid`](order::PaymentChoice::Paid) |
-//! | Complete orders that are paid by hand later | [`mark_order_paid`](TicketingService::mark_order_paid) |
-//! | Record money that was given back by hand | [`mark_order_refunded`](TicketingService::mark_order_refunded) |
+//! | Complete orders that are paid manually later | [`mark_order_paid`](TicketingService::mark_order_paid) |
+//! | Record money that was returned manually | [`mark_order_refunded`](TicketingService::mark_order_refunded) |
 //! | See every movement of money | [`list_ledger_entries`](TicketingService::list_ledger_entries), [`list_payments`](TicketingService::list_payments), [`get_order_balance`](TicketingService::get_order_balance) |
 //! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
 //! | Read all pages of a list | [`page::all`] |

@@ -59,7 +59,7 @@ text_enum! {
         RefundInProgress = "refund-in-progress",
         /// Nothing of the refund is left to go back.
         RefundSettled = "refund-settled",
-        /// Nothing of the order, or less, is to be given back by hand.
+        /// Nothing of the order, or less, is to be returned manually.
         NoManualRefundDue = "no-manual-refund-due",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",

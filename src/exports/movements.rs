@@ -12,7 +12,7 @@ columns! {
         "entryId" Text "The entry." => id::<LedgerEntry>(row, "id")?;
         "occurred" + "At" Instant "When the money moved, as far as is known." => instant(row, "happened_at")?;
         "kind" Text "`PAYMENT`, `REFUND`, `REFUND_FAILED`, `DISPUTE` or `DISPUTE_RETURNED`." => text(row, "kind")?;
-        "method" Text "`GATEWAY`, or by hand `CASH`, `TRANSFER` or `OTHER`." => text(row, "method")?;
+        "method" Text "`GATEWAY`, or recorded manually as `CASH`, `TRANSFER` or `OTHER`." => text(row, "method")?;
         "gateway" Text "The name of the payment gateway." => text(row, "gateway")?;
         "account" Text "The provider's id of the account, if it is not the gateway's own." => text(row, "account")?;
         "mode" Text "`LIVE` for real money, `TEST` for that of tests." => text(row, "mode")?;

@@ -150,7 +150,7 @@ pub trait Statements {
 /// All of these are called inside transactions. They must answer at once: they must not use the network, and not call
 /// the service.
 pub trait Limits {
-    /// Whether the gateway can refund payments; `true` by default. If it cannot, organizers refund by hand, and
+    /// Whether the gateway can refund payments; `true` by default. If it cannot, organizers refund manually, and
     /// [`PaymentGateway::refund`](super::PaymentGateway::refund) is never called.
     fn can_refund(&self) -> bool {
         true

@@ -1,4 +1,5 @@
-//! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes.
+//! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes. Providers call
+//! them webhooks; here, a webhook is what the service sends.
 
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund};

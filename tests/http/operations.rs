@@ -246,7 +246,7 @@ fn refunds_are_listed_without_the_text_of_the_gateway() {
             "id": newest["id"], "orderId": refused["id"], "paymentId": newest["paymentId"], "gateway": "gateway",
             "source": "ORDER", "amount": refused["total"], "returned": 0, "owed": refused["total"], "currency": "EUR",
             "reason": null, "reference": null, "status": "REFUSED", "attempts": 1,
-            "lastError": "the payment gateway does not make the refund; give the money back by hand",
+            "lastError": "the payment gateway does not make the refund; return the money manually",
             "requiresManualRefund": true,
             "createdAt": newest["createdAt"], "updatedAt": newest["updatedAt"],
         })

@@ -47,7 +47,7 @@ pub struct OrderCancelled {
     pub event_id: EventId,
     /// Who ordered.
     pub customer_id: CustomerId,
-    /// Whether somebody has to give money back by hand.
+    /// Whether somebody has to return money manually.
     pub requires_manual_refund: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct RefundFailed {
     pub currency: String,
     /// What the refund was to return.
     pub source: RefundSource,
-    /// Whether the organizer has to return the money by hand. False if it was returned in another way, or if a bank has
+    /// Whether the organizer has to return the money manually. False if it was returned in another way, or if a bank has
     /// taken it.
     pub requires_manual_refund: bool,
 }

@@ -213,8 +213,8 @@ pub struct Backlog {
     pub checkouts_without_gateway: u64,
     /// Refunds that are due at a gateway that this program does not have. They wait until a program has it again.
     pub refunds_without_gateway: u64,
-    /// Refunds that an organizer has to make by hand, at least in part: the gateway refused them permanently, or the
-    /// order was paid by hand.
+    /// Refunds that an organizer has to make manually, at least in part: the gateway refused them permanently, or the
+    /// order was paid manually.
     pub refunds_refused: u64,
     /// Disputes that are not decided. An organizer may have to answer the bank.
     pub disputes_open: u64,

@@ -15,7 +15,7 @@ text_enum! {
     pub enum LedgerKind {
         /// A payment came in.
         Payment = "PAYMENT",
-        /// A refund was made, or money was given back by hand.
+        /// A refund was made, or money was returned manually.
         Refund = "REFUND",
         /// A refund failed after it was made, so that its money came back.
         RefundFailed = "REFUND_FAILED",
@@ -52,13 +52,13 @@ pub struct LedgerEntry {
     pub refund_id: Option<RefundId>,
     /// The dispute.
     pub dispute_id: Option<DisputeId>,
-    /// How it was done by hand. Not set for a movement at a gateway.
+    /// How it was done manually. Not set for a movement at a gateway.
     pub manual_method: Option<ManualMethod>,
-    /// The name of the payment gateway. Not set for a movement by hand, or if the gateway is not known.
+    /// The name of the payment gateway. Not set for a manual movement, or if the gateway is not known.
     pub gateway: Option<String>,
     /// The provider's id of the account. Not set if it is the gateway's own account, or not known.
     pub account: Option<String>,
-    /// Whether it is real money. What is done by hand is LIVE.
+    /// Whether it is real money. Manual movements are LIVE.
     pub mode: PaymentMode,
     /// The gateway's id of the payment, the refund or the dispute.
     pub reference: Option<String>,

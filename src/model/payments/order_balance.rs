@@ -49,16 +49,16 @@ pub struct PaymentBalance {
 pub struct BalanceSums {
     /// What was paid.
     pub received: Amount,
-    /// What went back: refunds that have not failed, and money given back by hand.
+    /// What went back: refunds that have not failed, and money that the organizer returned manually.
     pub returned: Amount,
     /// What banks have taken for disputes and have not given back.
     pub taken: Amount,
-    /// What was decided to go back.
+    /// What was decided to be refunded, without what was withdrawn.
     pub promised: Amount,
     /// What the gateway is to be asked for, or is just being asked for.
     pub in_flight: Amount,
     /// What waits until a bank has decided about a dispute.
     pub on_hold: Amount,
-    /// What has to be given back by hand.
+    /// What the organizer still has to return manually.
     pub owed: Amount,
 }

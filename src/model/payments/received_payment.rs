@@ -13,7 +13,7 @@ use crate::model::values::page::PageRequest;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
-    /// How money is taken or given back by hand.
+    /// How money is taken or returned manually.
     pub enum ManualMethod {
         /// In cash.
         Cash = "CASH",
@@ -36,7 +36,7 @@ text_enum! {
     }
 }
 
-/// Money that was received for an order, through a payment gateway or by hand. An order may have several payments. One
+/// Money that was received for an order, through a payment gateway or manually. An order may have several payments. One
 /// that did not complete its order goes back.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
@@ -55,13 +55,13 @@ pub struct ReceivedPayment {
     pub amount: Amount,
     /// The currency: an ISO 4217 code.
     pub currency: String,
-    /// How it was taken by hand. Not set for a payment through a gateway.
+    /// How it was taken manually. Not set for a payment through a gateway.
     pub manual_method: Option<ManualMethod>,
-    /// The name of the payment gateway. Not set if it was taken by hand, or if the gateway is not known.
+    /// The name of the payment gateway. Not set if it was taken manually, or if the gateway is not known.
     pub gateway: Option<String>,
     /// The provider's id of the account that has the payment. Not set if it is the gateway's own account, or not known.
     pub account: Option<String>,
-    /// Whether it is real money. Money taken by hand is LIVE.
+    /// Whether it is real money. Money taken manually is LIVE.
     pub mode: PaymentMode,
     /// The gateway's id of the payment. Not set if the payment was reported without it.
     pub reference: Option<String>,
@@ -69,15 +69,15 @@ pub struct ReceivedPayment {
     pub checkout_reference: Option<String>,
     /// The note with which it was recorded.
     pub note: Option<String>,
-    /// What went back of it: refunds that have not failed, and money given back by hand.
+    /// What went back of it: refunds that have not failed, and money returned manually.
     pub returned: Amount,
     /// What banks have taken for disputes and have not given back.
     pub taken: Amount,
     /// What was decided to go back.
     pub promised: Amount,
-    /// What has to be given back by hand.
+    /// What has to be returned manually.
     pub owed: Amount,
-    /// The API key that recorded it by hand.
+    /// The API key that recorded it manually.
     pub recorded_by: Option<ApiKeyId>,
     /// Whether an earlier version recorded the order, so that this was derived from it.
     pub backfilled: bool,
@@ -95,7 +95,7 @@ impl MarkPaid {
 }
 
 form! {
-    /// A request to record that an order was paid by hand.
+    /// A request to record that an order was paid manually.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct MarkPaid {
         /// How the money was taken; OTHER by default.

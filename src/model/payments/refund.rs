@@ -164,7 +164,7 @@ text_enum! {
 
 impl RefundMethod {
     /// The method of a manual refund. `None` if the money was returned through the gateway.
-    pub(crate) const fn by_hand(self) -> Option<ManualMethod> {
+    pub(crate) const fn manual(self) -> Option<ManualMethod> {
         match self {
             Self::Cash => Some(ManualMethod::Cash),
             Self::Transfer => Some(ManualMethod::Transfer),

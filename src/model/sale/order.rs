@@ -218,11 +218,11 @@ pub struct OrderDetails {
     pub cancelled_at: Option<Timestamp>,
     /// How the order was paid. Not set if it was never completed.
     pub payment_method: Option<PaymentMethod>,
-    /// What was decided to be given back of the order's total, through the gateway and by hand.
+    /// What was decided to be given back of the order's total, through the gateway or manually.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub refunded: Amount,
-    /// The part of it that is still to be given back by hand.
+    /// The part of it that is still to be returned manually.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_refund_due: Amount,

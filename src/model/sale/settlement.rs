@@ -19,7 +19,7 @@ text_enum! {
         Cancelled = "CANCELLED",
         /// The discounts on a type, in the same orders.
         Discounts = "DISCOUNTS",
-        /// The payments that completed orders, by method: `GATEWAY`, or by hand `CASH`, `TRANSFER` or `OTHER`.
+        /// The payments that completed orders, by method: `GATEWAY`, or recorded manually as `CASH`, `TRANSFER` or `OTHER`.
         Payments = "PAYMENTS",
         /// Payments that completed no order: they came too late, twice, or with another amount.
         OtherPayments = "OTHER_PAYMENTS",
@@ -32,7 +32,7 @@ text_enum! {
         Balance = "BALANCE",
         /// The payments that still have to be refunded, at least in part, and the amount.
         RefundsDue = "REFUNDS_DUE",
-        /// The part of it that has to be returned by hand.
+        /// The part of it that has to be returned manually.
         Owed = "OWED",
         /// The disputed amounts, by the status of the dispute: `OPEN`, `WON` or `LOST`.
         Disputes = "DISPUTES",

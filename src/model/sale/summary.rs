@@ -35,17 +35,17 @@ pub struct EventSummary {
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_payment_total: Amount,
-    /// What is still to be returned by hand: what was decided to be refunded of the same orders, and what the gateway
+    /// What is still to be returned manually: what was decided to be refunded of the same orders, and what the gateway
     /// does not refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It no
     /// longer counts when the order is marked as refunded.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub manual_refund_total: Amount,
-    /// What was given back by hand of the payments of the same orders.
+    /// What was returned manually of the payments of the same orders.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]
     pub manually_refunded_total: Amount,
-    /// What has to be given back by hand of all payments in this currency for orders of the event, also of those that
+    /// What has to be returned manually of all payments in this currency for orders of the event, also of those that
     /// did not complete their order.
     #[serde(default)]
     #[cfg_attr(feature = "server", schemars(!default))]

@@ -1,4 +1,4 @@
-//! The balance of a payment: what of it goes back, through the gateway or by hand. This is the only place that decides
+//! The balance of a payment: what of it goes back, through the gateway or manually. This is the only place that decides
 //! it.
 //!
 //! Amounts are in minor units. Decisions are [`Decision`]s, the oldest first, and facts are sums of the ledger.
@@ -11,7 +11,7 @@
 pub(crate) struct PaymentSums {
     /// What was paid.
     pub(crate) received: i64,
-    /// What went back: refunds that have not failed, and money given back by hand.
+    /// What went back: refunds that have not failed, and money returned manually.
     pub(crate) returned: i64,
     /// What banks have taken for disputes and have not given back.
     pub(crate) taken: i64,
@@ -65,7 +65,7 @@ pub(crate) struct Outcome {
     pub(crate) state: DecisionState,
     /// What the gateway is to be asked for.
     pub(crate) to_ask: i64,
-    /// What has to be given back by hand.
+    /// What has to be returned manually.
     pub(crate) owed: i64,
 }
 

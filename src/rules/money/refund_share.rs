@@ -20,7 +20,7 @@ pub(crate) fn delay_after(attempt: i64) -> Duration {
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(60 + 1);
 
 /// How many times a refund is attempted, which takes at least 7 days. After that, somebody has to give the money back
-/// by hand.
+/// manually.
 pub(crate) const MAX_ATTEMPTS: i64 = 176;
 
 /// The part of the final amount of an item that one of its tickets is worth, in minor units. The amount is divided by

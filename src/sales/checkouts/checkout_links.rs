@@ -39,7 +39,7 @@ pub(crate) struct PaymentTerms {
     pub(crate) hold: HoldTerms,
     /// `None` if orders have no checkout link.
     pub(crate) gateway: Option<Arc<GatewayTerms>>,
-    /// The API key that records a payment by hand.
+    /// The API key that records a payment manually.
     pub(crate) recorded_by: Option<ApiKeyId>,
 }
 

@@ -1,4 +1,4 @@
-//! Money that was taken by hand.
+//! Money that was taken manually.
 
 use crate::error::Result;
 use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
@@ -9,7 +9,7 @@ use crate::store::money::payments;
 use crate::store::money::payments::NewPayment;
 use crate::store::sale::order_status::OrderState;
 
-/// How money was taken by hand.
+/// How money was taken manually.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ManualPayment<'a> {
     pub(crate) method: ManualMethod,
@@ -17,7 +17,7 @@ pub(crate) struct ManualPayment<'a> {
     pub(crate) recorded_by: Option<ApiKeyId>,
 }
 
-/// Records the payment by hand that completed an order.
+/// Records the manual payment that completed an order.
 pub(in crate::sales) fn receive(tx: &LockedEvent<'_>, state: &OrderState, by: &ManualPayment<'_>) -> Result<()> {
     let new = NewPayment {
         organization: state.organization,

@@ -1,4 +1,4 @@
-//! Money that was given back by hand.
+//! Money that was returned manually.
 
 use super::refund_lifecycle::Account;
 use crate::error::{Error, FieldErrors, Reason, Result};
@@ -16,7 +16,7 @@ use crate::store::money::{payments, refunds};
 use crate::store::sale::{order_status, orders};
 use crate::store::{LockedEvent, Transaction};
 
-/// Records money that was given back by hand for an order: all that is owed, or this amount, or for this refund. The
+/// Records money that was returned manually for an order: all that is owed, or this amount, or for this refund. The
 /// oldest refunds come first.
 pub(crate) fn mark_refunded(
     tx: &LockedEvent<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn mark_refunded(
     let decimals = decimals_of_stored(&state.currency)?;
     let amount = check_amount(request, decimals)?;
     let MarkRefunded { refund_id, note, how, .. } = &request.body;
-    let method = how.and_then(RefundMethod::by_hand).unwrap_or(ManualMethod::Other);
+    let method = how.and_then(RefundMethod::manual).unwrap_or(ManualMethod::Other);
     let owing = payments::of_order(tx, id)?.into_iter().filter(|payment| payment.owed > 0);
     let of_currency = |payment: &StoredPayment| amount.is_none() || payment.currency == state.currency;
     let mut left = amount;
@@ -46,7 +46,7 @@ pub(crate) fn mark_refunded(
         }
     }
     if settled.is_empty() || left.is_some_and(|left| left > 0) {
-        let detail = "less of the order is to be given back by hand, or nothing";
+        let detail = "less of the order is to be returned manually, or nothing";
         return Err(Error::conflict(Reason::NoManualRefundDue, detail));
     }
     Ok(MarkRefundedResponse { order: orders::get(tx, caller.organization, id)?, settled })

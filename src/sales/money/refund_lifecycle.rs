@@ -4,9 +4,9 @@
 //!
 //! | state | meaning | what leads on |
 //! |---|---|---|
-//! | DUE | the money has to go back: the gateway is asked, or a bank decides about it first, or it is owed by hand | it goes back: DONE; the gateway refuses: REFUSED; a bank takes it: REFUSED; [`Account::withdraw`]: WITHDRAWN |
-//! | DONE | the money went back | it comes back, because the gateway's refund has failed: REFUSED, and owed by hand. Because the gateway does not list it: DUE |
-//! | REFUSED | the gateway has refused, and what is left is owed by hand, or a bank has taken the money | a bank gives the money back: DUE. The gateway has made it after all: DONE |
+//! | DUE | the money has to go back: the gateway is asked, or a bank decides about it first, or it is to be returned manually | it goes back: DONE; the gateway refuses: REFUSED; a bank takes it: REFUSED; [`Account::withdraw`]: WITHDRAWN |
+//! | DONE | the money went back | it comes back, because the gateway's refund has failed: REFUSED, and to be returned manually. Because the gateway does not list it: DUE |
+//! | REFUSED | the gateway has refused, and what is left is to be returned manually, or a bank has taken the money | a bank gives the money back: DUE. The gateway has made it after all: DONE |
 //! | WITHDRAWN | the decision was taken back | the gateway has made it after all: DONE |
 //!
 //! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method
@@ -63,7 +63,7 @@ pub(crate) struct RefusedRefund {
     pub(crate) id: RefundId,
     pub(crate) order: OrderId,
     pub(crate) problem: String,
-    /// Whether something of it has to be given back by hand.
+    /// Whether something of it has to be returned manually.
     pub(crate) is_owed: bool,
 }
 
@@ -197,7 +197,7 @@ impl<'t, 'c> Account<'t, 'c> {
         self.payment.checks = 0;
     }
 
-    /// Records that money was given back by hand, for what is owed: the oldest first, or for this refund only. Returns
+    /// Records that money was returned manually for what is owed: the oldest first, or for this refund only. Returns
     /// what was recorded for which refund.
     pub(in crate::sales) fn give_back(
         &mut self,

@@ -12,7 +12,7 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs(
             "List payments",
-            "Money that was received for orders, through a payment gateway or by hand, newest first. One that did not \
+            "Money that was received for orders, through a payment gateway or manually, newest first. One that did not \
              complete its order goes back: see the refunds.",
         ),
         Operation::list("list_ledger_entries", "/ledger-entries", OrdersRead, |call, request: ListLedgerEntries| {
@@ -29,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .docs(
             "Get the balance of an order",
             "What was received for it, what went back, what was decided to go back, and what of that is being asked of the \
-             payment gateway, waits for the decision of a bank, or is owed by hand.",
+             payment gateway, waits for the decision of a bank, or is to be returned manually.",
         ),
     ]
 }

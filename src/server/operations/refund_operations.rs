@@ -22,7 +22,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .docs(
             "List refunds",
             "Decisions that money goes back, newest first, whether it has gone back or not. An order may have several. \
-             What is `owed` of one has to be given back by hand.",
+             What is `owed` of one has to be returned manually.",
         ),
         Operation::action(
             "refund_order",
@@ -48,8 +48,8 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .calls_gateway()
         .docs(
-            "Mark an order as refunded by hand",
-            "For money that was to be given back by hand: all that is owed for the order, or this amount, or that of this \
+            "Mark an order as refunded manually",
+            "For money that was to be returned manually: all that is owed for the order, or this amount, or that of this \
              refund. The answer says what was recorded for which refund. `\"how\": \"GATEWAY\"` records nothing, but asks \
              the payment gateway for its refunds at once.",
         )
@@ -78,7 +78,7 @@ struct RefundResource {
     order_id: OrderId,
     /// The payment.
     payment_id: PaymentId,
-    /// The name of the payment gateway that is asked for it. Not set if the payment was made by hand, or the gateway is
+    /// The name of the payment gateway that is asked for it. Not set if the payment was made manually, or the gateway is
     /// not known.
     gateway: Option<String>,
     /// What is refunded.
@@ -87,7 +87,7 @@ struct RefundResource {
     amount: Amount,
     /// What went back for it.
     returned: Amount,
-    /// What of it has to be given back by hand.
+    /// What of it has to be returned manually.
     owed: Amount,
     /// The currency of the payment: an ISO 4217 code.
     currency: String,
@@ -97,7 +97,7 @@ struct RefundResource {
     reference: Option<String>,
     /// The state.
     status: RefundStatus,
-    /// Whether something has to be given back by hand.
+    /// Whether something has to be returned manually.
     requires_manual_refund: bool,
     /// How many requests were made to the gateway.
     attempts: i64,
@@ -138,7 +138,7 @@ fn last_error(refund: &Refund) -> Option<&'static str> {
     refund.last_error.as_ref()?;
     Some(match refund.status {
         RefundStatus::Due => "the payment gateway has not made the refund yet; it is asked again",
-        _ if refund.owed > Amount::ZERO => "the payment gateway does not make the refund; give the money back by hand",
+        _ if refund.owed > Amount::ZERO => "the payment gateway does not make the refund; return the money manually",
         _ => "the payment gateway does not make the refund; its money has gone back in another way",
     })
 }

@@ -15,7 +15,7 @@ use crate::store::money::ledger;
 
 /// # Ledger
 impl TicketingService {
-    /// Lists the entries of the ledger, newest first: every movement of money, through a gateway and by hand. Filters
+    /// Lists the entries of the ledger, newest first: every movement of money, through a gateway and manually. Filters
     /// select by event, order, kind, mode and time. The sum of the entries of an order is what the organizer keeps of
     /// it.
     ///

@@ -145,7 +145,7 @@ impl TicketingService {
         self.store()?.scan(None, payments::has_live)
     }
 
-    /// Lists payments, newest first: money that was received for orders, through a gateway or by hand. Filters select
+    /// Lists payments, newest first: money that was received for orders, through a gateway or manually. Filters select
     /// by event, order, purpose, mode and time.
     ///
     /// `purpose` and `mode` search the payments that the other filters select, and fail with

@@ -1,4 +1,4 @@
-//! Refunds: what is decided to go back, and what was given back by hand.
+//! Refunds: what is decided to go back, and what was returned manually.
 
 use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
@@ -148,7 +148,7 @@ impl TicketingService {
         Ok(C::output(result))
     }
 
-    /// Records that money which was to be given back by hand for an order was given back: for a payment by hand, and
+    /// Records that money which was to be returned manually for an order was given back: for a manual payment, and
     /// for refunds that the gateway cannot make or has refused. Until then it counts in the `owed_total` of the event's
     /// summary.
     ///

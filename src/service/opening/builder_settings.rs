@@ -189,7 +189,7 @@ impl Builder {
     /// use ticketing::notification::NotificationTopic;
     /// let builder = TicketingService::temporary()
     ///     .on_topics("accounting", [NotificationTopic::RefundRefused], |_, notification| {
-    ///         println!("give money back by hand: {:?}", notification.details);
+    ///         println!("return money manually: {:?}", notification.details);
     ///         Ok(())
     ///     });
     /// # builder.open()?;

@@ -139,7 +139,7 @@ pub(in crate::service) fn log_refused(followed: &Followed) {
                 order = %refused.order,
                 refund = %refused.id,
                 problem = refused.problem,
-                "a refund was refused; the money must be given back by hand"
+                "a refund was refused; the money must be returned manually"
             );
         } else {
             tracing::info!(

@@ -185,7 +185,7 @@ impl AccountRun<'_, '_> {
     }
 
     fn is_of_account(&self, entry: &Entry) -> bool {
-        !entry.is_by_hand
+        !entry.is_manual
             && entry.gateway.as_ref() == Some(&self.account.gateway)
             && entry.mode == self.account.mode
             && entry.account == self.account.account

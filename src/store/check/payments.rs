@@ -55,7 +55,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "payment-order",
         table: "payments",
-        sentence: "the organization and the event of a payment must be those of its order, and money taken by hand must be LIVE and at no gateway",
+        sentence: "the organization and the event of a payment must be those of its order, and money taken manually must be LIVE and at no gateway",
         violations: "SELECT p.id FROM payments p JOIN orders o ON o.id = p.order_id
             WHERE p.organization_id <> o.organization_id OR p.event_id <> o.event_id
                 OR p.manual_method IS NOT NULL AND (p.mode <> 'LIVE' OR p.gateway IS NOT NULL OR p.reference IS NOT NULL)",

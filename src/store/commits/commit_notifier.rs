@@ -72,7 +72,7 @@ pub(in crate::store) struct CommitNotifier {
     /// How many commits changed an endpoint. There are several counters, so that an endpoint which is changed all the
     /// time disturbs few others.
     changes: [AtomicU64; CHANGE_COUNTERS],
-    /// `None` if other processes need not be told.
+    /// Set by an engine with which other processes must be told. The engine is opened with the notifier.
     #[cfg(feature = "postgres")]
     announcer: std::sync::OnceLock<Arc<dyn Announce>>,
 }

@@ -1,5 +1,5 @@
 //! The columns that payments and ledger entries have in common: the gateway, the account at the provider, and how
-//! something was done by hand.
+//! something was done manually.
 
 use crate::error::Result;
 use crate::model::payments::gateway_account::GatewayAccount;

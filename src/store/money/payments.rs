@@ -132,7 +132,7 @@ pub(crate) struct StoredPayment {
     pub(crate) currency: String,
     pub(crate) decimals: Decimals,
     pub(crate) sums: PaymentSums,
-    /// What has to be given back by hand.
+    /// What has to be returned manually.
     pub(crate) owed: i64,
     /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
     pub(crate) check_at: Option<Timestamp>,

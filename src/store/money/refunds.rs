@@ -178,7 +178,7 @@ pub(crate) struct StoredRefund {
     pub(crate) returned: i64,
     /// What is to be asked of the gateway.
     pub(crate) to_ask: i64,
-    /// What has to be given back by hand.
+    /// What has to be returned manually.
     pub(crate) owed: i64,
     /// Whether an attempt may be waiting for the gateway, until the time of the next attempt.
     pub(crate) is_asking: bool,
@@ -379,7 +379,7 @@ pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str
     count(tx, COUNT_OF_OTHER_GATEWAYS, &[gateway.unwrap_or_default().into()])
 }
 
-/// Counts the refunds of which something has to be given back by hand, over all organizations.
+/// Counts the refunds of which something has to be returned manually, over all organizations.
 pub(crate) fn count_owed(tx: &Transaction<'_>) -> Result<u64> {
     count(tx, COUNT_OWED, &[])
 }

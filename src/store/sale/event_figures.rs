@@ -31,7 +31,7 @@ pub(in crate::store) const TEST_SALES: &str = "SELECT i.ticket_type_id,
         CAST(SUM(i.price * i.quantity - i.discount) AS BIGINT) AS revenue, CAST(SUM(i.discount) AS BIGINT) AS discount
     FROM payments p JOIN order_items i ON i.order_id = p.order_id
     WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.purpose = 'ORDER' GROUP BY i.ticket_type_id";
-/// What went back of the payments of tests in this currency, by the gateway or by hand, and what has to.
+/// What went back of the payments of tests in this currency, by the gateway or manually, and what has to.
 pub(in crate::store) const TEST_RETURNS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.returned - h.by_hand ELSE 0 END), 0) AS BIGINT) AS refunded,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN h.by_hand ELSE 0 END), 0) AS BIGINT) AS by_hand,

@@ -43,11 +43,11 @@ pub(crate) fn expired_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> R
 pub(crate) struct MoneyFigures {
     /// What the gateway has refunded of payments that completed orders.
     pub(crate) refunded: i64,
-    /// What was given back by hand of payments that completed orders.
+    /// What was returned manually of payments that completed orders.
     pub(crate) manually_refunded: i64,
-    /// What has to be given back by hand of payments that completed orders.
+    /// What has to be returned manually of payments that completed orders.
     pub(crate) manual_refund: i64,
-    /// What has to be given back by hand of all payments.
+    /// What has to be returned manually of all payments.
     pub(crate) owed: i64,
     /// What banks have taken.
     pub(crate) disputed: i64,
