@@ -10,11 +10,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::model::operation::export::ExportReport;
+use crate::model::values::cancellation::CancellationToken;
 use crate::model::values::timestamp::Timestamp;
 
 /// A file that is being written.
 pub(super) struct Output {
     file: File,
+    /// Tells whether anybody waits for the file.
+    token: Option<CancellationToken>,
     /// What a response says of it.
     #[cfg(feature = "server")]
     digest: (u64, Sha256),
@@ -36,6 +39,7 @@ impl Output {
         let file = tempfile::tempfile_in(folder).map_err(failed)?;
         Ok(Self {
             file,
+            token: CancellationToken::current(),
             #[cfg(feature = "server")]
             digest: Default::default(),
         })
@@ -58,6 +62,9 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.token.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(io::Error::other("nobody waits for it"));
+        }
         let written = self.file.write(bytes)?;
         #[cfg(feature = "server")]
         {

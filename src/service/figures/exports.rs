@@ -148,7 +148,37 @@ impl TicketingService {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::exports::{ExportFormat, ExportKind};
+    use crate::model::tenants::organization::CreateOrganization;
+    use crate::model::values::cancellation::CancellationToken;
+    use crate::model::values::timestamp::Timestamp;
+
+    #[test]
+    fn a_file_for_which_nobody_waits_is_not_completed() {
+        let service = TicketingService::temporary().open().unwrap();
+        let organization = service.create_organization(CreateOrganization::default()).unwrap();
+        let caller = service.act_for(organization.id).unwrap();
+        let (from, before) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH.saturating_add(Duration::from_secs(1)));
+        let formats: &[_] = if cfg!(feature = "xlsx") { ExportFormat::ALL } else { &[ExportFormat::Csv] };
+        for format in formats {
+            let request = Export::new(ExportKind::Orders).from(from).before(before).format(*format);
+            let export = |ends: bool| {
+                let token = CancellationToken::default();
+                // All rows are read.
+                let progress = |_| {
+                    if ends {
+                        token.cancel();
+                    }
+                    ControlFlow::Continue(())
+                };
+                token.run(|| service.export(&caller, request.clone(), &mut Vec::new(), progress)).is_ok()
+            };
+            assert!(export(false) && !export(true), "{format}");
+        }
+    }
 
     #[test]
     fn rows_are_read_in_the_order_of_an_index_and_never_sorted() {
