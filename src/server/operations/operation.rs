@@ -250,17 +250,6 @@ impl Operation {
         })
     }
 
-    /// `POST` that creates several resources: there is no one `Location`.
-    pub(in crate::server) fn create_several<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-    ) -> Self {
-        let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
-        Self::new(name, path, scope, Method::POST, body::<B>(), Success::created::<T>(), run)
-    }
-
     /// `POST` of an action that is described by its body.
     pub(in crate::server) fn action<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
         name: &'static str,
@@ -352,9 +341,9 @@ impl Operation {
         Self { may_require_key: true, ..self }
     }
 
-    /// The operation only queues the work, and returns 202.
-    pub(in crate::server) fn accepted(mut self) -> Self {
-        self.success.status = StatusCode::ACCEPTED;
+    /// The operation returns this status instead of 200.
+    pub(in crate::server) fn returns(mut self, status: StatusCode) -> Self {
+        self.success.status = status;
         self
     }
 

@@ -1,5 +1,7 @@
 //! Operations on issued tickets, including check-in.
 
+use axum::http::StatusCode;
+
 use super::operation::Operation;
 use crate::enums::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
 use crate::error::Reason::{
@@ -15,12 +17,10 @@ pub(super) fn operations() -> Vec<Operation> {
             call.service.list_tickets(call.caller, request)
         })
         .docs("List issued tickets", "Newest first."),
-        Operation::create_several(
-            "issue_tickets",
-            "/tickets/issue",
-            TicketsWrite,
-            |call, request: Request<IssueTickets>| call.service.issue_tickets(call.keyed, request),
-        )
+        Operation::action("issue_tickets", "/tickets/issue", TicketsWrite, |call, request: Request<IssueTickets>| {
+            call.service.issue_tickets(call.keyed, request)
+        })
+        .returns(StatusCode::CREATED)
         .docs("Issue tickets without an order", "Takes seats as a sale does. The ticket type may have any status.")
         .conflicts(&[EventCancelled, EventNotOnSale, SoldOut]),
         Operation::action(

@@ -1,5 +1,7 @@
 //! Operations on webhook endpoints and on the history of their deliveries.
 
+use axum::http::StatusCode;
+
 use super::operation::Operation;
 use crate::enums::scope::Scope::{WebhooksRead, WebhooksWrite};
 use crate::error::Reason::{InvalidTransition, LimitReached};
@@ -69,7 +71,7 @@ pub(super) fn operations() -> Vec<Operation> {
             WebhooksWrite,
             |call| call.service.resend_webhook_delivery(call.keyed, call.id(), call.second_id()),
         )
-        .accepted()
+        .returns(StatusCode::ACCEPTED)
         .docs(
             "Resend a notification",
             "Sends the same notification again; its attempts count from 1. While the endpoint is disabled, it waits. \
