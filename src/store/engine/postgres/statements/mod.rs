@@ -8,3 +8,4 @@ pub(super) mod postgres_connection;
 pub(super) mod prepared;
 pub(super) mod read_ahead;
 pub(super) mod read_connection;
+mod transaction_statements;

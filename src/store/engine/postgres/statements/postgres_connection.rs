@@ -1,10 +1,9 @@
-//! Connections to PostgreSQL, and the statements that run on them.
+//! Connections to PostgreSQL: requests, the queue of those that are sent together with the next one, and what their
+//! failures mean.
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::types::ToSql;
@@ -17,15 +16,9 @@ use super::prepared::{Prepared, Statements, numbered, types_of};
 use super::read_ahead::ReadAhead;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result, Unavailable};
-use crate::model::values::id::OrganizationId;
-use crate::store::engine::connection::{Connection, Visit};
-use crate::store::engine::lock::Lock;
 use crate::store::engine::postgres::net::pipelining_client::{PipeliningClient, Request};
 use crate::store::engine::postgres::net::purpose::Purpose;
-use crate::store::engine::postgres::writing::locks;
 use crate::store::engine::postgres::writing::write_state::WriteState;
-use crate::store::engine::sql::query::{Access, Query};
-use crate::store::engine::sql::row::Row;
 use crate::store::engine::sql::values::Bind;
 use crate::store::engine::sql::violation::StatementError;
 
@@ -42,9 +35,9 @@ pub(in crate::store) struct PostgresConnection {
     /// The time that is left to the scan which runs.
     deadline: RefCell<Option<Deadline>>,
     statements: RefCell<Statements>,
-    ahead: RefCell<ReadAhead>,
+    pub(super) ahead: RefCell<ReadAhead>,
     /// Whether queries are only announced.
-    reads_ahead: Cell<bool>,
+    pub(super) reads_ahead: Cell<bool>,
     /// What the first failed statement of the transaction means for it.
     failure: Cell<Option<Failure>>,
     /// Whether that statement was a queued one.
@@ -64,7 +57,7 @@ struct Queued {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum QueuedKind {
+pub(super) enum QueuedKind {
     Statement,
     /// A statement that has to insert a row.
     Insert,
@@ -74,10 +67,6 @@ enum QueuedKind {
 
 /// How long a connection may be idle before it is checked: the server may have ended it.
 const FRESH: Duration = Duration::from_secs(1);
-
-/// How many savepoints a transaction should have at most. With more than 64, the snapshots of all other transactions
-/// cost more, because PostgreSQL keeps so many in shared memory.
-const MAX_SAVEPOINTS: usize = 50;
 
 /// How many statements are queued at most.
 const MAX_QUEUED: usize = 100;
@@ -242,7 +231,7 @@ impl PostgresConnection {
         statement_error(error, self.purpose)
     }
 
-    fn note(&self, failure: Failure) {
+    pub(super) fn note(&self, failure: Failure) {
         // The first failure aborts the transaction, and the others follow from it.
         if self.failure.get().is_none() || failure == Failure::ConnectionLost {
             self.failure.set(Some(failure));
@@ -307,13 +296,13 @@ impl PostgresConnection {
     }
 
     /// Runs all queued statements.
-    fn flush(&self) -> Result<(), StatementError> {
+    pub(super) fn flush(&self) -> Result<(), StatementError> {
         let is_empty = self.queue.borrow().is_empty();
         if is_empty { Ok(()) } else { self.request(|_| std::future::ready(Ok(()))) }
     }
 
     /// Queues a query, and keeps its rows for the one that uses them.
-    fn queue_query(&self, sql: &str, statement: Statement, binds: &[Bind<'_>]) {
+    pub(super) fn queue_query(&self, sql: &str, statement: Statement, binds: &[Bind<'_>]) {
         let rows = self.ahead.borrow_mut().add(sql, binds);
         let binds: Vec<_> = binds.iter().map(Bind::owned).collect();
         self.push(QueuedKind::Statement, |client| async move {
@@ -324,7 +313,12 @@ impl PostgresConnection {
         });
     }
 
-    fn queue_statement(&self, kind: QueuedKind, sql: &str, binds: &[Bind<'_>]) -> Result<(), StatementError> {
+    pub(super) fn queue_statement(
+        &self,
+        kind: QueuedKind,
+        sql: &str,
+        binds: &[Bind<'_>],
+    ) -> Result<(), StatementError> {
         if self.queue.borrow().len() >= MAX_QUEUED {
             self.flush()?;
         }
@@ -340,140 +334,5 @@ pub(in crate::store::engine::postgres) fn first_column(message: &SimpleQueryMess
     match message {
         SimpleQueryMessage::Row(row) => row.get(0),
         _ => None,
-    }
-}
-
-impl Connection for PostgresConnection {
-    fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
-        self.write.changes();
-        let prepared = self.prepare(sql, binds)?;
-        let changed = self.request(|client| async move { client.execute_raw(&prepared.statement, binds).await })?;
-        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
-    }
-
-    fn execute_later(&self, sql: &str, binds: &[Bind<'_>]) -> Result<()> {
-        self.write.changes();
-        Ok(self.queue_statement(QueuedKind::Statement, sql, binds)?)
-    }
-
-    fn insert_row(&self, sql: &str, binds: &[Bind<'_>]) -> Result<bool, StatementError> {
-        self.write.changes();
-        self.queue_statement(QueuedKind::Insert, sql, binds).map(|()| true)
-    }
-
-    fn query(&self, Query { sql, access }: Query<'_>, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        // PostgreSQL's texts have no NUL, so that no row has a text with one.
-        if binds.iter().any(|bind| matches!(bind, Bind::Text(text) if text.contains('\0'))) {
-            return Ok(());
-        }
-        let sql = match access {
-            Access::Read => Cow::Borrowed(sql),
-            Access::Lock(lock) => format!("{sql} {}", locks::clause(lock)).into(),
-            Access::Change => {
-                self.write.changes();
-                Cow::Borrowed(sql)
-            }
-        };
-        let Prepared { statement, columns, .. } = self.prepare(&sql, binds)?;
-        if self.reads_ahead.get() {
-            self.queue_query(&sql, statement, binds);
-            return Ok(());
-        }
-        let ahead = self.ahead.borrow_mut().take(&sql, binds);
-        if ahead.as_ref().is_some_and(|rows| rows.get().is_none()) {
-            self.flush()?;
-        }
-        // All rows are received first: `visit` may run other statements.
-        let rows = match ahead.and_then(Arc::into_inner).and_then(OnceLock::into_inner) {
-            Some(rows) => rows,
-            None => {
-                let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-                self.request(|client| async move { client.query(&statement, &binds).await })?
-            }
-        };
-        for row in &rows {
-            if visit(&Row::new(row, &columns))?.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn reads_ahead(&self) -> Option<&Cell<bool>> {
-        Some(&self.reads_ahead)
-    }
-
-    fn query_page(&self, sql: &str, binds: &[Bind<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        self.visit_page(sql, binds, visit)
-    }
-
-    fn query_table(&self, sql: &str, visit: &mut Visit<'_>) -> Result<()> {
-        self.visit_in_steps(sql, visit)
-    }
-
-    fn set_savepoint(&self) -> Result<()> {
-        self.write.add_savepoint();
-        self.batch("SAVEPOINT step")
-    }
-
-    fn release_savepoint(&self) -> Result<()> {
-        self.batch("RELEASE step")
-    }
-
-    fn undo_savepoint(&self) -> Result<()> {
-        // It was queued after the savepoint, which was not queued.
-        self.clear_queue();
-        self.batch("ROLLBACK TO step; RELEASE step")?;
-        // A deadlock is resolved by running the whole transaction again, and a lock is not waited for twice.
-        let ends_transaction = matches!(self.failure(), Some(Failure::RunAgain | Failure::LockTimeout));
-        if !ends_transaction && !self.is_lost() {
-            self.forget_failure();
-        }
-        Ok(())
-    }
-
-    fn must_run_again(&self, error: &Error) -> bool {
-        match self.failure() {
-            Some(Failure::RunAgain | Failure::JobAgain | Failure::ConnectionLost) => true,
-            // The job does not handle the violation: next time it finds the row of the other transaction.
-            Some(Failure::Violation) => matches!(error, Error::Store(_)) && !self.write.has_run_often(),
-            Some(Failure::ReadOnly | Failure::OtherSchema | Failure::LockTimeout | Failure::Other) | None => false,
-        }
-    }
-
-    fn lock(&self, lock: Lock<'_>) -> Result<()> {
-        if let Lock::Event(event) = lock
-            && !self.write.must_lock(event)
-        {
-            return Ok(());
-        }
-        let (sql, id) = locks::statement(lock);
-        Ok(self.queue_statement(QueuedKind::Statement, sql, id.as_slice())?)
-    }
-
-    fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
-        let mut is_locked = None;
-        self.query(locks::TRY_NEW_CUSTOMER.into(), &locks::new_customer(organization, email_key), &mut |row| {
-            is_locked = Some(row.get("is_locked")?);
-            Ok(ControlFlow::Break(()))
-        })?;
-        if is_locked == Some(false) {
-            self.note(Failure::JobAgain);
-            return Err(Error::Unavailable(Unavailable::Busy));
-        }
-        Ok(is_locked.is_some())
-    }
-
-    fn try_lock_cleanup(&self) -> Result<bool> {
-        let mut is_locked = false;
-        self.query(locks::TRY_CLEANUP.into(), &[], &mut |row| {
-            is_locked = row.get("is_locked")?;
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(is_locked)
-    }
-
-    fn max_savepoints(&self) -> usize {
-        MAX_SAVEPOINTS
     }
 }
