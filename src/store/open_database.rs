@@ -113,8 +113,8 @@ impl Store {
     }
 
     /// Deletes some of what only the engine needs, and does not need any more.
-    pub(crate) fn tidy(&self) -> Result<()> {
-        on_engine!(&self.engine, engine => engine.tidy())
+    pub(crate) fn delete_expired(&self) -> Result<()> {
+        on_engine!(&self.engine, engine => engine.delete_expired())
     }
 
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
@@ -306,12 +306,9 @@ impl Store {
     }
 
     /// Runs `work` on one snapshot of the database, on a new connection. For work that reads large parts of the
-    /// database.
-    pub(crate) fn read_on_dedicated_connection<T>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.read_on_dedicated_connection(work))
+    /// database. `work` runs again, from the beginning, if a standby cancels it.
+    pub(crate) fn read_on_dedicated_connection<T>(&self, work: impl FnMut(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.engine.snapshots().read_once(work)
     }
 
     /// Waits for the permit of an export.

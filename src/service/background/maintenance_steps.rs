@@ -82,7 +82,7 @@ pub(in crate::service) const STEPS: [Step; 12] = [
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
     Step::new(remove_notifications),
-    Step::new(|service, _| service.store()?.tidy()),
+    Step::new(|service, _| service.store()?.delete_expired()),
     // Last: it may wait for many events.
     Step::new(|service, run| service.inner.store_page_views(&|| run.stops())),
 ];

@@ -84,7 +84,8 @@ impl Engine {
         progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
     ) -> Result<CopyProgress> {
         let copy = |tx: &Transaction<'_>| super::postgres::copy(tx, &sqlite::columns(tx)?, target, progress);
-        self.file()?.read_on_dedicated_connection(copy)
+        self.file()?;
+        self.snapshots().read_once(copy)
     }
 
     /// Listens to what other processes commit, if the engine can, and reports it like the commits of this one.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::transaction::Transaction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Opens connections that only read.
 pub(in crate::store) trait Snapshots: Sync {
@@ -18,6 +18,18 @@ pub(in crate::store) trait Snapshots: Sync {
     /// which keeps few pages in memory.
     #[cfg(feature = "exports")]
     fn open_for_export(&self, max_time: Duration) -> Result<Box<dyn SnapshotReader>>;
+}
+
+impl dyn Snapshots {
+    /// Runs `work` on one snapshot, on a connection that is closed afterwards. See [`SnapshotReader::read`].
+    pub(in crate::store) fn read_once<T>(&self, mut work: impl FnMut(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut result = None;
+        self.open()?.read(&mut |tx| {
+            result = Some(work(tx)?);
+            Ok(())
+        })?;
+        result.ok_or_else(|| Error::Internal("a snapshot was not read".to_owned()))
+    }
 }
 
 /// A connection that only reads.

@@ -180,7 +180,7 @@ impl PostgresEngine {
     }
 
     /// Deletes some of what only the engine needs, and does not need any more.
-    pub(in crate::store) fn tidy(&self) -> Result<()> {
+    pub(in crate::store) fn delete_expired(&self) -> Result<()> {
         if self.readers.look_up(Isolation::Statement, tokens::any_old)? {
             self.write(None, tokens::delete_old)?;
         }
@@ -227,14 +227,6 @@ impl PostgresEngine {
             Err(error) if is_cancelled_by_standby(&error) => scan().map_err(|_| error),
             scanned => scanned,
         }
-    }
-
-    /// Runs `work` on one snapshot of the database, on a new connection.
-    pub(in crate::store) fn read_on_dedicated_connection<T>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.snapshots().open_reader()?.read(work)
     }
 
     /// Opens connections that read large parts of the database in steps.

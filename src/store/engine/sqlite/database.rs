@@ -287,11 +287,6 @@ impl Database {
         result
     }
 
-    /// Forbids writing on this connection from now on.
-    pub(crate) fn only_read(&self) -> Result<()> {
-        self.batch("PRAGMA query_only = ON")
-    }
-
     /// Makes a passive checkpoint: moves pages from the WAL into the database file without waiting for readers or
     /// writers. Does nothing while another checkpoint is being made.
     pub(crate) fn checkpoint(&self) -> Result<()> {

@@ -35,7 +35,6 @@ pub(in crate::store) struct SqliteEngine {
     pub(in crate::store) readers: Readers<ConnectionPool>,
     writer: Writer,
     environment: Environment,
-    ids: Arc<IdSource>,
     location: Location,
 }
 
@@ -68,7 +67,7 @@ impl SqliteEngine {
         let checkpointer = Checkpointer::start(location)?;
         let readers =
             location.readers(readers.connections, readers.max_scan_time, environment.clone(), Arc::clone(&ids))?;
-        let writer = Writer::start(database, environment.clone(), Arc::clone(&ids), checkpointer, after_commit)?;
+        let writer = Writer::start(database, environment.clone(), ids, checkpointer, after_commit)?;
         tracing::info!(
             target: "ticketing::store",
             file = %location.path().display(),
@@ -76,7 +75,7 @@ impl SqliteEngine {
             migrated_from = (schema.migrated_from < schema.version).then_some(schema.migrated_from),
             "database opened"
         );
-        Ok(Self { readers, writer, environment, ids, location: location.clone() })
+        Ok(Self { readers, writer, environment, location: location.clone() })
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. See
@@ -110,7 +109,7 @@ impl SqliteEngine {
 
     /// Does nothing: the engine keeps nothing of its own in the database.
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "another engine has something to delete")]
-    pub(in crate::store) fn tidy(&self) -> Result<()> {
+    pub(in crate::store) fn delete_expired(&self) -> Result<()> {
         Ok(())
     }
 
@@ -155,17 +154,6 @@ impl SqliteEngine {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.readers.scan(organization, work)
-    }
-
-    /// Runs `work` on one snapshot of the database, on a new connection. The connection is not opened read-only,
-    /// because SQLite would then not verify the CHECK constraints.
-    pub(in crate::store) fn read_on_dedicated_connection<T>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let database = self.location.open_existing()?;
-        database.only_read()?;
-        database.with_snapshot(|| work(&database.transaction(&self.environment, &self.ids)))
     }
 
     /// The folder of the file.
