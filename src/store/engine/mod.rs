@@ -13,7 +13,6 @@ mod jobs;
 mod leadership;
 mod lock;
 mod locking;
-mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod readers;
@@ -22,6 +21,7 @@ mod sql;
 pub(super) mod sqlite;
 mod sync;
 mod transaction;
+mod transaction_cache;
 
 pub(super) use after_commit::AfterCommit;
 pub(crate) use engine_options::{EngineOptions, MigrationOptions, ReaderOptions};

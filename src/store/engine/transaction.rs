@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use super::connection::Connection;
 use super::ids::IdSource;
-use super::memory::Memory;
 use super::sql::query::Query;
 use super::sql::row::Row;
 use super::sql::values::Bind;
 use super::sql::violation::StatementError;
+use super::transaction_cache::TransactionCache;
 use crate::environment::Environment;
 use crate::error::{Error, Result, Unavailable};
 use crate::model::notifications::notification::Notification;
@@ -63,7 +63,7 @@ pub(crate) struct Transaction<'c> {
     has_subscribers: bool,
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
-    memory: Rc<Memory>,
+    cache: Rc<TransactionCache>,
     others_wait: Option<&'c dyn Fn() -> bool>,
 }
 
@@ -100,14 +100,14 @@ impl<'c> Transaction<'c> {
             has_subscribers: false,
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
-            memory: Rc::default(),
+            cache: Rc::default(),
             others_wait: None,
         }
     }
 
-    /// Sets what the transaction remembers. The default is nothing.
-    pub(super) fn with_memory(self, memory: &Rc<Memory>) -> Self {
-        Self { memory: Rc::clone(memory), ..self }
+    /// Sets the cache of the transaction. The default is an empty one.
+    pub(super) fn with_cache(self, cache: &Rc<TransactionCache>) -> Self {
+        Self { cache: Rc::clone(cache), ..self }
     }
 
     /// Sets how the transaction knows whether other callers wait for its end. The default is that none do.
@@ -236,25 +236,25 @@ impl<'c> Transaction<'c> {
     }
 
     /// Returns what `read` reads about an organization. The transaction keeps it, also for the other jobs of its group,
-    /// and reads it once. Code that changes it must call [`forget`](Self::forget).
-    pub(in crate::store) fn remember<T: 'static>(
+    /// and reads it once. Code that changes it must call [`clear_cache`](Self::clear_cache).
+    pub(in crate::store) fn cached<T: 'static>(
         &self,
         organization: OrganizationId,
         read: impl FnOnce() -> Result<T>,
     ) -> Result<Rc<T>> {
-        if let Some(known) = self.memory.get(organization) {
+        if let Some(known) = self.cache.get(organization) {
             return Ok(known);
         }
         let value = Rc::new(read()?);
         if !self.connection.reads_ahead().is_some_and(Cell::get) {
-            self.memory.insert(organization, Rc::clone(&value));
+            self.cache.insert(organization, Rc::clone(&value));
         }
         Ok(value)
     }
 
-    /// Forgets what the transaction [remembers](Self::remember): the next use reads it again.
-    pub(in crate::store) fn forget(&self) {
-        self.memory.clear();
+    /// Drops what the transaction has [cached](Self::cached): the next use reads it again.
+    pub(in crate::store) fn clear_cache(&self) {
+        self.cache.clear();
     }
 
     /// Generates a new id, for rows that contain their id in other columns too. Another process may generate the same
@@ -316,7 +316,7 @@ impl<'c> Transaction<'c> {
             Err(error) if self.connection.must_run_again(&error) => Err(error),
             Err(error) => {
                 self.connection.undo_savepoint()?;
-                self.forget();
+                self.clear_cache();
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
                 recorded.notifications.truncate(notifications);

@@ -52,7 +52,7 @@ pub(in crate::store) fn handlers(tx: &Transaction<'_>, organization: Organizatio
 }
 
 fn read(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Rc<ChangeContext>> {
-    tx.remember(organization, || {
+    tx.cached(organization, || {
         let mut is_active = None;
         let mut handlers = Vec::new();
         tx.query_each(READ, &[organization.into()], |row| {

@@ -136,13 +136,13 @@ pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>>
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.exists(LOCK, &[id.into()])?;
     tx.execute(SUSPEND, &[id.into(), tx.now().into()])?;
-    tx.forget();
+    tx.clear_cache();
     get(tx, id)
 }
 
 pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.execute(RESUME, &[id.into()])?;
-    tx.forget();
+    tx.clear_cache();
     get(tx, id)
 }
 
@@ -168,6 +168,6 @@ pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
     }
     tx.execute(DELETE_KEYS, &[id.into()])?;
     tx.execute(DELETE, &[id.into()])?;
-    tx.forget();
+    tx.clear_cache();
     Ok(true)
 }

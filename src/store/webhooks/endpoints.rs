@@ -80,7 +80,7 @@ pub(crate) fn insert(
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), secret.expose().into(), tx.now().into()];
     binds.extend(values(fields)?);
     let id = tx.insert(&INSERT, &binds)?;
-    tx.forget();
+    tx.clear_cache();
     get(tx, organization, id)
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
-    tx.forget();
+    tx.clear_cache();
     if !unsubscribed.is_empty() {
         subscribed_endpoints::end_generations(tx, current.id, &unsubscribed)?;
         webhook_removals::begin(tx, current.id)?;
@@ -157,7 +157,7 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Web
     if tx.execute_counted(DELETE, &[id.into(), organization.into()])? == 0 {
         return Err(not_found());
     }
-    tx.forget();
+    tx.clear_cache();
     tx.record(CommitEvent::EndpointChanged(id));
     webhook_removals::begin(tx, id)
 }

@@ -61,7 +61,7 @@ const DELETE_UNUSED_HANDLERS: &str = "DELETE FROM notification_handlers WHERE se
 pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationTopic]) -> Result<()> {
     let topics = serde_json::to_string(topics).map_err(|error| Error::Internal(error.to_string()))?;
     tx.execute(REGISTER, &[name.into(), topics.into(), tx.now().into()])?;
-    tx.forget();
+    tx.clear_cache();
     Ok(())
 }
 
@@ -274,6 +274,6 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> 
     let (first_kept, last_unseen) = limits(tx, kept);
     let deleted = tx.in_parts(BATCH, |part| tx.execute_counted(DELETE_OLD, &[first_kept.into(), part.into()]))?.rows;
     tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;
-    tx.forget();
+    tx.clear_cache();
     Ok(deleted)
 }

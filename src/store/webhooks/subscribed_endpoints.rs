@@ -40,7 +40,7 @@ pub(crate) struct EnabledEndpoint {
 /// Returns the enabled endpoints of an organization, which a transaction reads once. One that cannot be read is
 /// skipped: it must not stop the sales of its organization.
 pub(crate) fn enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Rc<Vec<EnabledEndpoint>>> {
-    tx.remember(organization, || read_enabled(tx, organization))
+    tx.cached(organization, || read_enabled(tx, organization))
 }
 
 fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Vec<EnabledEndpoint>> {
@@ -102,7 +102,7 @@ pub(in crate::store) fn end_generations(tx: &Transaction<'_>, endpoint: WebhookI
     }
     let text = serde_json::to_string(&generations).map_err(|error| Error::Internal(error.to_string()))?;
     tx.execute(SET_GENERATIONS, &[endpoint.into(), text.into()])?;
-    tx.forget();
+    tx.clear_cache();
     Ok(())
 }
 

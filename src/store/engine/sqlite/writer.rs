@@ -26,8 +26,8 @@ use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::leadership::{Leadership, Queue};
-use crate::store::engine::memory::Memory;
 use crate::store::engine::transaction::{Recorded, Transaction};
+use crate::store::engine::transaction_cache::TransactionCache;
 
 /// How many jobs one commit contains at most. This limits how long the first of them waits.
 const MAX_GROUP: usize = 256;
@@ -171,7 +171,7 @@ impl GroupCommit {
             environment: &self.environment,
             ids: &self.ids,
             after_commit: &self.after_commit,
-            memory: Rc::default(),
+            cache: Rc::default(),
             jobs_before: &jobs_before,
             others_wait: &others_wait,
         };
@@ -279,7 +279,7 @@ struct JobContext<'c> {
     ids: &'c IdSource,
     after_commit: &'c AfterCommit,
     /// What the jobs have read and share. It is cleared when a job is undone.
-    memory: Rc<Memory>,
+    cache: Rc<TransactionCache>,
     /// How many jobs of the group ran before the current one. Their callers wait for the commit.
     jobs_before: &'c Cell<usize>,
     /// Whether other callers than that of the current job wait for the commit, or for a transaction after it.
@@ -289,7 +289,7 @@ struct JobContext<'c> {
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
         let transaction = self.database.transaction(self.environment, self.ids);
-        let transaction = transaction.with_subscribers(self.after_commit.has_subscribers()).with_memory(&self.memory);
+        let transaction = transaction.with_subscribers(self.after_commit.has_subscribers()).with_cache(&self.cache);
         transaction.with_others(self.others_wait)
     }
 
@@ -335,7 +335,7 @@ impl JobContext<'_> {
             });
         }
         if ran.is_err() {
-            self.memory.clear();
+            self.cache.clear();
         }
         Ok(ran.ok())
     }

@@ -120,10 +120,10 @@ impl PostgresWriter {
         recorded: &mut Recorded,
     ) -> Result<Option<Error>> {
         let start = self.instant();
-        let memory = Rc::default();
+        let cache = Rc::default();
         while let Some(member) = group.last_mut() {
             connection.write.set_event_lock(EventLock::Held(leader.event, member.job.key));
-            let ran = self.run_job(connection, member.job.job.as_mut(), began_at, &memory);
+            let ran = self.run_job(connection, member.job.job.as_mut(), began_at, &cache);
             let mut refusal = None;
             if let Ran::Succeeded(new) = ran {
                 recorded.append(new);
@@ -139,7 +139,7 @@ impl PostgresWriter {
                     Ran::Succeeded(_) | Ran::Refused => MemberAnswer::Own,
                 };
                 connection.undo_job()?;
-                memory.clear();
+                cache.clear();
             }
             if refusal.is_some() {
                 return Ok(refusal);

@@ -24,13 +24,13 @@ use crate::store::engine::connection::Connection as _;
 use crate::store::engine::ids::IdSource;
 use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::lock::EventKey;
-use crate::store::engine::memory::Memory;
 use crate::store::engine::postgres::net::pool::{Borrowed, Pool};
 use crate::store::engine::postgres::net::write_health::WriteHealth;
 use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
+use crate::store::engine::transaction_cache::TransactionCache;
 
 /// How long a write waits for its permit: longer than for a lock.
 const MAX_WAIT: Duration = Duration::from_secs(15);
@@ -355,11 +355,11 @@ impl PostgresWriter {
         connection: &PostgresConnection,
         job: &mut dyn Job,
         began_at: Timestamp,
-        memory: &Rc<Memory>,
+        cache: &Rc<TransactionCache>,
     ) -> Ran {
         let ran = job.run(&|| {
             let now = if self.uses_server_clock { began_at } else { self.environment.now() };
-            let transaction = Transaction::new(connection, now, &self.environment, &self.ids).with_memory(memory);
+            let transaction = Transaction::new(connection, now, &self.environment, &self.ids).with_cache(cache);
             transaction.with_subscribers(self.after_commit.has_subscribers())
         });
         match (ran, connection.failure()) {

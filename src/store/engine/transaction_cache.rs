@@ -9,9 +9,9 @@ use crate::model::values::id::OrganizationId;
 
 /// Values by their type and organization.
 #[derive(Default)]
-pub(super) struct Memory(RefCell<HashMap<(TypeId, OrganizationId), Rc<dyn Any>>>);
+pub(super) struct TransactionCache(RefCell<HashMap<(TypeId, OrganizationId), Rc<dyn Any>>>);
 
-impl Memory {
+impl TransactionCache {
     pub(super) fn get<T: 'static>(&self, organization: OrganizationId) -> Option<Rc<T>> {
         let value = Rc::clone(self.0.borrow().get(&(TypeId::of::<T>(), organization))?);
         value.downcast().ok()
