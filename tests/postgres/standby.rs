@@ -151,7 +151,7 @@ fn a_standby_of_a_primary_that_writes_nothing_serves_reads() {
 }
 
 #[test]
-fn a_search_that_the_standby_cancels_is_answered_by_the_primary() {
+fn searches_and_counts_that_the_standby_cancels_are_answered_by_the_primary() {
     const CANCELLED: &[Edit] = &[("k.id FROM orders ", "k.id FROM orderz "), ("FROM customers", "FROM customerz")];
     let Some(pair) = Pair::start_behind_proxy(CANCELLED) else { return };
     let order = pair.shop.order(&pair.service, 1);
@@ -169,8 +169,13 @@ fn a_search_that_the_standby_cancels_is_answered_by_the_primary() {
     assert!(pair.service.check().unwrap().is_clean());
     let of_check = cancelled();
     assert!(of_check > 0, "the standby has cancelled steps of the check");
+    let usage = pair.service.get_organization_usage(pair.shop.caller.organization()).unwrap();
+    assert_eq!((usage.customers, usage.orders), (1, 1));
+    let of_usage = cancelled();
+    assert!(of_usage > of_check, "the standby has cancelled the count of the customers");
+    // Last: after it, the standby is not asked for some time.
     assert_eq!(pair.filtered(), [order]);
-    assert!(cancelled() > of_check, "the standby has cancelled the search");
+    assert!(cancelled() > of_usage, "the standby has cancelled the search");
 }
 
 /// Exports more than a thousand tickets. After the first thousand, `interrupt` stops the standby from reading on.
