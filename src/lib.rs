@@ -89,7 +89,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [the door](guide::door), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -245,6 +245,19 @@ pub mod ticket {
     };
 }
 
+/// Check-in on phones, with or without a connection: links for the staff, the tickets of an event without names and
+/// codes, and the log of scans.
+pub mod door {
+    pub use crate::model::tenants::door_link::{CreateDoorLink, DoorLink};
+    pub use crate::model::tickets::roster::{
+        GetRoster, Roster, RosterCounts, RosterEvent, RosterTicket, RosterTicketType,
+    };
+    pub use crate::model::tickets::scan::{
+        ListScans, LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket,
+        UploadScans, UploadedScans, Verdict,
+    };
+}
+
 /// Discounts: codes and automatic discounts.
 pub mod discount {
     pub use crate::model::sale::discount::{
@@ -279,7 +292,7 @@ pub mod notification {
 pub mod id {
     pub use crate::model::values::id::{
         ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, NotificationId, OrderId,
-        OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, TicketId, TicketTypeId,
+        OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, ScanId, TicketId, TicketTypeId,
         WebhookDeliveryId, WebhookId, kind,
     };
 }

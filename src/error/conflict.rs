@@ -77,6 +77,8 @@ text_enum! {
         NoLongerValid = "no-longer-valid",
         /// The ticket is for other days than today.
         NotValidToday = "not-valid-today",
+        /// The event has no door link, so its scans are not logged.
+        NoDoorLink = "no-door-link",
         /// The discount has reached its usage limit.
         DiscountUsedUp = "discount-used-up",
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::text::{SLUG_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri};
+use super::text::{SLUG_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri, is_uuid};
 
 /// A limit on values of one type.
 pub(crate) trait Limit: Copy + 'static {
@@ -43,6 +43,8 @@ pub(crate) enum TextLimit {
     Slug,
     /// An e-mail address.
     Email,
+    /// A UUID (RFC 9562), with hyphens.
+    Uuid,
     /// A URI with a scheme (RFC 3986).
     Uri,
     /// A URI to which a browser can be sent: no script, no local data, and no user of a host.
@@ -63,6 +65,7 @@ impl TextLimit {
             Self::CountryCode => text.chars().count() == 2,
             Self::Slug => is_slug(text),
             Self::Email => is_email(text),
+            Self::Uuid => is_uuid(text),
             Self::Uri => is_uri(text),
             Self::SafeLink => is_safe_link(text),
             Self::Logo => is_logo(text),
@@ -81,6 +84,7 @@ impl Limit for TextLimit {
             Self::CountryCode => "must be a two-letter country code (ISO 3166-1 alpha-2), such as DE".to_owned(),
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
             Self::Email => "must be an e-mail address".to_owned(),
+            Self::Uuid => "must be a UUID (RFC 9562), such as 0192f0c1-2a3b-7c4d-8e5f-0123456789ab".to_owned(),
             Self::Uri | Self::WebhookUrl => "must be a URI with a scheme (RFC 3986)".to_owned(),
             Self::SafeLink => "must be an http or https URL with a host and without a user, or the link of an app: no javascript:, data: or file: \
                  URI, for example"
@@ -102,6 +106,7 @@ impl Limit for TextLimit {
             Self::CountryCode => Self::ExactLength(2).describe(schema),
             Self::Slug => schema["pattern"] = json!(SLUG_PATTERN),
             Self::Email => schema["format"] = json!("email"),
+            Self::Uuid => schema["format"] = json!("uuid"),
             Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
             // JSON Schema has no portable keyword for it: the documentation of the field says it.
             Self::SafeLink => {}

@@ -57,6 +57,11 @@ pub(crate) fn is_logo(text: &str) -> bool {
     is_allowed && is_uri(text)
 }
 
+/// Whether a text is a UUID, with hyphens.
+pub(crate) fn is_uuid(text: &str) -> bool {
+    text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
+}
+
 /// Whether a text is a slug: lower-case letters and digits, in groups joined by single hyphens.
 pub(crate) fn is_slug(text: &str) -> bool {
     let group = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

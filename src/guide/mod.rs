@@ -12,6 +12,9 @@ pub mod webhooks {}
 #[doc = include_str!("documents.md")]
 pub mod documents {}
 
+#[doc = include_str!("door.md")]
+pub mod door {}
+
 #[doc = include_str!("exports.md")]
 pub mod exports {}
 

@@ -17,6 +17,8 @@ pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabc
 pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErrors) -> Result<Checked<CreateApiKey>> {
     text::check_name(&mut errors, &request.name);
     errors.check(!request.scopes.is_empty(), "scopes", "must name at least one scope");
+    let is_allowed = request.event_id.is_none() || request.only_checks_in();
+    errors.check(is_allowed, "scopes", "must be tickets:check-in, the only scope of a key of one event");
     errors.check(request.expires_at.is_none_or(|at| at > now), "expiresAt", "must be in the future");
     errors.into_result().map(|()| Checked(request))
 }

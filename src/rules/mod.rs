@@ -7,6 +7,7 @@ pub(crate) mod calendar;
 pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;
+pub(crate) mod door;
 pub(crate) mod event;
 mod local_time;
 pub(crate) mod money;
@@ -14,6 +15,7 @@ pub(crate) mod order;
 pub(crate) mod organization;
 #[cfg(any(feature = "documents", feature = "server"))]
 pub(crate) mod printed_text;
+pub(crate) mod scan_log;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

@@ -3,6 +3,7 @@
 //! | Variable | Test | Unit | Default |
 //! |---|---|---|---|
 //! | `TICKETING_MODEL_CASES` | `model`: random sales against a reference model | sequences of steps | 48 |
+//! | `TICKETING_SCAN_MERGES` | `model scan_merge`: evenings at the entrance, reported in any order | evenings | 40 |
 //! | `TICKETING_SYNC_FAILURES` | `storage failed_sync`: power failures after a failed sync | rounds, with 40 power failures each | 3 |
 //! | `TICKETING_POWER_FAILURES` | `storage power_failures`: power failures at random moments of a sale | power failures | 300 |
 //! | `TICKETING_IO_FAULTS` | `storage io_faults`: calls that fail during each of 19 operations | rounds of about 300 faults | 1 |

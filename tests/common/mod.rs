@@ -7,6 +7,7 @@ pub mod clock;
 #[cfg(feature = "postgres")]
 pub mod cluster;
 pub mod database;
+pub mod door;
 pub mod fixture;
 pub mod fuzz;
 pub mod gateway;

@@ -54,6 +54,7 @@ fn a_key_has_an_organization_and_scopes() {
         "organizationId": fixture.caller.organization(),
         "name": "Entrance",
         "scopes": scopes,
+        "eventId": null,
         "expiresAt": at(EVENT_END),
         "createdAt": at(NOW),
         "lastUsedAt": null,

@@ -17,6 +17,7 @@ mod damaged_rows;
 mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;
+mod door;
 mod downtime;
 mod due_notifications;
 mod event_cancellation;

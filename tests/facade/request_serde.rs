@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ticketing::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
+use ticketing::door::UploadScans;
 use ticketing::event::{CreateEvent, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, UpdateOrganization};
@@ -31,6 +32,7 @@ const BODIES: &[(&str, Rewrite)] = &[
     ("create_order", rewritten::<CreateOrder>),
     ("create_ticket_type", rewritten::<CreateTicketType>),
     ("create_webhook", rewritten::<CreateWebhook>),
+    ("upload_scans", rewritten::<UploadScans>),
     ("issue_tickets", rewritten::<IssueTickets>),
     ("mark_order_paid", rewritten::<MarkPaid>),
     ("mark_order_refunded", rewritten::<MarkRefunded>),

@@ -2,6 +2,7 @@
 //! with an order needs a second one.
 
 use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
+use ticketing::door::{GetRoster, ListScans, UploadScans};
 use ticketing::error::Reason;
 use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders, Order};
@@ -16,6 +17,7 @@ use ticketing::webhook::{
 };
 use ticketing::{Caller, Error, Result, TicketingService};
 
+use crate::common::door::let_in;
 use crate::common::sources::{files_under, is_of_optional_feature};
 use crate::common::*;
 
@@ -39,6 +41,7 @@ impl Resources {
     fn new() -> Self {
         let fixture = Fixture::new();
         let event = fixture.event();
+        fixture.gate(&event);
         let spare = fixture.event();
         let ticket_type = fixture.ticket_type(&event, 1250, 10);
         let spare_type = fixture.ticket_type(&spare, 0, 10);
@@ -218,6 +221,17 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("check_out_ticket", Scope::TicketsCheckIn, |resources, caller| {
         resources.service().check_out_ticket(caller, CheckInTicket::new(&resources.checked_in.code)).map(drop)
     }),
+    ("get_roster", Scope::TicketsCheckIn, |resources, caller| {
+        resources.service().get_roster(caller, resources.event.id, GetRoster::new()).map(drop)
+    }),
+    ("upload_scans", Scope::TicketsCheckIn, |resources, caller| {
+        let mut report = UploadScans::new("Phone", [let_in(1, &resources.not_checked_in.code, NOW)]);
+        report.event_id = Some(resources.event.id);
+        resources.service().upload_scans(caller, report).map(drop)
+    }),
+    ("list_scans", Scope::TicketsRead, |resources, caller| {
+        resources.service().list_scans(caller, resources.event.id, ListScans::new()).map(drop)
+    }),
     ("cancel_ticket", Scope::TicketsWrite, |resources, caller| {
         resources.service().cancel_ticket(caller, resources.not_checked_in.id).map(drop)
     }),
@@ -290,6 +304,23 @@ fn every_operation_needs_its_scope_and_no_other() {
         let resources = Resources::new();
         let restricted = resources.fixture.caller.with_scopes([*scope]);
         assert_eq!(operation(&resources, &restricted), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_key_of_one_event_can_do_nothing_but_check_tickets_in() {
+    for (name, scope, operation) in OPERATIONS {
+        let resources = Resources::new();
+        let gate = resources.fixture.gate(&resources.event);
+        let result = operation(&resources, &gate);
+        match scope {
+            Scope::TicketsCheckIn => assert_eq!(result, Ok(()), "{name}"),
+            _ => assert_eq!(result, Err(Error::Forbidden(*scope)), "{name}"),
+        }
+        if *scope == Scope::TicketsCheckIn {
+            let elsewhere = resources.fixture.gate(&resources.spare);
+            assert!(operation(&resources, &elsewhere).is_err(), "{name}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use ticketing::discount::{
     BasketItem, CreateDiscount, DiscountRefusal, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
+use ticketing::door::{GetRoster, ListScans, UploadScans};
 use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
 use ticketing::id::{
@@ -21,6 +22,7 @@ use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, Upda
 use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 use ticketing::{Caller, Error, Result, TicketingService};
 
+use crate::common::door::let_in;
 use crate::common::sources::{files_under, is_of_optional_feature};
 use crate::common::*;
 
@@ -53,6 +55,12 @@ type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
 /// Operations with an id in the path: their refusals name the kind of resource that does not exist.
 const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     ("get_event", ResourceKind::Event, |service, caller, ids| service.get_event(caller, ids.event).map(drop)),
+    ("get_roster", ResourceKind::Event, |service, caller, ids| {
+        service.get_roster(caller, ids.event, GetRoster::new()).map(drop)
+    }),
+    ("list_scans", ResourceKind::Event, |service, caller, ids| {
+        service.list_scans(caller, ids.event, ListScans::new()).map(drop)
+    }),
     ("update_event", ResourceKind::Event, |service, caller, ids| {
         service.update_event(caller, ids.event, UpdateEvent::default()).map(drop)
     }),
@@ -354,6 +362,9 @@ fn a_ticket_code_of_another_organization_is_unknown() {
     }
     assert_eq!(fixture.service.get_ticket_by_code(&caller, &ticket.code), unknown);
     assert_not_found(unknown);
+    let mut report = UploadScans::new("Phone", [let_in(1, &ticket.code, NOW)]);
+    report.event_id = Some(event.id);
+    assert_eq!(fixture.service.upload_scans(&caller, report).unwrap_err(), Error::NotFound(ResourceKind::Event));
     assert_eq!(fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").scan_count, 0);
 
     // A ticket of the caller is at the wrong event if the event belongs to the other organization or is unknown.

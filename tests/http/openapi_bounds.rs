@@ -151,6 +151,12 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
                 json!(base.replace('T', " ")),
             ]);
         }
+        Some("uuid") => {
+            valid.push(json!("0192F0C1-2a3b-7c4d-8e5f-0123456789ab"));
+            invalid.extend(
+                ["", "1", "0192f0c12a3b7c4d8e5f0123456789ab", "{0192f0c1-2a3b-7c4d-8e5f-0123456789a}"].map(Value::from),
+            );
+        }
         Some("email") => {
             valid.extend(["a@b.co", "O'Neill+x@sub.example.org"].map(Value::from));
             invalid.extend(["", "ada", "ada@", "a@b@example.com"].map(Value::from));
@@ -213,7 +219,10 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
 }
 
 /// Messages of field errors that a schema cannot express, because they depend on other fields or on stored data.
-const ERRORS_BEYOND_THE_SCHEMA: [&str; 12] = [
+const ERRORS_BEYOND_THE_SCHEMA: [&str; 15] = [
+    "must be set with a key that is not restricted to an event",
+    "or ticketId must be set, and not both",
+    "must be set with ticketId, and only then",
     "must not be before startDate",
     "must be after validFrom",
     "must be after saleStartDate",

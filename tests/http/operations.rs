@@ -4,7 +4,7 @@ use crate::common::http::{EventOnSale, Server, event_on_sale, id, order_of, othe
 use crate::common::{FakeGateway, GatewayBehavior, outbox};
 use serde_json::{Value, json};
 use ticketing::Builder;
-use ticketing::organization::{ListOrganizations, Scope, Scopes};
+use ticketing::organization::{CreateApiKey, ListOrganizations, Scope, Scopes};
 
 fn new_event(slug: &str) -> Value {
     json!({"title": "Jazz Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
@@ -442,7 +442,7 @@ fn webhooks_are_created_read_updated_and_deleted_and_their_deliveries_resent() {
 }
 
 /// The method and path of every operation, and the scope that it requires.
-const OPERATIONS: [(&str, &str, Scope); 49] = [
+const OPERATIONS: [(&str, &str, Scope); 52] = [
     ("GET", "/v1/events", Scope::EventsRead),
     ("POST", "/v1/events", Scope::EventsWrite),
     ("GET", "/v1/events/event_0000000000001", Scope::EventsRead),
@@ -476,6 +476,9 @@ const OPERATIONS: [(&str, &str, Scope); 49] = [
     ("POST", "/v1/tickets/issue", Scope::TicketsWrite),
     ("POST", "/v1/tickets/check-in", Scope::TicketsCheckIn),
     ("POST", "/v1/tickets/check-out", Scope::TicketsCheckIn),
+    ("POST", "/v1/tickets/scans", Scope::TicketsCheckIn),
+    ("GET", "/v1/events/event_0000000000001/roster", Scope::TicketsCheckIn),
+    ("GET", "/v1/events/event_0000000000001/scans", Scope::TicketsRead),
     ("GET", "/v1/tickets/ticket_0000000000001", Scope::TicketsRead),
     ("POST", "/v1/tickets/ticket_0000000000001/cancel", Scope::TicketsWrite),
     ("GET", "/v1/discounts", Scope::DiscountsRead),
@@ -507,6 +510,36 @@ fn every_operation_requires_its_scope_and_no_other() {
         let status = client_with_scope.send(method, path, &[], b"").status;
         assert!(![401, 403, 405, 500].contains(&status), "{method} {path}: {status}");
     }
+}
+
+#[test]
+fn a_key_of_one_event_is_refused_by_every_other_operation() {
+    let server = Server::start();
+    let event = event_on_sale(&mut server.client(), "summer-night").event;
+    let organization = server.service.list_organizations(ListOrganizations::default()).unwrap().data[0].id;
+    let key = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]).event(event.parse().unwrap());
+    let key = server.service.create_api_key(organization, key).unwrap().key;
+    let mut gate = server.client_with(key.expose());
+    for (method, path, scope) in OPERATIONS {
+        let status = gate.send(method, path, &[], b"").status;
+        let expected = match (scope, method) {
+            // Another event.
+            (Scope::TicketsCheckIn, "GET") => 404,
+            // No body.
+            (Scope::TicketsCheckIn, _) => 400,
+            _ => 403,
+        };
+        assert_eq!(status, expected, "{method} {path}");
+    }
+    let roster = gate.get(&format!("/v1/events/{event}/roster")).expect(200).json();
+    assert_eq!((&roster["gate"], &roster["complete"]), (&json!("Gate A"), &json!(true)));
+    let scan = json!({"id": "0192f0c1-2a3b-7c4d-8e5f-0123456789ab", "code": "0000", "kind": "IN", "scannedAt": "2026-06-01T12:00:00Z"});
+    let report = json!({"device": "Phone", "scans": [scan]});
+    let result = gate.post("/v1/tickets/scans", &report).expect(200).json()["results"][0].clone();
+    assert_eq!(result["outcome"], "UNKNOWN_CODE");
+    let bad = json!({"device": "Phone", "scans": [{"id": "1", "kind": "SIDEWAYS", "scannedAt": "now"}]});
+    let paths = gate.post("/v1/tickets/scans", &bad).expect(422).paths();
+    assert_eq!(paths, ["scans[0].kind", "scans[0].scannedAt", "scans[0].id", "scans[0].code"]);
 }
 
 #[test]
@@ -551,6 +584,8 @@ fn resources_of_another_organization_are_not_found() {
         ("DELETE", format!("/v1/events/{event}")),
         ("POST", format!("/v1/events/{event}/page-views")),
         ("GET", format!("/v1/events/{event}/summary")),
+        ("GET", format!("/v1/events/{event}/roster")),
+        ("GET", format!("/v1/events/{event}/scans")),
         ("GET", format!("/v1/events/{event}/ticket-types")),
         ("GET", format!("/v1/ticket-types/{ticket_type}")),
         ("PATCH", format!("/v1/ticket-types/{ticket_type}")),

@@ -2,7 +2,10 @@
 //! same requests and responses. They are the examples in the OpenAPI document.
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use ticketing::TicketingService;
 use ticketing::environment::{ManualClock, SeededEntropy};
+use ticketing::organization::{CreateApiKey, Scope};
 
 use crate::common::Database;
 use crate::common::http::{Client, Response, Server};
@@ -132,6 +135,8 @@ struct Recorder<'a> {
     document: &'a Document,
     /// For what the API cannot do: recording the attempts of a webhook delivery.
     database: Database,
+    /// For what the API cannot do: creating a key of one event.
+    service: TicketingService,
     examples: Map<String, Value>,
 }
 
@@ -194,6 +199,7 @@ impl Walkthrough {
             client: server.client(),
             document: &document,
             database: server.database(),
+            service: server.service.clone(),
             examples: Map::new(),
         };
         call_sales_operations(&mut recorder);
@@ -202,6 +208,13 @@ impl Walkthrough {
         let examples = recorder.examples;
         Self { server, document, examples }
     }
+}
+
+/// The proof that the code of a ticket was seen.
+fn proof(event: &str, code: &str) -> String {
+    use base64::Engine;
+    let hash = Sha256::digest(format!("scan{event}{code}"));
+    base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(&hash[..16])
 }
 
 fn call_sales_operations(recorder: &mut Recorder<'_>) {
@@ -282,6 +295,24 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let scan = json!({"code": issued[0]["code"], "eventId": event});
     recorder.call("check_in_ticket", &[], "", Some(scan.clone()));
     recorder.call("check_out_ticket", &[], "", Some(scan));
+    let organization = recorder.service.list_organizations(Default::default()).unwrap().data[0].id;
+    let key = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]);
+    let key = key.event(event.as_str().unwrap().parse().unwrap());
+    recorder.service.create_api_key(organization, key).unwrap();
+    recorder.call("get_roster", &[&event], "?limit=100", None);
+    let scans = json!({
+        "eventId": event, "device": "Gate A, phone 1",
+        "scans": [
+            {"id": "0192f0c1-2a3b-7c4d-8e5f-0123456789ab", "code": issued[0]["code"], "kind": "IN",
+                "scannedAt": "2026-06-01T11:58:00Z", "verdict": "ADMITTED", "override": false},
+            {"id": "0192f0c1-2a3b-7c4d-8e5f-0123456789ac", "ticketId": issued[0]["id"], "kind": "OUT",
+                "proof": proof(event.as_str().unwrap(), issued[0]["code"].as_str().unwrap()),
+                "scannedAt": "2026-06-01T11:59:00Z", "verdict": "ADMITTED", "override": false},
+        ],
+    });
+    let uploaded = recorder.call("upload_scans", &[], "", Some(scans));
+    assert_eq!(uploaded["results"][1]["outcome"], "LEFT");
+    recorder.call("list_scans", &[&event], "?limit=10", None);
     recorder.call("get_ticket", &[&issued[0]["id"]], "", None);
     #[cfg(feature = "documents")]
     {

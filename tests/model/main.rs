@@ -10,6 +10,7 @@ mod model;
 mod notifications;
 mod orders;
 mod refunds;
+mod scan_merge;
 mod steps;
 mod summary;
 

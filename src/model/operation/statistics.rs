@@ -126,6 +126,8 @@ pub struct ScanStatistics {
     pub refused: Vec<(Reason, u64)>,
     /// Scans of codes that the organization does not have.
     pub unknown: u64,
+    /// Admissions with a ticket that was checked in already, which devices without a connection have reported.
+    pub admitted_twice: u64,
 }
 
 /// Counters of notifications.

@@ -4,8 +4,8 @@
 use super::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
 use super::suspended::SuspendedOrganizations;
 use crate::enums::scope::{Scope, Scopes};
-use crate::error::{Error, Result};
-use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 
 /// The authenticated principal: its organization, its scopes, and the API key used.
 ///
@@ -17,6 +17,7 @@ pub struct Caller {
     pub(crate) organization: OrganizationId,
     pub(crate) scopes: Scopes,
     pub(crate) key: Option<ApiKeyId>,
+    pub(crate) event: Option<EventId>,
     pub(crate) suspended: SuspendedOrganizations,
 }
 
@@ -49,6 +50,12 @@ impl Caller {
     #[must_use]
     pub const fn key(&self) -> Option<ApiKeyId> {
         self.key
+    }
+
+    /// Returns the only event that the API key of the caller works for; `None` if it is not restricted to one.
+    #[must_use]
+    pub const fn event(&self) -> Option<EventId> {
+        self.event
     }
 
     /// Returns the same caller, restricted to these scopes: it has those of them that this caller has.
@@ -127,6 +134,11 @@ impl Caller {
             return Err(Error::OrganizationSuspended);
         }
         self.require_even_if_suspended(scope)
+    }
+
+    /// Fails if the API key of the caller is restricted to another event.
+    pub(crate) fn require_event(&self, event: EventId) -> Result<()> {
+        if self.event.is_none_or(|own| own == event) { Ok(()) } else { Err(Error::NotFound(ResourceKind::Event)) }
     }
 
     /// Fails with [`Error::Forbidden`] if the caller lacks the scope. For what a suspended organization must still do.

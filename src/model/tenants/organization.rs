@@ -1,13 +1,13 @@
 //! Organizations and their API keys.
 
-use crate::enums::scope::Scopes;
+use crate::enums::scope::{Scope, Scopes};
 use crate::form::change::Change;
 use crate::form::declare::fields::form;
 use crate::form::declare::setters::{constructor, with_setters};
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
-use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::page::PageRequest;
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
@@ -158,6 +158,8 @@ pub struct ApiKey {
     pub name: String,
     /// The scopes.
     pub scopes: Scopes,
+    /// The only event whose tickets the key checks in. Not set if it is not restricted to one.
+    pub event_id: Option<EventId>,
     /// The key is refused from this time on.
     pub expires_at: Option<Timestamp>,
     /// When the key was created.
@@ -173,7 +175,12 @@ impl CreateApiKey {
     /// Creates a key that has all scopes and does not expire. [`scopes`](Self::scopes) restricts what it may do.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), scopes: Scopes::all(), expires_at: None }
+        Self { name: name.into(), scopes: Scopes::all(), event_id: None, expires_at: None }
+    }
+
+    /// Whether `tickets:check-in` is the only scope.
+    pub(crate) fn only_checks_in(&self) -> bool {
+        self.scopes.iter().eq([Scope::TicketsCheckIn])
     }
 }
 
@@ -186,6 +193,9 @@ with_setters! {
         pub name: String,
         /// The scopes: at least one. In JSON they have no default.
         pub scopes: Scopes,
+        /// Restricts the key to check-in at this event. Its only scope is then `tickets:check-in`, and the answers to it
+        /// name no holder. The scans of the event are logged from now on.
+        pub event_id: Option<EventId>,
         /// The key is refused from this time on.
         pub expires_at: Option<Timestamp>,
     }

@@ -4,4 +4,6 @@
 pub(crate) mod document_link;
 #[cfg(feature = "documents")]
 pub(crate) mod linked;
+pub(crate) mod roster;
+pub(crate) mod scan;
 pub(crate) mod ticket;

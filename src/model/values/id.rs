@@ -261,6 +261,8 @@ kinds! {
     OrderItemId = OrderItem("item", "order item");
     /// The id of an issued ticket: `ticket_…`. It is not the code that is scanned.
     TicketId = Ticket("ticket", "ticket");
+    /// The id of a scan in the log of an event: `scan_…`. It is not the id that the device gave it.
+    ScanId = Scan("scan", "scan");
     /// The id of a discount: `discount_…`. It is not its code.
     DiscountId = Discount("discount", "discount");
     /// The id of a customer: `customer_…`.

@@ -11,7 +11,8 @@ use crate::rules::{checked, event as rules};
 use crate::sales::each_row::{EachRow, each_row};
 use crate::store::sale::events::OverEvent;
 use crate::store::sale::{discounts, event_cancellations, events};
-use crate::store::tenants::organizations;
+use crate::store::tenants::{api_keys, organizations};
+use crate::store::tickets::scan_log;
 use crate::store::{LockedEvent, Transaction};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
@@ -52,6 +53,7 @@ pub(crate) fn update(
 
     events::update(tx, &current, &fields)?;
     if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
+        events::set_cancelled(tx, id)?;
         event_cancellations::insert(tx, id)?;
     }
     events::get(tx, organization, id)
@@ -74,7 +76,7 @@ pub(crate) fn update_settings(
     events::get(tx, call.caller.organization, id)
 }
 
-/// Deletes an event with its ticket types and discounts, or a batch of its discounts if it has many. Returns whether
+/// Deletes an event with its ticket types, discounts, keys and log of scans, or a batch of them if it has many. Returns whether
 /// the event is deleted: if not, this is to be called again with `is_first` false. Meanwhile the event is not on sale.
 /// An event with orders or tickets cannot be deleted.
 pub(crate) fn delete(tx: &LockedEvent<'_>, call: &ConditionalCaller, id: EventId, is_first: bool) -> Result<bool> {
@@ -86,10 +88,11 @@ pub(crate) fn delete(tx: &LockedEvent<'_>, call: &ConditionalCaller, id: EventId
         found => drop(found?),
     }
     events::require_unused(tx, id)?;
-    if !discounts::delete_batch_of_event(tx, id)? {
+    if !discounts::delete_batch_of_event(tx, id)? || !scan_log::delete_batch_of_event(tx, id)? {
         events::withdraw(tx, id)?;
         return Ok(false);
     }
+    api_keys::delete_of_event(tx, id)?;
     events::delete(tx, organization, id).map(|()| true)
 }
 

@@ -1,13 +1,15 @@
 //! Creation and changes of organizations and their API keys.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::form::request::Request;
 use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization, OrganizationFields, UpdateOrganization};
 use crate::model::values::id::OrganizationId;
 use crate::rules::count_limit::API_KEYS;
 use crate::rules::{self, Checked};
 use crate::store::Transaction;
+use crate::store::sale::events;
 use crate::store::tenants::{api_keys, organizations};
+use crate::store::tickets::scan_log;
 
 /// A new API key as it is stored: without the key itself.
 #[derive(Debug, Clone)]
@@ -76,11 +78,21 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
     Ok(organization)
 }
 
-/// Creates an API key of an organization.
+/// Creates an API key of an organization. If it is one of an event, the event is locked.
 pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
     tx.lock_organization(organization)?;
     let organization = organizations::get(tx, organization)?;
-    API_KEYS.check_room(api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)?)?;
+    if api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)? {
+        api_keys::revoke_expired(tx, organization.id)?;
+        API_KEYS.check_room(api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)?)?;
+    }
+    if let Some(event) = key.request.event_id {
+        let exists = events::exists(tx, organization.id, event)?;
+        if !exists {
+            return Err(Error::field("eventId", "must be an event of this organization"));
+        }
+        scan_log::start(tx, organization.id, event)?;
+    }
     api_keys::insert(tx, &organization, &key.request, &key.hash)
 }
 

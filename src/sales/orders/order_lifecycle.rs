@@ -31,6 +31,7 @@ use crate::sales::each_row::{EachRow, each_row};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::{self, ManualPayment};
 use crate::sales::money::refund_lifecycle::{self, Account, Followed, RefundTerms};
+use crate::sales::tickets::server_scans;
 use crate::store::money::checkout_attempts;
 use crate::store::money::refunds::NewRefund;
 use crate::store::sale::event_cancellations::OrderToCancel;
@@ -339,6 +340,9 @@ pub(in crate::sales) fn restock(
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
         let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
         inventory::restock(tx, Seats::uncounted(state.event, same_type[0].ticket_type, count), checked_in)?;
+    }
+    for ticket in &cancelled {
+        server_scans::log_cancellation(tx, state.organization, state.event, ticket)?;
     }
     let notifications = cancelled.iter().map(|ticket| {
         NotificationDetails::TicketCancelled(TicketCancelled {

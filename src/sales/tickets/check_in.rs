@@ -3,13 +3,16 @@
 //! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and
 //! not the event. It decides after that, so that exactly one of several simultaneous scans succeeds.
 
-use crate::error::{Conflict, Error, Result};
+use super::server_scans::{self, ServerScan};
+use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::notifications::notification_data::TicketCheckedIn;
 use crate::model::notifications::notification_types::NotificationData;
 use crate::model::tenants::idempotency::Replayable;
+use crate::model::tickets::scan::LoggedKind;
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
-use crate::model::values::id::{ApiKeyId, OrganizationId, TicketId};
+use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::ticket as rules;
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
@@ -42,9 +45,10 @@ pub(crate) fn check_in(
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
     let scanned = scans::find(tx, organization, request)?;
-    let scan = match scanned.state.check_in(request.event_id, tx.now()) {
-        Ok(()) => accept(tx, organization, scanned, api_key)?,
-        Err(refusal) => refuse(tx, scanned.ticket.id, refusal)?,
+    let at = scanned.time_of_decision(tx.now());
+    let scan = match scanned.state.check_in(request.event_id, at) {
+        Ok(()) => accept(tx, organization, scanned, at, api_key)?,
+        Err(refusal) => refuse(tx, organization, &scanned, at, api_key, refusal)?,
     };
     if let Scan::Accepted(ticket) = &scan {
         operation.store_result(tx, &*ticket.value)?;
@@ -57,44 +61,56 @@ fn accept(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     scanned: ScannedTicket,
+    at: Timestamp,
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
-    let now = tx.now();
-    let ScannedTicket { mut ticket, order_id, state } = scanned;
+    server_scans::log(tx, organization, &scanned, &ServerScan::accepted(LoggedKind::In, at, api_key))?;
+    let ScannedTicket { mut ticket, order_id, state, .. } = scanned;
     let expires_at = match state.first_scan_date {
-        None => state.expiry_after_first_scan(now),
+        None => state.expiry_after_first_scan(at),
         Some(_) => state.expires_at,
     };
-    scans::check_in(tx, ticket.id, api_key, expires_at)?;
+    scans::check_in(tx, ticket.id, at, api_key, expires_at)?;
     tx.record(CommitEvent::ScanAccepted);
     let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
         issued_ticket_id: ticket.id,
         ticket_type_id: ticket.ticket_type_id,
         event_id: state.event_id,
         order_id,
-        check_in_date: now,
+        check_in_date: at,
     });
     outbox::enqueue(tx, organization, [notification])?;
     // A ticket that admits its holder again on another day is checked in already.
     if state.status != TicketStatus::CheckedIn {
         // Last, because all scans of the ticket type wait for each other from here to the commit.
-        sales_figures::checked_in(tx, ticket.ticket_type_id)?;
+        sales_figures::inside_changed(tx, ticket.ticket_type_id, 1)?;
     }
 
     ticket.status = TicketStatus::CheckedIn;
-    ticket.check_in_date = Some(now);
+    ticket.check_in_date = Some(at);
     ticket.checked_in_by_id = api_key;
-    ticket.first_scan_date = ticket.first_scan_date.or(Some(now));
+    ticket.first_scan_date = ticket.first_scan_date.or(Some(at));
     ticket.expires_at = expires_at;
-    ticket.last_scan_date = Some(now);
+    ticket.last_scan_date = Some(at);
     ticket.scan_count += 1;
-    ticket.updated_at = now;
+    ticket.updated_at = tx.now();
     Ok(Scan::Accepted(Replayable::executed(Box::new(ticket))))
 }
 
 /// Records a refused scan.
-fn refuse(tx: &Transaction<'_>, ticket: TicketId, refusal: Conflict) -> Result<Scan> {
-    scans::record_refusal(tx, ticket)?;
+fn refuse(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scanned: &ScannedTicket,
+    at: Timestamp,
+    api_key: Option<ApiKeyId>,
+    refusal: Conflict,
+) -> Result<Scan> {
+    // The log is that of the entrance of the event, and other entrances are not logged there.
+    if refusal.reason != Reason::WrongEvent {
+        server_scans::log(tx, organization, scanned, &ServerScan::refused(at, api_key, refusal.reason))?;
+    }
+    scans::record_refusal(tx, scanned.ticket.id, at)?;
     tx.record(CommitEvent::ScanRefused(refusal.reason));
     Ok(Scan::Refused(refusal))
 }
@@ -104,15 +120,18 @@ pub(crate) fn check_out(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &Request<CheckInTicket>,
+    api_key: Option<ApiKeyId>,
 ) -> Result<IssuedTicket> {
     let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
-    let ScannedTicket { mut ticket, state, .. } = scans::find(tx, organization, &request)?;
-    state.check_out(request.event_id).map_err(Error::Conflict)?;
-    scans::check_out(tx, ticket.id)?;
-    sales_figures::checked_out(tx, ticket.ticket_type_id)?;
-    let now = tx.now();
+    let scanned = scans::find(tx, organization, &request)?;
+    scanned.state.check_out(request.event_id).map_err(Error::Conflict)?;
+    let at = scanned.time_of_decision(tx.now());
+    server_scans::log(tx, organization, &scanned, &ServerScan::accepted(LoggedKind::Out, at, api_key))?;
+    let mut ticket = scanned.ticket;
+    scans::check_out(tx, ticket.id, at)?;
+    sales_figures::inside_changed(tx, ticket.ticket_type_id, -1)?;
     ticket.status = TicketStatus::NotCheckedIn;
-    ticket.check_out_date = Some(now);
-    ticket.updated_at = now;
+    ticket.check_out_date = Some(at);
+    ticket.updated_at = tx.now();
     Ok(ticket)
 }

@@ -3,4 +3,6 @@
 pub(crate) mod check_in;
 #[cfg(feature = "documents")]
 pub(crate) mod linked_documents;
+pub(crate) mod scan_uploads;
+pub(crate) mod server_scans;
 pub(crate) mod ticket_issuing;

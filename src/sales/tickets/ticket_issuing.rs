@@ -1,5 +1,6 @@
 //! Issues tickets without an order, and cancels single tickets.
 
+use super::server_scans;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::notifications::handler_notification::TicketCancelled;
@@ -83,6 +84,7 @@ pub(crate) fn cancel(
     let event = ticket.ticket_type.event_id;
     let checked_in = i64::from(cancelled.was_checked_in);
     inventory::restock(tx, Seats::uncounted(event, ticket.ticket_type_id, 1), checked_in)?;
+    server_scans::log_cancellation(tx, organization, event, &cancelled)?;
     let notification = NotificationDetails::TicketCancelled(TicketCancelled {
         issued_ticket_id: cancelled.id,
         ticket_type_id: cancelled.ticket_type,

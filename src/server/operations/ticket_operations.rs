@@ -5,10 +5,12 @@ use axum::http::StatusCode;
 use super::operation::Operation;
 use crate::enums::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
 use crate::error::Reason::{
-    AlreadyCheckedIn, EventCancelled, EventNotOnSale, NoLongerValid, NotCheckedIn, NotValidToday, NotYetValid, SoldOut,
-    TicketCancelled, WrongEvent,
+    AlreadyCheckedIn, EventCancelled, EventNotOnSale, NoDoorLink, NoLongerValid, NotCheckedIn, NotValidToday,
+    NotYetValid, SoldOut, TicketCancelled, WrongEvent,
 };
 use crate::form::request::Request;
+use crate::model::tickets::roster::GetRoster;
+use crate::model::tickets::scan::{ListScans, UploadScans};
 use crate::model::tickets::ticket::{CheckInTicket, IssueTickets, ListTickets};
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -50,6 +52,33 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .docs("Check out a ticket", "")
         .conflicts(&[WrongEvent, TicketCancelled, NotCheckedIn]),
+        Operation::list("get_roster", "/events/{eventId}/roster", TicketsCheckIn, |call, request: GetRoster| {
+            call.service.get_roster(call.caller, call.id(), request)
+        })
+        .docs(
+            "Get the roster of an event",
+            "For devices at the entrance that decide without a connection: the rules of admission, and the tickets with \
+             a hash in place of each code, and without names. First come all tickets, in parts; after that, with the \
+             `cursor` of the last answer as `since`, what has changed. The event needs a door link.",
+        )
+        .conflicts(&[NoDoorLink]),
+        Operation::action(
+            "upload_scans",
+            "/tickets/scans",
+            TicketsCheckIn,
+            |call, request: Request<UploadScans>| call.service.upload_scans(call.keyed, request),
+        )
+        .docs(
+            "Report scans",
+            "Adds the scans of a device to the log of its event. Those without a verdict are decided on now. A scan whose \
+             id is in the log already is not added again. All scans of a ticket are judged in the order in which they \
+             happened, whoever reports them when: a later report can change an outcome.",
+        )
+        .conflicts(&[NoDoorLink]),
+        Operation::list("list_scans", "/events/{eventId}/scans", TicketsRead, |call, request: ListScans| {
+            call.service.list_scans(call.caller, call.id(), request)
+        })
+        .docs("List the scans of an event", "Newest first, with cancelled tickets. The log begins with the first door link."),
         Operation::get("get_ticket", "/tickets/{issuedTicketId}", TicketsRead, |call| {
             call.service.get_ticket(call.caller, call.id())
         })

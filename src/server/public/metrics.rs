@@ -180,6 +180,11 @@ impl Collector for ServiceMetrics {
         let outcomes = [("accepted", scans.accepted), ("unknown", scans.unknown)].into_iter();
         let outcomes = outcomes.chain(scans.refused.iter().map(|(reason, times)| (reason.as_str(), *times)));
         metrics.counters("scans", "Ticket scans, by outcome", "outcome", outcomes)?;
+        metrics.counter(
+            "admitted_twice",
+            "Admissions with a ticket that was checked in already",
+            scans.admitted_twice,
+        )?;
 
         let notices = payments.notices.iter().map(|(outcome, times)| (outcome.as_str(), *times));
         metrics.counters("gateway_notices", "Notices of the payment gateway, by outcome", "outcome", notices)?;

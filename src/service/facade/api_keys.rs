@@ -35,9 +35,10 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`] if the organization does not exist.
-    /// - [`Error::Validation`] for `name` (1 to 255 characters), `scopes` (at least one) or `expiresAt` (must be in
-    ///   the future).
-    /// - [`Error::Conflict`] with the reason `limit-reached` if the organization has 1,000 keys that are not revoked.
+    /// - [`Error::Validation`] for `name` (1 to 255 characters), `scopes` (at least one; of a key of one event only
+    ///   `tickets:check-in`), `eventId` (an event of the organization) or `expiresAt` (must be in the future).
+    /// - [`Error::Conflict`] with the reason `limit-reached` if the organization has 1,000 keys that are neither revoked
+    ///   nor expired.
     ///
     /// ```
     /// use ticketing::organization::{CreateApiKey, Scope};
@@ -49,9 +50,15 @@ impl TicketingService {
     /// ```
     pub fn create_api_key(&self, organization: OrganizationId, request: CreateApiKey) -> Result<CreatedApiKey> {
         let GeneratedApiKey { stored, key } = self.generate_api_key(request)?;
-        let api_key = self
-            .store()?
-            .write(organization, move |tx| organization_changes::create_api_key(tx, organization, &stored))?;
+        let store = self.store()?;
+        let api_key = match stored.request.event_id {
+            None => {
+                store.write(organization, move |tx| organization_changes::create_api_key(tx, organization, &stored))?
+            }
+            Some(event) => store.write_event(organization, event.into(), move |tx| {
+                organization_changes::create_api_key(tx, organization, &stored)
+            })?,
+        };
         Ok(CreatedApiKey { api_key, key })
     }
 
@@ -123,7 +130,7 @@ impl TicketingService {
             return Err(Error::OrganizationSuspended);
         }
         self.remember_key_use(&found);
-        Ok(self.caller(found.organization, found.scopes, Some(found.id)))
+        Ok(Caller { event: found.event, ..self.caller(found.organization, found.scopes, Some(found.id)) })
     }
 
     /// Remembers that a key was used, to the minute, until the next maintenance stores it.

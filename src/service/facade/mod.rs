@@ -22,9 +22,9 @@ pub(super) mod disputes;
 
 pub(super) mod ledger;
 
-pub(super) mod hosted_checkout;
-
 pub(super) mod tickets;
+
+pub(super) mod door;
 
 #[cfg(feature = "documents")]
 pub(super) mod document_links;

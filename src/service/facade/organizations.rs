@@ -234,7 +234,7 @@ impl TicketingService {
         scopes: Scopes,
         key: Option<ApiKeyId>,
     ) -> Caller {
-        Caller { organization, scopes, key, suspended: self.inner.suspended.clone() }
+        Caller { organization, scopes, key, event: None, suspended: self.inner.suspended.clone() }
     }
 
     /// Returns a caller that acts for an organization with all scopes and without an API key. For a

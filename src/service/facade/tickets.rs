@@ -3,7 +3,7 @@
 use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
-use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
@@ -19,6 +19,23 @@ use crate::service::calls::idempotency::Start;
 use crate::store::Transaction;
 use crate::store::lists::ticket_lists;
 use crate::store::tickets::issued_tickets;
+
+/// A scan by this caller: with a key of one event, it is a scan at the entrance of that event.
+fn at_entrance(caller: &Caller, mut request: Request<CheckInTicket>) -> Result<Request<CheckInTicket>> {
+    if caller.event.is_some() {
+        request.body.event_id.map_or(Ok(()), |event| caller.require_event(event))?;
+        request.body.event_id = caller.event;
+    }
+    Ok(request)
+}
+
+/// What this caller sees of a ticket: with a key of one event, nothing of its holder.
+fn visible(caller: &Caller, ticket: IssuedTicket) -> IssuedTicket {
+    match caller.event {
+        None => ticket,
+        Some(_) => IssuedTicket { customer: None, customer_id: None, download_ticket_url: None, ..ticket },
+    }
+}
 
 /// # Tickets and check-in
 impl TicketingService {
@@ -154,7 +171,7 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::Validation`] for an invalid `code`.
-    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::NotFound`] if no ticket has the code, or for another event than that of the caller's key.
     /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
     ///   `event-cancelled`, `not-yet-valid`, `no-longer-valid`, `not-valid-today`, `already-checked-in`.
     ///
@@ -177,9 +194,9 @@ impl TicketingService {
     ) -> Result<C::Output<IssuedTicket>> {
         let call = caller.keyed();
         call.caller.require(Scope::TicketsCheckIn)?;
-        let request = request.into();
+        let request = at_entrance(&call.caller, request.into())?;
         let running = match self.begin_idempotent(&call, OperationTarget::new("check_in_ticket"), &request)? {
-            Start::Replay(ticket) => return Ok(C::output(Replayable::replayed(ticket))),
+            Start::Replay(ticket) => return Ok(C::output(Replayable::replayed(visible(&call.caller, ticket)))),
             Start::Run(running) => running,
         };
         let request = rules::check_scan(request.body, request.errors)?;
@@ -191,7 +208,7 @@ impl TicketingService {
         });
         let scan = scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))?;
         match scan {
-            Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| *ticket))),
+            Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| visible(&call.caller, *ticket)))),
             Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
         }
     }
@@ -202,7 +219,7 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::Validation`] for an invalid `code`.
-    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::NotFound`] if no ticket has the code, or for another event than that of the caller's key.
     /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
     ///   `not-checked-in`.
     ///
@@ -223,12 +240,13 @@ impl TicketingService {
     ) -> Result<C::Output<IssuedTicket>> {
         let call = caller.keyed();
         call.caller.require(Scope::TicketsCheckIn)?;
-        let organization = call.caller.organization;
+        let request = at_entrance(&call.caller, request.into())?;
+        let Identity { organization, key } = call.caller.identity();
         let result =
             self.write_idempotent(&call, OperationTarget::new("check_out_ticket"), request, move |tx, request| {
-                check_in::check_out(tx, organization, request)
+                check_in::check_out(tx, organization, request, key)
             })?;
-        Ok(C::output(result))
+        Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
     }
 
     /// Cancels a ticket and releases its seat. Its order stays as it is.

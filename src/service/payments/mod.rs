@@ -7,6 +7,7 @@ pub(super) mod claims;
 pub(super) mod gateway_facts;
 pub(super) mod gateway_groups;
 pub(super) mod gateway_notices;
+pub(super) mod hosted_checkout;
 pub(super) mod look_up_limit;
 pub(super) mod open_checkout_attempts;
 pub(super) mod open_checkouts;

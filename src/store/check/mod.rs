@@ -19,6 +19,7 @@ mod orders;
 mod payments;
 mod runner;
 mod sales;
+mod scans;
 mod steps;
 mod summary;
 mod tickets;

@@ -3,17 +3,24 @@
 use super::damage::report_damage;
 use super::invariant::{Invariant, RowInvariants};
 use super::values::{self, RowRule};
-use super::{checkouts, orders, payments, sales, summary, tickets, webhooks};
+use super::{checkouts, orders, payments, sales, scans, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::operation::check::{CheckReport, Finding};
 use crate::store::engine::snapshots::Snapshots;
 use crate::store::engine::sqlite::tables;
 use crate::store::{Savepoint, Transaction};
 
-pub(super) const INVARIANTS: &[&[Invariant]] =
-    &[sales::INVARIANTS, summary::INVARIANTS, payments::INVARIANTS, checkouts::INVARIANTS, webhooks::INVARIANTS];
+pub(super) const INVARIANTS: &[&[Invariant]] = &[
+    sales::INVARIANTS,
+    scans::INVARIANTS,
+    summary::INVARIANTS,
+    payments::INVARIANTS,
+    checkouts::INVARIANTS,
+    webhooks::INVARIANTS,
+];
 
-pub(super) const ROWS: &[RowInvariants] = &[tickets::TICKETS, orders::ORDERS, orders::SUMS, orders::ITEMS];
+pub(super) const ROWS: &[RowInvariants] =
+    &[tickets::TICKETS, scans::SCANS, orders::ORDERS, orders::SUMS, orders::ITEMS];
 
 /// The names of the checks of the file itself.
 pub(super) const INTEGRITY: &str = "integrity";
@@ -37,12 +44,13 @@ pub(super) enum Step {
 }
 
 /// The tables whose rows are counted, and what they are called.
-const COUNTED: [(&str, &str); 9] = [
+const COUNTED: [(&str, &str); 10] = [
     ("events", "events"),
     ("ticket_types", "ticketTypes"),
     ("customers", "customers"),
     ("orders", "orders"),
     ("tickets", "tickets"),
+    ("scans", "scans"),
     ("payments", "payments"),
     ("refunds", "refunds"),
     ("webhook_endpoints", "webhookEndpoints"),

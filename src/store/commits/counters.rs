@@ -20,6 +20,9 @@ pub(crate) enum CommitEvent {
     OrderExpired,
     ScanAccepted,
     ScanRefused(Reason),
+    ScanUnknown,
+    /// A scan became one of two admissions with one ticket.
+    AdmittedTwice,
     /// A row of the outbox was inserted in the transaction of the change.
     NotificationQueued(WebhookId),
     /// Notifications were queued whose rows are inserted later: the number of the rows.
@@ -169,6 +172,7 @@ pub(crate) struct Counters {
     scans_accepted: Counter,
     scans_refused: ByReason,
     scans_unknown: Counter,
+    admitted_twice: Counter,
     notifications_queued: Counter,
     /// The discriminants of [`WebhookOutcome`] are the indexes.
     attempts_by_outcome: [Counter; WebhookOutcome::ALL.len()],
@@ -209,6 +213,7 @@ impl Default for Counters {
             scans_accepted: Counter::default(),
             scans_refused: ByReason::default(),
             scans_unknown: Counter::default(),
+            admitted_twice: Counter::default(),
             notifications_queued: Counter::default(),
             attempts_by_outcome: std::array::from_fn(|_| Counter::default()),
             attempt_micros: Histogram::new(ATTEMPT_MICROS, 1e6),
@@ -238,6 +243,8 @@ impl Counters {
                 CommitEvent::OrderExpired => self.orders_expired.add(1),
                 CommitEvent::ScanAccepted => self.scans_accepted.add(1),
                 CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
+                CommitEvent::ScanUnknown => self.scans_unknown.add(1),
+                CommitEvent::AdmittedTwice => self.admitted_twice.add(1),
                 CommitEvent::NotificationQueued(_) => self.notifications_queued.add(1),
                 CommitEvent::FanOutQueued { rows } => {
                     self.notifications_queued.add(u64::try_from(rows).unwrap_or(u64::MAX));
@@ -332,6 +339,7 @@ impl Counters {
                 accepted: self.scans_accepted.get(),
                 refused: self.scans_refused.get(&SCAN_REASONS),
                 unknown: self.scans_unknown.get(),
+                admitted_twice: self.admitted_twice.get(),
             },
             webhooks: WebhookStatistics {
                 queued: self.notifications_queued.get(),

@@ -138,6 +138,7 @@ pub(in crate::store) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL) LIMIT 1";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
+const SET_CANCELLED: &str = "UPDATE events SET cancelled_at = ?2 WHERE id = ?1";
 const WITHDRAW: &str = "UPDATE events SET status = 'DRAFTED', revision = revision + 1, updated_at = ?2
     WHERE id = ?1 AND status IN ('PUBLISHED', 'SOLD_OUT')";
 const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
@@ -185,6 +186,11 @@ pub(crate) fn update(tx: &LockedEvent<'_>, current: &Event, fields: &Checked<Eve
     binds.extend(values(fields)?);
     on_violation(tx.try_execute(&UPDATE, &binds), Constraint::EventSlug, || slug_taken(fields))?;
     Ok(())
+}
+
+/// Stores that the event is cancelled from now on.
+pub(crate) fn set_cancelled(tx: &LockedEvent<'_>, event: EventId) -> Result<()> {
+    tx.execute(SET_CANCELLED, &[event.into(), tx.now().into()])
 }
 
 /// Writes the settings of an event, and sets its revision to that of `current` plus 1. Also writes the status of

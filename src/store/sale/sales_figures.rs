@@ -76,12 +76,7 @@ fn count(tx: &LockedEvent<'_>, sql: &str, order: OrderId) -> Result<()> {
     tx.execute(sql, &[order.into()])
 }
 
-/// Counts a ticket that was checked in.
-pub(crate) fn checked_in(tx: &Transaction<'_>, ticket_type: TicketTypeId) -> Result<()> {
-    tx.execute(COUNT_SCAN, &[ticket_type.into(), 1_i64.into()])
-}
-
-/// Counts a ticket that was checked out.
-pub(crate) fn checked_out(tx: &Transaction<'_>, ticket_type: TicketTypeId) -> Result<()> {
-    tx.execute(COUNT_SCAN, &[ticket_type.into(), (-1_i64).into()])
+/// Changes the number of tickets of a ticket type that are checked in.
+pub(crate) fn inside_changed(tx: &Transaction<'_>, ticket_type: TicketTypeId, by: i64) -> Result<()> {
+    tx.execute(COUNT_SCAN, &[ticket_type.into(), by.into()])
 }

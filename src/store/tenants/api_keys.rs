@@ -3,7 +3,7 @@
 use crate::enums::scope::Scopes;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization};
-use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::store::lists::list_query::has_at_least;
@@ -11,20 +11,21 @@ use crate::store::{Bind, Row, Transaction};
 
 macro_rules! columns {
     () => {
-        "id, organization_id, name, scopes, expires_at, created_at, last_used_at, revoked_at"
+        "id, organization_id, name, scopes, event_id, expires_at, created_at, last_used_at, revoked_at"
     };
 }
 
 const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at,
-        organization_suspended_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
+        organization_suspended_at, event_id)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const BY_ORGANIZATION: &str =
     concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 pub(in crate::store) const NTH: &str =
     "SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT 1 OFFSET ?2";
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
 /// The organization is not read, because every request authenticates: its keys have a copy of `suspended_at`.
-pub(in crate::store) const VALID: &str = "SELECT organization_id, scopes, id, last_used_at, organization_suspended_at
+pub(in crate::store) const VALID: &str =
+    "SELECT organization_id, scopes, event_id, id, last_used_at, organization_suspended_at
     FROM api_keys
     WHERE key_hash = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
 // There may be any number of revoked keys, and they are refused anyway.
@@ -32,6 +33,11 @@ pub(in crate::store) const SET_SUSPENDED: &str =
     "UPDATE api_keys SET organization_suspended_at = ?2 WHERE organization_id = ?1 AND revoked_at IS NULL";
 const REVOKE: &str =
     "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND organization_id = ?3 AND revoked_at IS NULL";
+// Those that have expired are refused anyway.
+const REVOKE_EXPIRED: &str = "UPDATE api_keys SET revoked_at = expires_at
+    WHERE organization_id = ?1 AND revoked_at IS NULL AND expires_at <= ?2";
+pub(in crate::store) const DELETE_OF_EVENT: &str = "DELETE FROM api_keys WHERE event_id = ?1";
+const NAME: &str = "SELECT id, name FROM api_keys WHERE id = ?1";
 const RECORD_USE: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
@@ -45,6 +51,7 @@ fn decode(row: &Row<'_>) -> Result<ApiKey> {
         organization_id: row.get("organization_id")?,
         name: row.get("name")?,
         scopes: scopes(row)?,
+        event_id: row.get("event_id")?,
         expires_at: row.get("expires_at")?,
         created_at: row.get("created_at")?,
         last_used_at: row.get("last_used_at")?,
@@ -59,7 +66,7 @@ pub(crate) fn insert(
     new: &Checked<CreateApiKey>,
     hash: &[u8],
 ) -> Result<ApiKey> {
-    let values: [Bind<'_>; 7] = [
+    let values: [Bind<'_>; 8] = [
         organization.id.into(),
         hash.into(),
         (&new.name).into(),
@@ -67,6 +74,7 @@ pub(crate) fn insert(
         new.expires_at.into(),
         tx.now().into(),
         organization.suspended_at.into(),
+        new.event_id.into(),
     ];
     let id = tx.insert(INSERT, &values)?;
     Ok(ApiKey {
@@ -74,6 +82,7 @@ pub(crate) fn insert(
         organization_id: organization.id,
         name: new.name.clone(),
         scopes: new.scopes,
+        event_id: new.event_id,
         expires_at: new.expires_at,
         created_at: tx.now(),
         last_used_at: None,
@@ -101,6 +110,7 @@ pub(crate) struct AuthenticatedKey {
     pub(crate) id: ApiKeyId,
     pub(crate) organization: OrganizationId,
     pub(crate) scopes: Scopes,
+    pub(crate) event: Option<EventId>,
     /// The last use that is stored.
     pub(crate) last_used_at: Option<Timestamp>,
     /// Whether the organization is suspended.
@@ -115,6 +125,7 @@ pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<A
         Ok(AuthenticatedKey {
             organization: row.get("organization_id")?,
             scopes: scopes(row)?,
+            event: row.get("event_id")?,
             id: row.get("id")?,
             last_used_at: row.get("last_used_at")?,
             is_suspended: !row.is_null("organization_suspended_at")?,
@@ -127,6 +138,21 @@ pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<A
 pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
     tx.execute(REVOKE, &[id.into(), tx.now().into(), organization.into()])?;
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
+}
+
+/// Revokes the keys of an organization that have expired.
+pub(crate) fn revoke_expired(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
+    tx.execute(REVOKE_EXPIRED, &[organization.into(), tx.now().into()])
+}
+
+/// Deletes the keys of an event that is deleted.
+pub(crate) fn delete_of_event(tx: &Transaction<'_>, event: EventId) -> Result<()> {
+    tx.execute(DELETE_OF_EVENT, &[event.into()])
+}
+
+/// The name of a key. `None` if it was deleted.
+pub(crate) fn name(tx: &Transaction<'_>, id: ApiKeyId) -> Result<Option<String>> {
+    tx.query_opt(NAME, &[id.into()], |row| row.get("name"))
 }
 
 /// Stores when a key was last used. Does nothing if a later use is stored already.

@@ -9,7 +9,10 @@ use crate::model::notifications::notification_types::NotificationData;
 use crate::model::sale::customer::Customer;
 use crate::model::sale::order::OrderTicket;
 use crate::model::tickets::ticket::{IssuedTicket, NewTicket, TicketStatus, TicketTypeOfTicket};
-use crate::model::values::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::values::id::{
+    ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId,
+};
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::ticket::code_from_random;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::sale::order_items::StoredItem;
@@ -56,10 +59,13 @@ pub(in crate::store) const OF_ORDER: &str =
 const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3,
         was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
     WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'
-    RETURNING id, ticket_type_id, order_id, was_checked_in";
+    RETURNING id, ticket_type_id, order_id, was_checked_in, check_in_at, checked_in_by,
+        (SELECT e.has_scan_log FROM events e WHERE e.id = tickets.event_id) AS has_scan_log";
 pub(in crate::store) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2,
         was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
-    WHERE order_id = ?1 AND status <> 'CANCELLED' RETURNING id, ticket_type_id, order_id, was_checked_in";
+    WHERE order_id = ?1 AND status <> 'CANCELLED'
+    RETURNING id, ticket_type_id, order_id, was_checked_in, check_in_at, checked_in_by,
+        (SELECT e.has_scan_log FROM events e WHERE e.id = tickets.event_id) AS has_scan_log";
 
 pub(in crate::store) fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<IssuedTicket> {
     let order_item_id: Option<OrderItemId> = row.get("order_item_id")?;
@@ -223,6 +229,10 @@ pub(crate) struct CancelledTicket {
     pub(crate) order: Option<OrderId>,
     /// Whether it was checked in until then.
     pub(crate) was_checked_in: bool,
+    pub(crate) check_in_date: Option<Timestamp>,
+    pub(crate) checked_in_by: Option<ApiKeyId>,
+    /// Whether scans of the event are logged.
+    pub(crate) has_log: bool,
 }
 
 fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
@@ -231,6 +241,9 @@ fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
         ticket_type: row.get("ticket_type_id")?,
         order: row.get("order_id")?,
         was_checked_in: row.get("was_checked_in")?,
+        check_in_date: row.get("check_in_at")?,
+        checked_in_by: row.get("checked_in_by")?,
+        has_log: row.get("has_scan_log")?,
     })
 }
 

@@ -8,4 +8,6 @@ pub(super) mod link_urls;
 pub(crate) mod link_versions;
 #[cfg(feature = "documents")]
 pub(crate) mod printed_tickets;
+pub(crate) mod roster;
+pub(crate) mod scan_log;
 pub(crate) mod scans;

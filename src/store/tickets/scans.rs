@@ -1,37 +1,76 @@
 //! The statements of check-in and check-out.
 
+use std::time::Duration;
+
 use super::issued_tickets::{decode, ticket_columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
-use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
+use crate::model::values::id::{ApiKeyId, EventId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
+use crate::rules::scan_log::TicketState;
 use crate::store::{Query, Row, RowLock, Transaction, columns};
 
 // The keys of the joined rows are selected so that an error about one of their values can name the row.
-pub(in crate::store) const BY_CODE: &str = concat!(
-    "SELECT ",
-    ticket_columns!(),
-    ", e.status AS event_status, e.timezone, tt.valid_from, tt.valid_until, tt.allowed_dates, tt.validity_days,
-    tt.validity_hours, t.order_id, tt.id AS key_of_ticket_type, e.id AS key_of_event
-    FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
-        JOIN events e ON e.id = t.event_id
-    WHERE t.code = ?1 AND t.organization_id = ?2"
-);
+macro_rules! select {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            ticket_columns!(),
+            ", e.status AS event_status, e.timezone, e.has_scan_log, e.cancelled_at, tt.valid_from, tt.valid_until,
+            tt.allowed_dates, tt.validity_days, tt.validity_hours, t.order_id, tt.id AS key_of_ticket_type,
+            e.id AS key_of_event
+            FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
+                JOIN events e ON e.id = t.event_id
+            WHERE ",
+            $condition,
+            " AND t.organization_id = ?2"
+        )
+    };
+}
+
+pub(in crate::store) const BY_CODE: &str = select!("t.code = ?1");
+const BY_ID: &str = select!("t.id = ?1");
+const ID_OF_CODE: &str = "SELECT id, event_id FROM tickets WHERE code = ?1 AND organization_id = ?2";
 const REFUSED: &str =
-    "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?2 WHERE id = ?1";
+    "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?3 WHERE id = ?1";
 const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
         first_scan_at = COALESCE(first_scan_at, ?2), expires_at = ?4, last_scan_at = ?2, scan_count = scan_count + 1,
-        updated_at = ?2 WHERE id = ?1";
+        updated_at = ?5 WHERE id = ?1";
 const CHECK_OUT: &str =
-    "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?2 WHERE id = ?1";
+    "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?3 WHERE id = ?1";
 
 /// A ticket that is locked, its order, and everything that decides whether it admits its holder.
 pub(crate) struct ScannedTicket {
     pub(crate) ticket: IssuedTicket,
     pub(crate) order_id: Option<OrderId>,
     pub(crate) state: Scanned,
+    /// Whether scans of the event are logged.
+    pub(crate) has_log: bool,
+    event_cancelled_at: Option<Timestamp>,
+}
+
+impl ScannedTicket {
+    /// What scans have changed of the ticket, for its log.
+    pub(crate) fn present(&self) -> TicketState {
+        TicketState {
+            ticket: self.state.clone(),
+            checked_in_by: self.ticket.checked_in_by_id,
+            check_out_date: self.ticket.check_out_date,
+            event_cancelled_at: self.event_cancelled_at,
+        }
+    }
+
+    /// The time of a scan that is decided on now. In a log, it is after all other scans of the ticket.
+    pub(crate) fn time_of_decision(&self, now: Timestamp) -> Timestamp {
+        let IssuedTicket { check_in_date, check_out_date, last_scan_date, .. } = &self.ticket;
+        let last = [*check_in_date, *check_out_date, *last_scan_date].into_iter().flatten().max();
+        match last {
+            Some(last) if self.has_log && last >= now => last.saturating_add(Duration::from_millis(1)),
+            _ => now,
+        }
+    }
 }
 
 fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> {
@@ -52,7 +91,13 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> 
         validity_days: row.get("validity_days")?,
         validity_hours: row.get("validity_hours")?,
     };
-    Ok(ScannedTicket { ticket, order_id: row.get("order_id")?, state })
+    Ok(ScannedTicket {
+        ticket,
+        order_id: row.get("order_id")?,
+        state,
+        has_log: row.get("has_scan_log")?,
+        event_cancelled_at: row.get("cancelled_at")?,
+    })
 }
 
 /// Loads the ticket with the scanned code, and locks it.
@@ -62,22 +107,43 @@ pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &Ch
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
 }
 
+/// Loads the ticket with this id, and locks it.
+pub(crate) fn find_by_id(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    ticket: TicketId,
+) -> Result<Option<ScannedTicket>> {
+    let binds = [ticket.into(), organization.into()];
+    tx.query_opt(Query::locking(RowLock::Change("t"), BY_ID), &binds, |row| decode_scanned(tx, row))
+}
+
+/// The ticket with this code, and its event.
+pub(crate) fn ticket_of_code(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    code: &str,
+) -> Result<Option<(TicketId, EventId)>> {
+    tx.query_opt(ID_OF_CODE, &[code.into(), organization.into()], |row| Ok((row.get("id")?, row.get("event_id")?)))
+}
+
 /// Counts a scan that was refused.
-pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId) -> Result<()> {
-    tx.execute(REFUSED, &[ticket.into(), tx.now().into()])
+pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId, at: Timestamp) -> Result<()> {
+    tx.execute(REFUSED, &[ticket.into(), at.into(), tx.now().into()])
 }
 
 /// Checks a locked ticket in.
 pub(crate) fn check_in(
     tx: &Transaction<'_>,
     ticket: TicketId,
+    at: Timestamp,
     checked_in_by: Option<ApiKeyId>,
     expires_at: Option<Timestamp>,
 ) -> Result<()> {
-    tx.execute(CHECK_IN, &[ticket.into(), tx.now().into(), checked_in_by.into(), expires_at.into()])
+    let binds = [ticket.into(), at.into(), checked_in_by.into(), expires_at.into(), tx.now().into()];
+    tx.execute(CHECK_IN, &binds)
 }
 
 /// Checks a locked ticket out.
-pub(crate) fn check_out(tx: &Transaction<'_>, ticket: TicketId) -> Result<()> {
-    tx.execute(CHECK_OUT, &[ticket.into(), tx.now().into()])
+pub(crate) fn check_out(tx: &Transaction<'_>, ticket: TicketId, at: Timestamp) -> Result<()> {
+    tx.execute(CHECK_OUT, &[ticket.into(), at.into(), tx.now().into()])
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use ticketing::discount::{BasketItem, UpdateDiscount, ValidateDiscount};
+use ticketing::door::CreateDoorLink;
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::event::EventStatus;
@@ -18,6 +19,7 @@ use ticketing::{Caller, TicketingService};
 
 use super::store::{RESERVED_SEATS, Store, copies, copy_order};
 use crate::common::database::stored_id;
+use crate::common::door::let_in;
 use crate::common::*;
 
 /// Prepares an operation, and returns its call.
@@ -46,6 +48,7 @@ pub const READS: &[&str] = &[
     "get_order_details",
     "get_organization",
     "get_organization_usage",
+    "get_roster",
     "get_ticket",
     "get_ticket_by_code",
     "get_ticket_type",
@@ -61,6 +64,7 @@ pub const READS: &[&str] = &[
     "list_organizations",
     "list_payments",
     "list_refunds",
+    "list_scans",
     "list_ticket_types",
     "list_tickets",
     "list_webhook_deliveries",
@@ -384,6 +388,17 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let ticket = store.fixture.issue(&store.types[0], 1).remove(0);
         service.check_in_ticket(caller, CheckInTicket::new(&ticket.code)).expect("admitted");
         Box::new(move || drop(service.check_out_ticket(caller, CheckInTicket::new(&ticket.code)).expect("left")))
+    }),
+    ("create_door_link", |store| {
+        let link = CreateDoorLink::new(store.event.id, "Gate A");
+        let organization = store.fixture.caller.organization();
+        Box::new(move || drop(store.fixture.service.create_door_link(organization, link).expect("a link")))
+    }),
+    ("upload_scans", |store| {
+        let gate = store.fixture.gate(&store.event);
+        let tickets = (0..10).flat_map(|_| store.fixture.issue(&store.types[0], 10));
+        let scans: Vec<_> = (0..).zip(tickets).map(|(number, ticket)| let_in(number, &ticket.code, NOW)).collect();
+        Box::new(move || drop(store.fixture.report(&gate, "Phone", scans)))
     }),
     ("cancel_ticket", |store| {
         let (service, caller) = api(store);

@@ -60,6 +60,7 @@ impl Store {
         let fixture = Fixture::with_gateway(|builder| {
             builder
                 .webhook_transport(transport)
+                .public_url("https://tickets.example.com")
                 .write_quota(None)
                 .handler_threads(false)
                 .on_notification("mail", |_, _| Ok(()))

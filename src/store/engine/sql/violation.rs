@@ -27,6 +27,8 @@ pub(crate) enum Constraint {
     /// A gateway's reference of a dispute is unique in its order.
     DisputeReference,
     TicketCode,
+    /// The id that a device gave a scan is unique in its organization.
+    ScanClientId,
 }
 
 /// A violated constraint.

@@ -20,6 +20,7 @@ const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
         Constraint::LedgerEntry,
     ),
     ("disputes.order_id, disputes.reference", Constraint::DisputeReference),
+    ("scans.organization_id, scans.client_id", Constraint::ScanClientId),
     ("tickets.code", Constraint::TicketCode),
 ];
 

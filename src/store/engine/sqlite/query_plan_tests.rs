@@ -15,7 +15,7 @@ use crate::store::sale::{
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
 #[cfg(feature = "documents")]
 use crate::store::tickets::link_versions;
-use crate::store::tickets::{issued_tickets, scans};
+use crate::store::tickets::{issued_tickets, roster, scan_log, scans};
 use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, fan_outs, handler_queue, outbox_backlog, outbox_rows,
     subscribed_endpoints, webhook_notifications, webhook_removals, webhook_retention,
@@ -61,6 +61,7 @@ const STATEMENTS: &[Expected] = &[
     (endpoints::NTH, &["webhook_endpoints_by_organization"]),
     (api_keys::NTH, &["api_keys_usable"]),
     (api_keys::SET_SUSPENDED, &["api_keys_usable"]),
+    (api_keys::DELETE_OF_EVENT, &["api_keys_of_event"]),
     (organizations::DELETE_IDEMPOTENCY_RECORDS, &["sqlite_autoindex_idempotency_records_1"]),
     (discounts::DELETE_OF_EVENT, &["discounts_by_event_and_activity"]),
     (discounts::NTH_AUTOMATIC, &["discounts_automatic"]),
@@ -119,6 +120,15 @@ const STATEMENTS: &[Expected] = &[
     (reconciliation::ENTRIES_OF_ORGANIZATION, &["payments_by_organization", "ledger_entries_by_organization"]),
     (issued_tickets::BY_CODE, &["tickets_by_code"]),
     (issued_tickets::ALL, &["tickets_by_organization"]),
+    (scan_log::BY_CLIENT_ID, &["scans_by_client_id"]),
+    (scan_log::OF_TICKET, &["scans_of_ticket"]),
+    (scan_log::HAS_LOG, &["scans_of_ticket"]),
+    (scan_log::LIST, &["scans_of_event"]),
+    (scan_log::DELETE_OF_EVENT, &["scans_of_event"]),
+    (roster::TYPES, &["ticket_types_by_event"]),
+    (roster::ALL, &["tickets_by_status"]),
+    (roster::NEW, &["ticket_types_by_event", "tickets_by_status"]),
+    (roster::CHANGED, &["scans_of_event"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
     (ticket_lists::CANCELLED, &["tickets_cancelled"]),
     (ticket_lists::BY_FIRST_SCAN, &["tickets_by_first_scan"]),
@@ -201,6 +211,7 @@ const SORTED: &[&str] = &[
     order_lists::JUST_EXPIRED,
     ledger::LIST_OF_ORDER,
     ticket_lists::BY_FIRST_SCAN,
+    roster::NEW,
 ];
 
 /// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with
@@ -241,6 +252,9 @@ const ROWS: &[&str] = &[
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 4000, 1 + i % 4000, 1 + i % 500, 'Ada',
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n",
+    "INSERT INTO scans (id, organization_id, event_id, ticket_id, client_id, device, kind, scanned_at, received_at, verdict, outcome)
+        SELECT id, organization_id, event_id, id, SUBSTR('000000000000000000000000000000000000' || id, -36), 'Phone', 'IN', id, id,
+            'ADMITTED', 'ADMITTED' FROM tickets",
     "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway, account, mode, reference, amount, currency,
             check_at, created_at)
         SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR',

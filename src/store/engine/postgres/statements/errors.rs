@@ -22,6 +22,7 @@ const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
     ("ledger_entries_by_payment", Constraint::LedgerEntry),
     ("disputes_by_reference", Constraint::DisputeReference),
     ("tickets_by_code", Constraint::TicketCode),
+    ("scans_by_client_id", Constraint::ScanClientId),
 ];
 
 /// What a failed statement means for its transaction.

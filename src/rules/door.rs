@@ -1,0 +1,96 @@
+//! Rules for devices at the entrance: until when a link works, what a roster shows of a code, and when a scan counts.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use super::Checked;
+use super::ticket::normalize_code;
+use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::form::request::Request;
+use crate::model::sale::event::EventStatus;
+use crate::model::tenants::door_link::CreateDoorLink;
+use crate::model::tickets::scan::{NewScan, UploadScans};
+use crate::model::values::id::EventId;
+use crate::model::values::timestamp::Timestamp;
+
+/// How long a link works after the end of its event, unless the request says something else.
+const DEFAULT_AFTER_END: Duration = Duration::from_hours(6);
+
+/// How long a link works after the end of its event at most.
+const MOST_AFTER_END: Duration = Duration::from_hours(7 * 24);
+
+/// How long before its receipt a scan can be.
+const MOST_BEFORE_RECEIPT: Duration = Duration::from_hours(48);
+
+/// How long after its receipt a scan can be, by a clock that is fast.
+const MOST_AFTER_RECEIPT: Duration = Duration::from_mins(10);
+
+/// The error about an event whose scans are not logged.
+pub(crate) fn no_door_link() -> Error {
+    Error::conflict(Reason::NoDoorLink, "the event has no door link, so its scans are not logged")
+}
+
+/// Until when a link of an event works. `over_at` is the end of the event.
+pub(crate) fn link_until(
+    request: &CreateDoorLink,
+    status: EventStatus,
+    over_at: Timestamp,
+    now: Timestamp,
+) -> Result<Timestamp> {
+    if status == EventStatus::Cancelled {
+        return Err(Error::conflict(Reason::EventCancelled, "the event is cancelled"));
+    }
+    let until = request.until.unwrap_or_else(|| over_at.saturating_add(DEFAULT_AFTER_END));
+    let mut errors = FieldErrors::default();
+    errors.check(until > now, "until", "must be in the future: the event may be over");
+    let latest = over_at.saturating_add(MOST_AFTER_END);
+    errors.check(until <= latest, "until", "must be at most 7 days after the end of the event");
+    errors.into_result().map(|()| until)
+}
+
+/// What a roster has in place of a code. Rosters of two events have different hashes of the same code.
+pub(crate) fn roster_hash(event: EventId, code: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(&digest("roster", event, code)[..12])
+}
+
+/// Whether a proof shows that the code was seen. It cannot be made from a roster.
+pub(crate) fn is_proof(proof: &str, event: EventId, code: &str) -> bool {
+    proof == BASE64_URL_SAFE_NO_PAD.encode(&digest("scan", event, code)[..16])
+}
+
+fn digest(purpose: &str, event: EventId, code: &str) -> [u8; 32] {
+    Sha256::new().chain_update(purpose).chain_update(event.to_string()).chain_update(code).finalize().into()
+}
+
+/// When a scan counts that was received at `now`.
+pub(crate) fn time_of_scan(reported: Timestamp, now: Timestamp) -> Timestamp {
+    let earliest = now.checked_sub(MOST_BEFORE_RECEIPT).unwrap_or(Timestamp::UNIX_EPOCH);
+    reported.clamp(earliest, now.saturating_add(MOST_AFTER_RECEIPT))
+}
+
+/// Checks a report of scans, normalizes their codes, and returns the event. `own` is that of the caller's key.
+pub(crate) fn check_upload(
+    request: Request<UploadScans>,
+    own: Option<EventId>,
+) -> Result<(EventId, Checked<UploadScans>)> {
+    let Request { mut body, mut errors } = request;
+    let event = own.or(body.event_id);
+    errors.check(event.is_some(), "eventId", "must be set with a key that is not restricted to an event");
+    for (index, scan) in body.scans.iter_mut().enumerate() {
+        let field = |name| format!("scans[{index}].{name}");
+        let NewScan { code, ticket_id, proof, .. } = scan;
+        errors.check(code.is_some() != ticket_id.is_some(), field("code"), "or ticketId must be set, and not both");
+        errors.check(
+            proof.is_some() == ticket_id.is_some(),
+            field("proof"),
+            "must be set with ticketId, and only then",
+        );
+        if let Some(code) = code {
+            *code = normalize_code(code);
+        }
+    }
+    Ok((event.unwrap_or(EventId::UNKNOWN), super::checked(body, errors)?))
+}

@@ -1,0 +1,266 @@
+//! The roster of an event: its tickets for devices at the entrance, first all of them, then what has changed.
+//!
+//! The tickets of an event are read in the order of an index, type by type. Meanwhile a ticket may move in that order, and
+//! new ones may come: a device gets those with the changes since the first part. Changes are new tickets, by their ids,
+//! and rows of the log of scans, by receipt. With several servers, rows become visible in another order than that of their
+//! ids, so what was received in the 30 seconds before is read again.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use crate::enums::text_enum::TextEnum;
+use crate::error::{Error, ResourceKind, Result};
+use crate::model::tickets::roster::{Roster, RosterCounts, RosterEvent, RosterTicket, RosterTicketType};
+use crate::model::tickets::ticket::TicketStatus;
+use crate::model::values::id::{EventId, OrganizationId, ScanId, TicketId, TicketTypeId};
+use crate::model::values::page::UNKNOWN_CURSOR;
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::calendar::Zone;
+use crate::rules::door::roster_hash;
+use crate::store::engine::ids::first_of;
+use crate::store::{Row, Transaction, columns};
+
+/// How long a row takes at most to become visible.
+const OVERLAP: Duration = Duration::from_secs(30);
+
+macro_rules! select {
+    ($from:literal) => {
+        concat!("SELECT t.id, t.ticket_type_id, t.code, t.status, t.check_in_at, t.first_scan_at, t.expires_at", $from)
+    };
+}
+
+const EVENT: &str = "SELECT id, title, timezone, status, cancelled_at, has_scan_log FROM events
+    WHERE id = ?1 AND organization_id = ?2";
+pub(in crate::store) const TYPES: &str = "SELECT id, name, valid_from, valid_until, allowed_dates, validity_days,
+        validity_hours, access_areas, sold, cancelled_tickets, checked_in_tickets
+    FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
+pub(in crate::store) const ALL: &str = select!(
+    " FROM tickets t WHERE t.event_id = ?1 AND (t.ticket_type_id, t.status, t.id) > (?2, ?3, ?4)
+    ORDER BY t.ticket_type_id, t.status, t.id LIMIT ?5"
+);
+pub(in crate::store) const NEW: &str = select!(
+    " FROM ticket_types y CROSS JOIN tickets t WHERE y.event_id = ?1 AND t.event_id = ?1 AND t.ticket_type_id = y.id
+        AND t.status IN ('CHECKED_IN', 'NOT_CHECKED_IN', 'CANCELLED') AND t.id > ?2
+    ORDER BY t.id LIMIT ?3"
+);
+pub(in crate::store) const CHANGED: &str = select!(
+    ", s.id AS scan_id FROM scans s CROSS JOIN tickets t WHERE s.event_id = ?1 AND s.id > ?2 AND t.id = s.ticket_id
+    ORDER BY s.id LIMIT ?3"
+);
+
+/// Where the next part begins, as devices send it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cursor {
+    event: EventId,
+    /// When the first part was read: the next changes are those since then.
+    started: Timestamp,
+    position: Position,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// Nothing follows at present.
+    End,
+    /// After this ticket, among all.
+    All(TicketTypeId, TicketStatus, TicketId),
+    /// After this ticket, among the new ones. The changes since this time follow.
+    New(TicketId, Timestamp),
+    /// After this row of the log.
+    Changed(ScanId),
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.event, self.started.millis())?;
+        match self.position {
+            Position::End => Ok(()),
+            Position::All(ticket_type, status, ticket) => write!(f, ".all.{ticket_type}.{status}.{ticket}"),
+            Position::New(ticket, since) => write!(f, ".new.{ticket}.{}", since.millis()),
+            Position::Changed(scan) => write!(f, ".changed.{scan}"),
+        }
+    }
+}
+
+impl Cursor {
+    fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<_> = text.split('.').collect();
+        let instant = |text: &str| Timestamp::from_millis(text.parse().ok()?).ok();
+        let (event, started, position) = match *parts {
+            [event, started] => (event, started, Position::End),
+            [event, started, "all", ticket_type, status, ticket] => {
+                let position = Position::All(ticket_type.parse().ok()?, status.parse().ok()?, ticket.parse().ok()?);
+                (event, started, position)
+            }
+            [event, started, "new", ticket, since] => {
+                (event, started, Position::New(ticket.parse().ok()?, instant(since)?))
+            }
+            [event, started, "changed", scan] => (event, started, Position::Changed(scan.parse().ok()?)),
+            _ => return None,
+        };
+        Some(Self { event: event.parse().ok()?, started: instant(started)?, position })
+    }
+}
+
+/// Reads a part of the roster: up to `limit` tickets. Fails if the event has no log of scans.
+pub(crate) fn read(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    since: Option<&str>,
+    limit: i64,
+) -> Result<Roster> {
+    let cursor = since.map(|text| Cursor::parse(text).filter(|cursor| cursor.event == event));
+    if cursor == Some(None) {
+        return Err(Error::field("since", UNKNOWN_CURSOR));
+    }
+    let roster_event = get_event(tx, organization, event)?;
+    let (types, counts) = types(tx, event)?;
+    let positions: HashMap<_, _> = types.iter().map(|ticket_type| ticket_type.id).zip(0..).collect();
+    let mut part = Part { tx, event, positions, limit, tickets: Vec::new() };
+    let cursor = match cursor.flatten() {
+        Some(cursor) if cursor.position != Position::End => part.read_from(cursor)?,
+        Some(complete) => part.read_changes(complete.started)?,
+        None => {
+            let first = Position::All(TicketTypeId::UNKNOWN, TicketStatus::Cancelled, TicketId::UNKNOWN);
+            part.read_from(Cursor { event, started: tx.now(), position: first })?
+        }
+    };
+    Ok(Roster {
+        event: roster_event,
+        gate: None,
+        types,
+        tickets: part.tickets,
+        counts,
+        now: tx.now(),
+        cursor: cursor.to_string(),
+        complete: cursor.position == Position::End,
+    })
+}
+
+fn get_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<RosterEvent> {
+    let found = tx.query_opt(EVENT, &[event.into(), organization.into()], |row| {
+        let timezone: String = row.get("timezone")?;
+        Zone::stored(&timezone).map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
+        let event = RosterEvent {
+            id: row.get("id")?,
+            title: row.get("title")?,
+            timezone,
+            status: row.text_enum("status")?,
+            cancelled_at: row.get("cancelled_at")?,
+        };
+        Ok((event, row.get::<bool>("has_scan_log")?))
+    })?;
+    match found {
+        None => Err(Error::NotFound(ResourceKind::Event)),
+        Some((_, false)) => Err(crate::rules::door::no_door_link()),
+        Some((event, true)) => Ok(event),
+    }
+}
+
+fn types(tx: &Transaction<'_>, event: EventId) -> Result<(Vec<RosterTicketType>, RosterCounts)> {
+    let mut counts = RosterCounts::default();
+    let types = tx.query_all(TYPES, &[event.into()], |row| {
+        let cancelled: i64 = row.get("cancelled_tickets")?;
+        counts.cancelled += cancelled;
+        counts.tickets += row.get::<i64>("sold")? + cancelled;
+        counts.inside += row.get::<i64>("checked_in_tickets")?;
+        Ok(RosterTicketType {
+            id: row.get("id")?,
+            name: row.get("name")?,
+            valid_from: row.get("valid_from")?,
+            valid_until: row.get("valid_until")?,
+            allowed_dates: columns::read(row, "allowed_dates")?,
+            validity_days: row.get("validity_days")?,
+            validity_hours: row.get("validity_hours")?,
+            access_areas: columns::read(row, "access_areas")?,
+        })
+    })?;
+    Ok((types, counts))
+}
+
+/// A part of a roster, while it is read.
+struct Part<'t, 'c> {
+    tx: &'t Transaction<'c>,
+    event: EventId,
+    /// The positions of the ticket types.
+    positions: HashMap<TicketTypeId, u32>,
+    limit: i64,
+    tickets: Vec<RosterTicket>,
+}
+
+impl Part<'_, '_> {
+    /// How many more tickets the part can have.
+    fn room(&self) -> i64 {
+        self.limit.saturating_sub_unsigned(self.tickets.len() as u64)
+    }
+
+    /// Adds the ticket of a row.
+    fn push(&mut self, row: &Row<'_>) -> Result<()> {
+        let code: String = row.get("code")?;
+        let ticket_type = self.positions.get(&row.get("ticket_type_id")?);
+        self.tickets.push(RosterTicket {
+            hash: roster_hash(self.event, &code),
+            ticket_id: row.get("id")?,
+            ticket_type: *ticket_type.ok_or_else(|| row.corrupt("ticket_type_id", "is not one of the event"))?,
+            status: row.text_enum("status")?,
+            check_in_date: row.get("check_in_at")?,
+            first_scan_date: row.get("first_scan_at")?,
+            expires_at: row.get("expires_at")?,
+        });
+        Ok(())
+    }
+
+    /// Reads what has changed since an instant.
+    fn read_changes(&mut self, since: Timestamp) -> Result<Cursor> {
+        let since = since.checked_sub(OVERLAP).unwrap_or(Timestamp::UNIX_EPOCH);
+        let position = Position::New(TicketId::from_raw(first_of(since)), since);
+        self.read_from(Cursor { event: self.event, started: self.tx.now(), position })
+    }
+
+    /// Reads from a position on, and returns where the next part begins.
+    fn read_from(&mut self, cursor: Cursor) -> Result<Cursor> {
+        let tx = self.tx;
+        let mut position = cursor.position;
+        while self.room() > 0 && position != Position::End {
+            let room = self.room();
+            let before = self.tickets.len();
+            let mut last = position;
+            match position {
+                Position::End => {}
+                Position::All(ticket_type, status, ticket) => {
+                    let binds = [
+                        self.event.into(),
+                        ticket_type.into(),
+                        TextEnum::as_str(status).into(),
+                        ticket.into(),
+                        room.into(),
+                    ];
+                    tx.query_each(ALL, &binds, |row| {
+                        last = Position::All(row.get("ticket_type_id")?, row.text_enum("status")?, row.get("id")?);
+                        self.push(row)
+                    })?;
+                }
+                Position::New(ticket, since) => {
+                    tx.query_each(NEW, &[self.event.into(), ticket.into(), room.into()], |row| {
+                        last = Position::New(row.get("id")?, since);
+                        self.push(row)
+                    })?;
+                }
+                Position::Changed(scan) => {
+                    tx.query_each(CHANGED, &[self.event.into(), scan.into(), room.into()], |row| {
+                        last = Position::Changed(row.get("scan_id")?);
+                        self.push(row)
+                    })?;
+                }
+            }
+            let is_full = (self.tickets.len() - before) as u64 >= room.unsigned_abs();
+            position = match (is_full, last) {
+                (true, last) => last,
+                (false, Position::New(_, since)) => Position::Changed(ScanId::from_raw(first_of(since))),
+                (false, _) => Position::End,
+            };
+        }
+        Ok(Cursor { position, ..cursor })
+    }
+}

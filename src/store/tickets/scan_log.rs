@@ -1,0 +1,253 @@
+//! The log of the scans of events with devices at the entrance.
+
+use uuid::Uuid;
+
+use crate::enums::text_enum::TextEnum;
+use crate::error::{Error, Reason, Result, Unavailable};
+use crate::model::tickets::scan::{ListScans, LoggedKind, LoggedScan, ScanOutcome, Verdict};
+use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, ScanId, TicketId};
+use crate::model::values::page::Page;
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::Checked;
+use crate::rules::scan_log::{LogRow, MOST_REPLAYED, TicketState};
+use crate::store::engine::ids::first_of;
+use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
+use crate::store::lists::pages::read_page;
+use crate::store::{LockedEvent, Row, RowLength, Transaction};
+
+/// The columns that [`decode`] reads.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.id, s.client_id, s.event_id, s.ticket_id, s.api_key_id, s.device, s.kind, s.scanned_at,
+            s.received_at, s.verdict, s.outcome, s.reason, s.is_override, s.is_reported FROM scans s WHERE ",
+            $rest
+        )
+    };
+}
+
+pub(in crate::store) const BY_CLIENT_ID: &str = select!("s.organization_id = ?1 AND s.client_id = ?2");
+pub(in crate::store) const OF_TICKET: &str = select!("s.ticket_id = ?1 ORDER BY s.scanned_at, s.id LIMIT ?2");
+pub(in crate::store) const HAS_LOG: &str = "SELECT 1 FROM scans WHERE ticket_id = ?1 LIMIT 1";
+pub(in crate::store) const LIST: &str = select!(
+    "s.event_id = ?1 AND s.id < ?2 AND s.id >= ?4 AND s.received_at >= ?5 AND s.organization_id = ?6
+        AND (CAST(?7 AS TEXT) IS NULL OR s.outcome = ?7) AND (CAST(?8 AS TEXT) IS NULL OR s.device = ?8)
+    ORDER BY s.id DESC LIMIT ?3"
+);
+const EXISTS: &str = "SELECT 1 FROM scans WHERE id = ?1 AND event_id = ?2";
+const INSERT: &str = "INSERT INTO scans (id, organization_id, event_id, ticket_id, client_id, api_key_id, device, kind,
+        scanned_at, received_at, verdict, outcome, reason, is_override, is_reported)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT DO NOTHING";
+const JUDGE: &str = "UPDATE scans SET outcome = ?2, reason = ?3, is_reported = ?4 WHERE id = ?1";
+const SET_TICKET: &str = "UPDATE tickets SET status = ?2, check_in_at = ?3, checked_in_by = ?4, check_out_at = ?5,
+        first_scan_at = ?6, expires_at = ?7, scan_count = scan_count + ?8, updated_at = ?10,
+        last_scan_at = CASE WHEN last_scan_at IS NULL OR last_scan_at < ?9 THEN ?9 ELSE last_scan_at END
+    WHERE id = ?1";
+const IS_KEPT: &str = "SELECT id, has_scan_log FROM events WHERE id = ?1 AND organization_id = ?2";
+pub(in crate::store) const DELETE_OF_EVENT: &str =
+    "DELETE FROM scans WHERE id IN (SELECT id FROM scans WHERE event_id = ?1 LIMIT ?2)";
+const START: &str = "UPDATE events SET has_scan_log = 1 WHERE id = ?1 AND organization_id = ?2";
+
+/// How many rows of a log one transaction deletes. Other writers wait for as long as this takes.
+const BATCH: usize = 1000;
+
+/// A row of the log, and what is stored of its judgement.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredScan {
+    pub(crate) row: LogRow,
+    /// As it is stored. A new row has the id 0.
+    pub(crate) logged: LoggedScan,
+    /// Whether `ticket.checked_in` was sent.
+    pub(crate) is_reported: bool,
+}
+
+fn decode(row: &Row<'_>) -> Result<StoredScan> {
+    let client_id: Option<String> = row.get("client_id")?;
+    let uuid = client_id.as_deref().map(Uuid::try_parse).transpose();
+    let uuid = uuid.map_err(|_| row.corrupt("client_id", "is not a UUID"))?;
+    let logged = LoggedScan {
+        id: row.get("id")?,
+        uuid: client_id,
+        event_id: row.get("event_id")?,
+        ticket_id: row.get("ticket_id")?,
+        api_key_id: row.get("api_key_id")?,
+        device: row.get("device")?,
+        kind: row.text_enum("kind")?,
+        scanned_at: row.get("scanned_at")?,
+        received_at: row.get("received_at")?,
+        verdict: optional(row, "verdict")?,
+        outcome: optional(row, "outcome")?,
+        reason: optional(row, "reason")?,
+        is_override: row.get("is_override")?,
+    };
+    Ok(StoredScan { row: log_row(&logged, uuid), logged, is_reported: row.get("is_reported")? })
+}
+
+fn optional<T: TextEnum>(row: &Row<'_>, name: &'static str) -> Result<Option<T>> {
+    if row.is_null(name)? { Ok(None) } else { row.text_enum(name).map(Some) }
+}
+
+fn log_row(logged: &LoggedScan, client_id: Option<Uuid>) -> LogRow {
+    LogRow { kind: logged.kind, at: logged.scanned_at, client_id, api_key: logged.api_key_id, verdict: logged.verdict }
+}
+
+impl StoredScan {
+    /// A row that is not stored yet.
+    pub(crate) fn new(logged: LoggedScan, client_id: Option<Uuid>) -> Self {
+        Self { row: log_row(&logged, client_id), logged, is_reported: false }
+    }
+
+    /// A row of the server about a ticket, received now.
+    pub(crate) fn of_server(tx: &Transaction<'_>, ticket: &LoggedTicket, kind: LoggedKind, at: Timestamp) -> Self {
+        let logged = LoggedScan {
+            id: ScanId::UNKNOWN,
+            uuid: None,
+            event_id: ticket.event,
+            ticket_id: Some(ticket.id),
+            api_key_id: ticket.api_key,
+            device: None,
+            kind,
+            scanned_at: at,
+            received_at: tx.now(),
+            verdict: None,
+            outcome: None,
+            reason: None,
+            is_override: false,
+        };
+        Self::new(logged, None)
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        self.logged.id == ScanId::UNKNOWN
+    }
+
+    /// Sets what the service has decided on a scan, and when.
+    pub(crate) fn set_decision(&mut self, at: Timestamp, verdict: Verdict) {
+        self.logged.scanned_at = at;
+        self.logged.verdict = Some(verdict);
+        self.row.at = at;
+        self.row.verdict = Some(verdict);
+    }
+}
+
+/// A ticket about which the server makes a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoggedTicket {
+    pub(crate) id: TicketId,
+    pub(crate) event: EventId,
+    pub(crate) api_key: Option<ApiKeyId>,
+}
+
+/// Starts the log of an event.
+pub(crate) fn start(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<()> {
+    tx.execute(START, &[event.into(), organization.into()])
+}
+
+/// Whether the scans of an event are logged. `None` if the organization has no such event.
+pub(crate) fn is_kept(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<Option<bool>> {
+    tx.query_opt(IS_KEPT, &[event.into(), organization.into()], |row| row.get("has_scan_log"))
+}
+
+/// The scan to which a device gave this id.
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, client_id: Uuid) -> Result<Option<StoredScan>> {
+    tx.query_opt(BY_CLIENT_ID, &[organization.into(), client_id.to_string().into()], decode)
+}
+
+/// The log of a ticket, in the order of the times: one row more than are replayed, if it has so many.
+pub(crate) fn of_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Vec<StoredScan>> {
+    let most = i64::try_from(MOST_REPLAYED).unwrap_or(i64::MAX).saturating_add(1);
+    tx.query_all(OF_TICKET, &[ticket.into(), most.into()], decode)
+}
+
+/// Whether a ticket has a log.
+pub(crate) fn exists(tx: &Transaction<'_>, ticket: TicketId) -> Result<bool> {
+    tx.exists(HAS_LOG, &[ticket.into()])
+}
+
+/// Deletes a batch of the log of an event without tickets. Returns whether this was all.
+pub(crate) fn delete_batch_of_event(tx: &LockedEvent<'_>, event: EventId) -> Result<bool> {
+    let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+    Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
+}
+
+/// Inserts a row under a new id.
+pub(crate) fn insert(tx: &Transaction<'_>, organization: OrganizationId, scan: &StoredScan) -> Result<()> {
+    let StoredScan { logged, is_reported, .. } = scan;
+    for _ in 0..16 {
+        let id: ScanId = tx.new_id();
+        let binds = [
+            id.into(),
+            organization.into(),
+            logged.event_id.into(),
+            logged.ticket_id.into(),
+            logged.uuid.as_ref().into(),
+            logged.api_key_id.into(),
+            logged.device.as_ref().into(),
+            logged.kind.as_str().into(),
+            logged.scanned_at.into(),
+            logged.received_at.into(),
+            logged.verdict.map(TextEnum::as_str).into(),
+            logged.outcome.map(TextEnum::as_str).into(),
+            logged.reason.map(Reason::as_str).into(),
+            logged.is_override.into(),
+            (*is_reported).into(),
+        ];
+        if tx.insert_row(INSERT, &binds)? {
+            return Ok(());
+        }
+    }
+    Err(Error::Unavailable(Unavailable::NoFreeId))
+}
+
+/// Stores another judgement of a row.
+pub(crate) fn judge(tx: &Transaction<'_>, scan: &StoredScan) -> Result<()> {
+    let LoggedScan { id, outcome, reason, .. } = &scan.logged;
+    let (outcome, reason) = (outcome.map(ScanOutcome::as_str), reason.map(Reason::as_str));
+    tx.execute(JUDGE, &[(*id).into(), outcome.into(), reason.into(), scan.is_reported.into()])
+}
+
+/// The number of scans for check-in that were added to a log, and the time of the last one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NewScans {
+    pub(crate) count: i64,
+    pub(crate) last: Option<Timestamp>,
+}
+
+/// Writes what follows from its log to a locked ticket.
+pub(crate) fn set_ticket(tx: &Transaction<'_>, ticket: TicketId, state: &TicketState, new: NewScans) -> Result<()> {
+    let binds = [
+        ticket.into(),
+        TextEnum::as_str(state.ticket.status).into(),
+        state.ticket.check_in_date.into(),
+        state.checked_in_by.into(),
+        state.check_out_date.into(),
+        state.ticket.first_scan_date.into(),
+        state.ticket.expires_at.into(),
+        new.count.into(),
+        new.last.into(),
+        tx.now().into(),
+    ];
+    tx.execute(SET_TICKET, &binds)
+}
+
+/// Lists the log of an event, newest first.
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    request: &Checked<ListScans>,
+) -> Result<Page<LoggedScan, ScanId>> {
+    let since = request.since.unwrap_or(Timestamp::UNIX_EPOCH);
+    let binds = [
+        event.into(),
+        cursor_bound(tx, &request.page, EXISTS, event.into())?,
+        limit_plus_one(&request.page),
+        first_of(since).into(),
+        since.into(),
+        organization.into(),
+        request.outcome.map(TextEnum::as_str).into(),
+        request.device.as_ref().into(),
+    ];
+    let decode = |row: &Row<'_>| Ok(decode(row)?.logged);
+    read_page(tx, RowLength::Short, LIST, &binds, &request.page, decode, |scan| scan.id)
+}

@@ -1,0 +1,602 @@
+//! Check-in on devices: keys of one event, the roster, and scans that are reported later.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use ticketing::Error;
+use ticketing::door::{
+    CreateDoorLink, GetRoster, ListScans, LoggedKind, NewScan, ScanKind, ScanOutcome, UploadScans, Verdict,
+};
+use ticketing::environment::Clock;
+use ticketing::error::{Reason, ResourceKind};
+use ticketing::event::EventStatus;
+use ticketing::organization::{CreateApiKey, Scope, Scopes};
+use ticketing::ticket::{CheckInTicket, TicketStatus};
+use ticketing::webhook::EventType;
+
+use crate::common::door::{decided, let_in, let_out, scan_id};
+use crate::common::*;
+
+fn base64url(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn digest(purpose: &str, event: impl ToString, code: &str) -> Vec<u8> {
+    Sha256::digest(format!("{purpose}{}{code}", event.to_string())).to_vec()
+}
+
+fn outcomes(results: &[ticketing::door::ScanResult]) -> Vec<ScanOutcome> {
+    results.iter().map(|result| result.outcome).collect()
+}
+
+#[test]
+fn a_link_leads_to_the_page_with_a_key_of_the_event() {
+    let fixture = Fixture::with(|builder| builder.public_url("https://tickets.example.com/shop/"));
+    let event = fixture.event();
+    let request = CreateDoorLink::new(event.id, "Gate A");
+    let link = fixture.service.create_door_link(fixture.caller.organization(), request).expect("a link");
+    let (start, key) = link.url.expose().rsplit_once('/').expect("the key");
+    assert_eq!(start, format!("https://tickets.example.com/shop/door/#{}", event.id));
+    assert_eq!(link.expires_at, at("2026-07-02T04:00:00Z"), "six hours after the end");
+    assert_eq!((link.api_key.event_id, link.api_key.expires_at), (Some(event.id), Some(link.expires_at)));
+    assert_eq!((&*link.api_key.name, link.api_key.scopes), ("Gate A", Scopes::from_iter([Scope::TicketsCheckIn])));
+    let gate = fixture.service.authenticate(key).expect("the key of the link");
+    assert_eq!((gate.key(), gate.event()), (Some(link.api_key.id), Some(event.id)));
+    assert_eq!(fixture.roster(&gate, &event).gate.as_deref(), Some("Gate A"));
+    assert!(!format!("{link:?}").contains(key), "{link:?}");
+
+    fixture.clock.set(link.expires_at);
+    assert_eq!(fixture.service.authenticate(key), Err(Error::Unauthenticated));
+}
+
+#[test]
+fn a_link_is_refused_for_an_event_or_a_time_that_it_cannot_work_for() {
+    let fixture = Fixture::with(|builder| builder.public_url("https://tickets.example.com"));
+    let organization = fixture.caller.organization();
+    let event = fixture.event();
+    let create = |request| fixture.service.create_door_link(organization, request);
+    let until = |text: &str| CreateDoorLink::new(event.id, "Gate A").until(at(text));
+    assert_eq!(paths(create(until(NOW))), ["until"]);
+    assert_eq!(paths(create(until("2026-07-08T22:00:00.001Z"))), ["until"]);
+    assert_eq!(create(until("2026-07-08T22:00:00Z")).expect("7 days").expires_at, at("2026-07-08T22:00:00Z"));
+    assert_eq!(paths(create(CreateDoorLink::new(event.id, ""))), ["name"]);
+    let other = fixture.other_organization();
+    let foreign = fixture.service.create_door_link(other.organization(), CreateDoorLink::new(event.id, "Gate A"));
+    assert_eq!(foreign, Err(Error::NotFound(ResourceKind::Event)));
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    let cancelled = create(CreateDoorLink::new(event.id, "Gate A")).unwrap_err();
+    assert_eq!(cancelled.reason(), Some(Reason::EventCancelled));
+
+    let without_url = fixture.second_service();
+    let refused = without_url.create_door_link(organization, CreateDoorLink::new(event.id, "Gate A"));
+    assert_eq!(paths(refused), ["public_url"]);
+}
+
+#[test]
+fn a_key_of_one_event_can_only_have_the_scope_of_check_in() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let organization = fixture.caller.organization();
+    let create = |key| fixture.service.create_api_key(organization, key);
+    let key = || CreateApiKey::new("Gate A").event(event.id);
+    assert_eq!(paths(create(key())), ["scopes"]);
+    assert_eq!(paths(create(key().scopes([Scope::TicketsCheckIn, Scope::TicketsRead]))), ["scopes"]);
+    let other = fixture.other_organization();
+    let foreign = fixture.service.create_api_key(other.organization(), key().scopes([Scope::TicketsCheckIn]));
+    assert_eq!(paths(foreign), ["eventId"]);
+    assert!(create(key().scopes([Scope::TicketsCheckIn])).is_ok());
+}
+
+#[test]
+fn expired_keys_make_room_for_new_ones() {
+    let fixture = Fixture::new();
+    let organization = fixture.caller.organization();
+    let mut key = CreateApiKey::new("Gate");
+    key.expires_at = Some(fixture.clock.now().checked_add(Duration::from_secs(1)).expect("in range"));
+    for _ in 0..1000 {
+        fixture.service.create_api_key(organization, key.clone()).expect("a key");
+    }
+    let create = || fixture.service.create_api_key(organization, CreateApiKey::new("Office"));
+    assert_eq!(create().unwrap_err().reason(), Some(Reason::LimitReached));
+    fixture.clock.advance(Duration::from_secs(1));
+    create().expect("room");
+}
+
+#[test]
+fn a_key_of_one_event_sees_no_holder_and_no_ticket_of_another_event() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let ticket = fixture.issue(&ticket_type, 1).remove(0);
+    let foreign = fixture.issue(&fixture.ticket_type(&other, 0, 10), 1).remove(0);
+    let gate = fixture.gate(&event);
+    let service = &fixture.service;
+
+    let admitted = service.check_in_ticket(&gate, CheckInTicket::new(&ticket.code)).expect("admitted");
+    assert_eq!((admitted.customer, admitted.customer_id, admitted.download_ticket_url), (None, None, None));
+    assert_eq!(admitted.checked_in_by_id, gate.key());
+    let left = service.check_out_ticket(&gate, CheckInTicket::new(&ticket.code)).expect("left");
+    assert_eq!((left.customer, left.customer_id), (None, None));
+    let keyed = gate.with_idempotency_key("once");
+    for _ in 0..2 {
+        let once = service.check_in_ticket(&keyed, CheckInTicket::new(&ticket.code)).expect("admitted");
+        assert_eq!(once.value.customer, None);
+    }
+    let whole = service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
+    assert!(whole.customer.is_some());
+
+    let refused = service.check_in_ticket(&gate, CheckInTicket::new(&foreign.code)).unwrap_err();
+    assert_eq!(refused.reason(), Some(Reason::WrongEvent));
+    let refused = service.check_out_ticket(&gate, CheckInTicket::new(&foreign.code)).unwrap_err();
+    assert_eq!(refused.reason(), Some(Reason::WrongEvent));
+    let not_found = Error::NotFound(ResourceKind::Event);
+    let elsewhere = CheckInTicket::new(&foreign.code).event(other.id);
+    assert_eq!(service.check_in_ticket(&gate, elsewhere).unwrap_err(), not_found);
+    assert_eq!(service.get_roster(&gate, other.id, GetRoster::new()).unwrap_err(), not_found);
+    let mut report = UploadScans::new("Phone", [let_in(1, &foreign.code, NOW)]);
+    report.event_id = Some(other.id);
+    assert_eq!(service.upload_scans(&gate, report).unwrap_err(), not_found);
+    assert_eq!(service.list_scans(&gate, event.id, ListScans::new()), Err(Error::Forbidden(Scope::TicketsRead)));
+}
+
+#[test]
+fn a_roster_has_hashes_in_place_of_codes_and_no_names() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let tickets = fixture.issue(&ticket_type, 3);
+    let order = fixture.paid_order(&fixture.ticket_type(&event, 1250, 10), 2);
+    let gate = fixture.gate(&event);
+    fixture.service.check_in_ticket(&gate, CheckInTicket::new(&tickets[1].code)).expect("admitted");
+    fixture.service.cancel_ticket(&fixture.caller, tickets[2].id).expect("cancelled");
+
+    let roster = fixture.roster(&gate, &event);
+    assert_eq!((roster.tickets.len(), roster.complete, roster.now), (5, true, at(NOW)));
+    let of = |id| roster.tickets.iter().find(|ticket| ticket.ticket_id == id).expect("in the roster");
+    for ticket in &tickets {
+        assert_eq!(of(ticket.id).hash, base64url(&digest("roster", event.id, &ticket.code)[..12]));
+        assert_eq!(of(ticket.id).hash.len(), 16);
+        assert_eq!(roster.types[usize::try_from(of(ticket.id).ticket_type).expect("small")].id, ticket_type.id);
+    }
+    let statuses = tickets.iter().map(|ticket| of(ticket.id).status).collect::<Vec<_>>();
+    assert_eq!(statuses, [TicketStatus::NotCheckedIn, TicketStatus::CheckedIn, TicketStatus::Cancelled]);
+    assert_eq!(of(tickets[1].id).check_in_date, Some(at(NOW)));
+    let counts = roster.counts;
+    assert_eq!((counts.tickets, counts.cancelled, counts.inside), (5, 1, 1));
+
+    let json = serde_json::to_string(&roster).expect("JSON");
+    assert_eq!(from_json::<ticketing::door::Roster>(serde_json::from_str(&json).expect("JSON")), roster);
+    let codes = order.items.iter().flat_map(|item| &item.issued_tickets).map(|ticket| &ticket.code);
+    let customer = new_customer();
+    for secret in codes.chain(tickets.iter().map(|ticket| &ticket.code)).chain([&customer.name, &customer.email]) {
+        assert!(!json.contains(secret), "{secret} is in {json}");
+    }
+}
+
+#[test]
+fn a_roster_comes_in_parts_and_then_as_changes() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let types = [fixture.ticket_type(&event, 0, 100), fixture.ticket_type(&event, 0, 100)];
+    let mut tickets: Vec<_> = types.iter().flat_map(|ticket_type| fixture.issue(ticket_type, 10)).collect();
+    let gate = fixture.gate(&event);
+    let get = |request| fixture.service.get_roster(&gate, event.id, request).expect("a part");
+    let read = |mut since: Option<String>, limit| {
+        let mut found = Vec::new();
+        for parts in 1.. {
+            let mut request = GetRoster::new().limit(limit);
+            request.since = since;
+            let part = get(request);
+            assert!(i64::try_from(part.tickets.len()).expect("few") <= limit);
+            found.extend(part.tickets.into_iter().map(|ticket| (ticket.ticket_id, ticket.status)));
+            if part.complete {
+                return (found, part.cursor, parts);
+            }
+            since = Some(part.cursor);
+        }
+        unreachable!("parts end")
+    };
+    let (all, cursor, parts) = read(None, 3);
+    assert_eq!(parts, 7, "20 tickets");
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 20);
+
+    // What is older than the overlap is not read again.
+    fixture.clock.advance(Duration::from_secs(31));
+    let (changed, cursor, _) = read(Some(cursor), 5000);
+    assert_eq!(changed.len(), 20, "issued within the 30 seconds before the first part");
+    fixture.clock.advance(Duration::from_secs(31));
+    assert_eq!(read(Some(cursor.clone()), 5000).0, []);
+    tickets.extend(fixture.issue(&types[0], 5));
+    fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&tickets[0].code)).expect("admitted");
+    fixture.report(&gate, "Phone", [let_in(1, &tickets[1].code, NOW)]);
+    fixture.service.cancel_ticket(&fixture.caller, tickets[2].id).expect("cancelled");
+    for limit in [1, 2, 5000] {
+        let (changed, _, _) = read(Some(cursor.clone()), limit);
+        let changed: BTreeSet<_> = changed.into_iter().collect();
+        let expected = [
+            (tickets[0].id, TicketStatus::CheckedIn),
+            (tickets[1].id, TicketStatus::CheckedIn),
+            (tickets[2].id, TicketStatus::Cancelled),
+        ];
+        let new = tickets[20..].iter().map(|ticket| (ticket.id, TicketStatus::NotCheckedIn));
+        assert_eq!(changed, expected.into_iter().chain(new).collect(), "in parts of {limit}");
+    }
+}
+
+#[test]
+fn only_a_cursor_of_the_same_roster_is_accepted() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let gate = fixture.gate(&event);
+    let of_other = fixture.roster(&fixture.gate(&other), &other).cursor;
+    let own = fixture.roster(&gate, &event).cursor;
+    for cursor in ["", "x", &of_other, &format!("{own}."), &format!("{own}.all.x.y.z"), &own.replace('.', "-")] {
+        let refused = fixture.service.get_roster(&gate, event.id, GetRoster::new().since(cursor));
+        assert_eq!(paths(refused), ["since"]);
+    }
+    for limit in [0, 5001] {
+        assert_eq!(paths(fixture.service.get_roster(&gate, event.id, GetRoster::new().limit(limit))), ["limit"]);
+    }
+    let third = fixture.event();
+    let without_link = fixture.service.get_roster(&fixture.caller, third.id, GetRoster::new()).unwrap_err();
+    assert_eq!(without_link.reason(), Some(Reason::NoDoorLink));
+    let mut report = UploadScans::new("Phone", [let_in(1, "AAAA", NOW)]);
+    report.event_id = Some(third.id);
+    let without_link = fixture.service.upload_scans(&fixture.caller, report).unwrap_err();
+    assert_eq!(without_link.reason(), Some(Reason::NoDoorLink));
+}
+
+#[test]
+fn a_ticket_that_two_phones_admitted_is_found_whoever_reports_first() {
+    for first in [0, 1] {
+        let fixture = Fixture::new();
+        let event = fixture.event();
+        let ticket_type = fixture.ticket_type(&event, 0, 10);
+        let code = fixture.issue(&ticket_type, 1).remove(0).code;
+        let gate = fixture.gate(&event);
+        fixture.clock.set(at("2026-07-01T19:00:00Z"));
+        let early = || fixture.report(&gate, "Phone 1", [let_in(1, &code, "2026-07-01T18:04:00Z")]).remove(0);
+        let late = || fixture.report(&gate, "Phone 2", [let_in(2, &code, "2026-07-01T18:09:00Z")]).remove(0);
+        let (early, late) = if first == 0 {
+            (early(), late())
+        } else {
+            let late = late();
+            (early(), late)
+        };
+        assert_eq!(early.outcome, ScanOutcome::Admitted);
+        let log = fixture.scan_log(&event);
+        let of = |number| log.iter().find(|scan| scan.uuid == Some(scan_id(number))).expect("logged");
+        assert_eq!((of(1).outcome, of(1).reason), (Some(ScanOutcome::Admitted), None));
+        let twice = (Some(ScanOutcome::AdmittedTwice), Some(Reason::AlreadyCheckedIn));
+        assert_eq!((of(2).outcome, of(2).reason), twice);
+        if first == 0 {
+            assert_eq!(late.outcome, ScanOutcome::AdmittedTwice);
+            let other = late.other.expect("the other admission");
+            assert_eq!((other.at, other.device.as_deref()), (at("2026-07-01T18:04:00Z"), Some("Phone 1")));
+        }
+        let ticket = fixture.service.get_ticket_by_code(&fixture.caller, &code).expect("the ticket");
+        assert_eq!(ticket.check_in_date, Some(at("2026-07-01T18:04:00Z")));
+        assert_eq!((ticket.status, ticket.scan_count), (TicketStatus::CheckedIn, 2));
+        assert_eq!(ticket.last_scan_date, Some(at("2026-07-01T18:09:00Z")));
+        assert_eq!(fixture.service.statistics().scans.admitted_twice, 1);
+        let summary = fixture.service.get_event_summary(&fixture.caller, event.id).expect("a summary");
+        assert_eq!(summary.tickets_checked_in, 1);
+    }
+}
+
+#[test]
+fn a_report_that_is_sent_again_changes_nothing() {
+    let fixture = Fixture::new();
+    let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let code = fixture.issue(&ticket_type, 1).remove(0).code;
+    let gate = fixture.gate(&event);
+    let scans = [let_in(1, &code, NOW), let_in(2, "0000", NOW), let_out(3, &code, "2026-06-01T12:01:00Z")];
+    let first = fixture.report(&gate, "Phone", scans.clone());
+    assert_eq!(outcomes(&first), [ScanOutcome::Admitted, ScanOutcome::UnknownCode, ScanOutcome::Left]);
+    let stored = fixture.service.get_ticket_by_code(&fixture.caller, &code).expect("the ticket");
+    let log = fixture.scan_log(&event);
+    fixture.clock.advance(Duration::from_secs(1));
+    let twice = scans.iter().chain(&scans).cloned();
+    let again = fixture.report(&gate, "Phone", twice);
+    assert_eq!(outcomes(&again[..3]), outcomes(&first));
+    assert_eq!(again[..3], again[3..]);
+    assert_eq!(fixture.service.get_ticket_by_code(&fixture.caller, &code).expect("the ticket"), stored);
+    assert_eq!(fixture.scan_log(&event), log);
+    fixture.fail_all_deliveries();
+    assert_eq!(fixture.deliveries(webhook).len(), 1, "one notification");
+}
+
+#[test]
+fn the_service_decides_on_scans_without_a_verdict() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let code = fixture.issue(&ticket_type, 1).remove(0).code;
+    let gate = fixture.gate(&event);
+    let scan = |number, kind| NewScan::of_code(scan_id(number), kind, &code, at("2026-06-01T11:00:00Z"));
+    let scans = [ScanKind::In, ScanKind::In, ScanKind::Out, ScanKind::Out, ScanKind::In];
+    let scans = scans.into_iter().zip(1..).map(|(kind, number)| scan(number, kind));
+    let results = fixture.report(&gate, "Phone", scans);
+    use ScanOutcome::{Admitted, Left, Refused};
+    assert_eq!(outcomes(&results), [Admitted, Refused, Left, Refused, Admitted]);
+    assert_eq!(results[1].reason, Some(Reason::AlreadyCheckedIn));
+    let other = results[1].other.clone().expect("the admission");
+    assert_eq!((other.at, other.device.as_deref()), (at(NOW), Some("Phone")), "the decision counts, not the scan");
+    assert_eq!(results[3].reason, Some(Reason::NotCheckedIn));
+    let ticket = fixture.service.get_ticket_by_code(&fixture.caller, &code).expect("the ticket");
+    assert_eq!((ticket.status, ticket.scan_count), (TicketStatus::CheckedIn, 3));
+}
+
+#[test]
+fn a_ticket_of_the_roster_is_checked_in_only_with_the_proof_of_its_code() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let ticket = fixture.issue(&ticket_type, 1).remove(0);
+    let gate = fixture.gate(&event);
+    let in_roster = fixture.roster(&gate, &event).tickets.remove(0);
+    let scan = |number, proof: String| {
+        let mut scan = NewScan::of_ticket(scan_id(number), ScanKind::In, ticket.id, proof, at(NOW));
+        scan.verdict = Some(Verdict::Admitted);
+        scan
+    };
+    let wrong = [
+        scan(1, in_roster.hash),
+        scan(2, base64url(&[0; 16])),
+        scan(3, base64url(&digest("roster", event.id, &ticket.code)[..16])),
+    ];
+    let results = fixture.report(&gate, "Phone", wrong);
+    assert_eq!(outcomes(&results), [ScanOutcome::UnknownCode; 3]);
+    assert!(results.iter().all(|result| result.ticket.is_none()), "{results:?}");
+    let untouched = fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
+    assert_eq!((untouched.status, untouched.scan_count), (TicketStatus::NotCheckedIn, 0));
+    let right = scan(4, base64url(&digest("scan", event.id, &ticket.code)[..16]));
+    let result = fixture.report(&gate, "Phone", [right]).remove(0);
+    assert_eq!(result.outcome, ScanOutcome::Admitted);
+    assert_eq!(result.ticket.expect("the ticket").ticket_id, ticket.id);
+}
+
+#[test]
+fn what_the_rules_refuse_stays_in_the_log_with_the_reason() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let ticket_type = fixture.ticket_type_with(&event, |new| new.valid_from = Some(at("2026-06-01T12:30:00Z")));
+    let tickets = fixture.issue(&ticket_type, 3);
+    let foreign = fixture.issue(&fixture.ticket_type(&other, 0, 10), 1).remove(0).code;
+    let gate = fixture.gate(&event);
+    fixture.clock.set(at("2026-06-01T13:00:00Z"));
+    fixture.service.cancel_ticket(&fixture.caller, tickets[1].id).expect("cancelled");
+    fixture.clock.set(at("2026-06-01T14:00:00Z"));
+    let codes = tickets.iter().map(|ticket| &*ticket.code).collect::<Vec<_>>();
+    let mut foreign_scan = let_in(5, &foreign, "2026-06-01T13:30:00Z");
+    foreign_scan.is_override = Some(true);
+    let results = fixture.report(
+        &gate,
+        "Phone",
+        [
+            let_in(1, codes[0], "2026-06-01T12:29:59Z"),
+            let_in(2, codes[1], "2026-06-01T12:59:59Z"),
+            let_in(3, codes[1], "2026-06-01T13:30:00Z"),
+            decided(4, ScanKind::In, codes[2], at("2026-06-01T13:30:00Z"), Verdict::Refused),
+            foreign_scan,
+        ],
+    );
+    use ScanOutcome::{Admitted, Refused, WouldBeRefused};
+    let found: Vec<_> = results.iter().map(|result| (result.outcome, result.reason)).collect();
+    let expected = [
+        (WouldBeRefused, Some(Reason::NotYetValid)),
+        (Admitted, None),
+        (WouldBeRefused, Some(Reason::TicketCancelled)),
+        (Refused, None),
+        (WouldBeRefused, Some(Reason::WrongEvent)),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(results[4].ticket, None, "a ticket of another event is not shown");
+    let statuses: Vec<_> = tickets
+        .iter()
+        .map(|ticket| fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").status)
+        .collect();
+    assert_eq!(statuses, [TicketStatus::NotCheckedIn, TicketStatus::Cancelled, TicketStatus::NotCheckedIn]);
+    let log = fixture.scan_log(&event);
+    let overridden: Vec<_> = log.iter().filter(|scan| scan.is_override).map(|scan| scan.uuid.clone()).collect();
+    assert_eq!(overridden, [Some(scan_id(5))]);
+    assert_eq!(log.iter().filter(|scan| scan.kind == LoggedKind::Cancelled).count(), 1);
+    let foreign = fixture.service.get_ticket_by_code(&fixture.caller, &foreign).expect("the ticket");
+    assert_eq!((foreign.status, foreign.scan_count), (TicketStatus::NotCheckedIn, 0));
+}
+
+#[test]
+fn scans_before_an_event_was_cancelled_still_count() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let tickets = fixture.issue(&ticket_type, 2);
+    let gate = fixture.gate(&event);
+    fixture.clock.set(at("2026-06-01T13:00:00Z"));
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
+    fixture.clock.set(at("2026-06-01T14:00:00Z"));
+    let scans = [
+        let_in(1, &tickets[0].code, "2026-06-01T12:59:00Z"),
+        let_in(2, &tickets[1].code, "2026-06-01T13:00:00Z"),
+        NewScan::of_code(scan_id(3), ScanKind::In, &tickets[1].code, at("2026-06-01T12:59:00Z")),
+    ];
+    let results = fixture.report(&gate, "Phone", scans);
+    assert_eq!(outcomes(&results), [ScanOutcome::Admitted, ScanOutcome::WouldBeRefused, ScanOutcome::Refused]);
+    assert_eq!(results[2].reason, Some(Reason::EventCancelled));
+    assert_eq!(fixture.roster(&gate, &event).event.cancelled_at, Some(at("2026-06-01T13:00:00Z")));
+}
+
+#[test]
+fn a_ticket_that_was_inside_before_its_log_began_is_inside_in_the_log() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let tickets = fixture.issue(&ticket_type, 4);
+    for ticket in &tickets {
+        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("admitted");
+    }
+    let gate = fixture.gate(&event);
+    assert_eq!(fixture.scan_log(&event), [], "nothing was logged before");
+    fixture.clock.set(at("2026-06-01T13:00:00Z"));
+    // The log of each ticket begins in another way.
+    fixture.service.check_out_ticket(&gate, CheckInTicket::new(&tickets[1].code)).expect("left");
+    fixture.service.check_in_ticket(&gate, CheckInTicket::new(&tickets[2].code)).expect_err("inside");
+    fixture.service.cancel_ticket(&fixture.caller, tickets[3].id).expect("cancelled");
+    let scans = tickets.iter().zip(1..).map(|(ticket, number)| let_in(number, &ticket.code, "2026-06-01T12:30:00Z"));
+    let results = fixture.report(&gate, "Phone", scans);
+    assert_eq!(outcomes(&results), [ScanOutcome::AdmittedTwice; 4]);
+    for result in &results {
+        assert_eq!(result.other.as_ref().map(|other| (other.at, other.device.clone())), Some((at(NOW), None)));
+    }
+    let bases: Vec<_> = fixture.scan_log(&event).into_iter().filter(|scan| scan.kind == LoggedKind::Base).collect();
+    assert_eq!(bases.len(), 4);
+    assert!(bases.iter().all(|base| base.scanned_at == at(NOW)), "{bases:?}");
+    let statuses: Vec<_> = tickets
+        .iter()
+        .map(|ticket| fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket").status)
+        .collect();
+    use TicketStatus::{Cancelled, CheckedIn, NotCheckedIn};
+    assert_eq!(statuses, [CheckedIn, NotCheckedIn, CheckedIn, Cancelled]);
+}
+
+#[test]
+fn a_cancelled_order_is_in_the_log_of_each_of_its_tickets() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 3);
+    let gate = fixture.gate(&event);
+    fixture.clock.advance(Duration::from_secs(60));
+    let cursor = fixture.roster(&gate, &event).cursor;
+    fixture.clock.advance(Duration::from_secs(60));
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    let log = fixture.scan_log(&event);
+    assert_eq!(log.iter().map(|scan| scan.kind).collect::<Vec<_>>(), [LoggedKind::Cancelled; 3]);
+    let changes = fixture.service.get_roster(&gate, event.id, GetRoster::new().since(cursor)).expect("changes");
+    assert_eq!(changes.tickets.len(), 3);
+    assert!(changes.tickets.iter().all(|ticket| ticket.status == TicketStatus::Cancelled));
+}
+
+#[test]
+fn a_scan_counts_at_most_48_hours_before_its_receipt_and_10_minutes_after() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let tickets = fixture.issue(&fixture.ticket_type(&event, 0, 10), 4);
+    let gate = fixture.gate(&event);
+    let times = ["2026-05-30T11:59:59Z", "2026-05-30T12:00:00Z", "2026-06-01T12:10:00Z", "2026-06-01T12:10:01Z"];
+    let scans = tickets.iter().zip(times).zip(1..).map(|((ticket, time), number)| let_in(number, &ticket.code, time));
+    let results = fixture.report(&gate, "Phone", scans);
+    let counted: Vec<_> = results.into_iter().map(|result| result.ticket.expect("a ticket").check_in_date).collect();
+    let expected = ["2026-05-30T12:00:00Z", "2026-05-30T12:00:00Z", "2026-06-01T12:10:00Z", "2026-06-01T12:10:00Z"];
+    assert_eq!(counted, expected.map(|time| Some(at(time))));
+}
+
+#[test]
+fn a_ticket_with_very_many_scans_is_judged_by_its_present_state() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
+    let gate = fixture.gate(&event);
+    let time = |second: u64| at(NOW).checked_add(Duration::from_secs(second)).expect("in range");
+    fixture.clock.set(time(1000));
+    let scan = |number: u64| {
+        let kind = if number.is_multiple_of(2) { ScanKind::In } else { ScanKind::Out };
+        decided(number, kind, &ticket.code, time(number), Verdict::Admitted)
+    };
+    for start in [0, 100] {
+        let results = fixture.report(&gate, "Phone", (start..start + 100).map(scan));
+        assert!(results.iter().all(|result| matches!(result.outcome, ScanOutcome::Admitted | ScanOutcome::Left)));
+    }
+    let last = fixture.report(&gate, "Phone", [scan(200)]).remove(0);
+    assert_eq!(last.outcome, ScanOutcome::Admitted, "the log of 200 scans is replayed");
+    // It has more than 200 rows now: this one comes too late to change what happened before.
+    let late = decided(201, ScanKind::In, &ticket.code, at(NOW), Verdict::Admitted);
+    let late = fixture.report(&gate, "Phone", [late.clone(), late]).remove(0);
+    assert_eq!((late.outcome, late.reason), (ScanOutcome::AdmittedTwice, Some(Reason::AlreadyCheckedIn)));
+    let stored = fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
+    assert_eq!((stored.status, stored.check_in_date), (TicketStatus::CheckedIn, Some(time(200))));
+    assert_eq!(stored.scan_count, 102);
+}
+
+#[test]
+fn bad_scans_are_refused_with_their_index_before_anything_is_stored() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let code = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0).code;
+    let gate = fixture.gate(&event);
+    let good = || let_in(1, &code, NOW);
+    let upload = |scans: Vec<NewScan>| fixture.service.upload_scans(&gate, UploadScans::new("Phone", scans));
+    let bad = |change: fn(&mut NewScan)| {
+        let mut scan = let_in(2, &code, NOW);
+        change(&mut scan);
+        upload(vec![good(), scan])
+    };
+    assert_eq!(paths(bad(|scan| scan.id = "1".to_owned())), ["scans[1].id"]);
+    assert_eq!(paths(bad(|scan| scan.id = "0192000000007000800000000000002a".to_owned())), ["scans[1].id"]);
+    assert_eq!(paths(bad(|scan| scan.code = None)), ["scans[1].code"]);
+    assert_eq!(paths(bad(|scan| scan.proof = Some("x".to_owned()))), ["scans[1].proof"]);
+    assert_eq!(paths(upload(vec![])), ["scans"]);
+    let many = (1..=101).map(|number| let_in(number, &code, NOW)).collect();
+    assert_eq!(paths(upload(many)), ["scans"]);
+    let device = |device: String| fixture.service.upload_scans(&gate, UploadScans::new(device, [good()]));
+    assert_eq!(paths(device("x".repeat(65))), ["device"]);
+    assert_eq!(paths(device(String::new())), ["device"]);
+    let without_event = fixture.service.upload_scans(&fixture.caller, UploadScans::new("Phone", [good()]));
+    assert_eq!(paths(without_event), ["eventId"]);
+    assert_eq!(fixture.scan_log(&event), []);
+    let mut with_event = UploadScans::new("Phone", [good()]);
+    with_event.event_id = Some(event.id);
+    assert!(fixture.service.upload_scans(&fixture.caller, with_event).is_ok());
+}
+
+#[test]
+fn an_id_that_was_used_at_another_event_is_refused() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let (gate, elsewhere) = (fixture.gate(&event), fixture.gate(&other));
+    fixture.report(&elsewhere, "Phone", [let_in(1, "0000", NOW)]);
+    let refused = fixture.service.upload_scans(&gate, UploadScans::new("Phone", [let_in(1, "0000", NOW)]));
+    assert_eq!(paths(refused), ["scans"]);
+    assert_eq!(fixture.scan_log(&event), []);
+}
+
+#[test]
+fn a_log_is_listed_by_outcome_device_and_time() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let tickets = fixture.issue(&fixture.ticket_type(&event, 0, 10), 2);
+    let gate = fixture.gate(&event);
+    fixture.report(&gate, "Phone 1", [let_in(1, &tickets[0].code, NOW)]);
+    fixture.report(&gate, "Phone 1", [let_in(2, "0000", NOW)]);
+    fixture.clock.advance(Duration::from_secs(60));
+    fixture.report(&gate, "Phone 2", [let_in(3, &tickets[1].code, NOW)]);
+    let list = |request: ListScans| {
+        let listed = fixture.service.list_scans(&fixture.caller, event.id, request).expect("a page");
+        listed.data.into_iter().map(|scan| scan.uuid.expect("a device")).collect::<Vec<_>>()
+    };
+    assert_eq!(list(ListScans::new()), [3, 2, 1].map(scan_id));
+    assert_eq!(list(ListScans::new().outcome(ScanOutcome::Admitted)), [3, 1].map(scan_id));
+    assert_eq!(list(ListScans::new().device("Phone 1")), [2, 1].map(scan_id));
+    assert_eq!(list(ListScans::new().since(at("2026-06-01T12:00:01Z"))), [scan_id(3)]);
+    let first = fixture.service.list_scans(&fixture.caller, event.id, ListScans::new().limit(2)).expect("a page");
+    let after = first.next_cursor.expect("another page");
+    assert_eq!(list(ListScans::new().after(after)), [scan_id(1)]);
+    let other = fixture.event();
+    assert_eq!(list(ListScans::new()).len(), 3);
+    let elsewhere = fixture.service.list_scans(&fixture.caller, other.id, ListScans::new().after(after));
+    assert_eq!(paths(elsewhere), ["cursor"]);
+}
+
+#[test]
+fn a_deleted_event_takes_its_keys_with_it() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let gate = fixture.gate(&event);
+    fixture.report(&gate, "Phone", [let_in(1, "0000", NOW)]);
+    fixture.service.delete_event(&fixture.caller, event.id).expect("deleted");
+    assert_eq!(fixture.service.list_api_keys(fixture.caller.organization()).expect("keys"), []);
+}
