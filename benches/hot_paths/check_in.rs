@@ -1,23 +1,32 @@
-//! `check_in_ticket` with 32 callers.
+//! `check_in_ticket` with 32 callers, for events whose scans are logged and for others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, params};
+use ticketing::event::ListEvents;
 use ticketing::ticket::CheckInTicket;
 
 use crate::by_hand;
+use crate::common::Fixture;
 use crate::common::database::stored_id;
 use crate::large_store::{LargeStore, TICKETS, code, scatter};
 use crate::orders::spread;
 use crate::ratio::Bench;
 
 pub fn bench(bench: &mut Bench) {
-    let name = "check_in_ticket, 32 callers";
+    compare(bench, "check_in_ticket, 32 callers", false);
+    compare(bench, "check_in_ticket with a log of scans, 32 callers", true);
+}
+
+fn compare(bench: &mut Bench, name: &str, is_logged: bool) {
     if !bench.includes(name) {
         return;
     }
     let ours = LargeStore::open();
     let hand = LargeStore::open();
+    if is_logged {
+        [&ours, &hand].into_iter().for_each(start_logs);
+    }
     let connection = by_hand::connect(&hand.fixture.path());
     let organization = stored_id(hand.fixture.caller.organization());
     let _folder = hand.fixture.close();
@@ -41,7 +50,7 @@ pub fn bench(bench: &mut Bench) {
             while left > 0 {
                 connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([])).expect("begun");
                 for _ in 0..left.min(32) {
-                    check_in(&connection, organization, &code(nth(next_hand))).expect("accepted");
+                    check_in(&connection, organization, &code(nth(next_hand)), is_logged).expect("accepted");
                     next_hand += 1;
                 }
                 connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])).expect("committed");
@@ -51,6 +60,14 @@ pub fn bench(bench: &mut Bench) {
     );
 }
 
+/// Lets scans of all events be logged.
+fn start_logs(store: &LargeStore) {
+    let Fixture { service, caller, .. } = &store.fixture;
+    for event in service.list_events(caller, ListEvents::default().limit(100)).expect("readable").data {
+        store.fixture.gate(&event);
+    }
+}
+
 /// Returns the `number`th ticket in a random order. An odd factor visits every number below a power of two once.
 fn nth(number: u64) -> u64 {
     const CYCLE: u64 = 1 << 19;
@@ -58,7 +75,7 @@ fn nth(number: u64) -> u64 {
     (number % CYCLE).wrapping_mul(scatter(1) | 1) % CYCLE
 }
 
-fn check_in(connection: &Connection, organization: i64, code: &str) -> rusqlite::Result<()> {
+fn check_in(connection: &Connection, organization: i64, code: &str, is_logged: bool) -> rusqlite::Result<()> {
     let now = by_hand::now();
     let mut find = connection.prepare_cached(
         "SELECT t.id, t.ticket_type_id, t.order_item_id, t.customer_id, t.code, t.status, t.check_in_at, t.check_out_at,
@@ -85,5 +102,13 @@ fn check_in(connection: &Connection, organization: i64, code: &str) -> rusqlite:
     let mut count = connection
         .prepare_cached("UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + 1 WHERE id = ?1")?;
     assert_eq!(count.execute([ticket_type])?, 1, "counted");
+    if is_logged {
+        let mut log = connection.prepare_cached(
+            "INSERT INTO scans (organization_id, event_id, ticket_id, kind, scanned_at, received_at, verdict, outcome,
+                is_reported)
+            SELECT organization_id, event_id, id, 'IN', ?2, ?2, 'ADMITTED', 'ADMITTED', 1 FROM tickets WHERE id = ?1",
+        )?;
+        assert_eq!(log.execute(params![id, now])?, 1, "logged");
+    }
     Ok(())
 }

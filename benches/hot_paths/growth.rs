@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use ticketing::Timestamp;
 use ticketing::discount::ListDiscounts;
+use ticketing::door::{GetRoster, ScanKind, ScanOutcome, UploadScans, Verdict};
 use ticketing::event::ListEvents;
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CreateOrder, ListOrders, NewCustomer, OrderStatus};
@@ -12,6 +13,7 @@ use ticketing::payment::{ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, TicketStatus};
 use ticketing::ticket_type::ListTicketTypes;
 
+use crate::common::door::decided;
 use crate::large_store::{LargeStore, code, scatter};
 use crate::ratio::{median, time};
 
@@ -28,6 +30,8 @@ struct Sample {
     /// An order in the middle of the database, and an event without orders.
     order: OrderId,
     empty: EventId,
+    /// Where the changes of the roster of the event begin.
+    cursor: String,
     next: Cell<u64>,
 }
 
@@ -184,6 +188,25 @@ const OPERATIONS: &[Operation] = &[
         let code = code(sample.next());
         drop(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(code)).expect("accepted"));
     }),
+    ("get_roster, 5,000 tickets", 3, call!(get_roster(|s: &Sample| s.store.event, |_: &Sample| GetRoster::new()))),
+    (
+        "get_roster, changes",
+        100,
+        call!(get_roster(|s: &Sample| s.store.event, |s: &Sample| GetRoster::new().since(s.cursor.clone()))),
+    ),
+    ("upload_scans, 100 tickets", 3, |sample| {
+        // The event has the last two tickets of every 40.
+        let scans = (0..100).map(|_| {
+            let number = sample.next();
+            let scanned = number % (sample.tickets / 20);
+            let code = code(40 * (scanned / 2) + 38 + scanned % 2);
+            decided(number, ScanKind::In, &code, Timestamp::MAX, Verdict::Admitted)
+        });
+        let mut report = UploadScans::new("Phone", scans);
+        report.event_id = Some(sample.store.event);
+        let uploaded = sample.store.fixture.service.upload_scans(&sample.store.fixture.caller, report).expect("merged");
+        assert!(uploaded.results.iter().all(|result| result.outcome != ScanOutcome::UnknownCode));
+    }),
 ];
 
 impl Sample {
@@ -195,7 +218,14 @@ impl Sample {
         let of_customer = ListOrders::default().customer_email(ticket.customer.expect("a customer").email);
         let order = service.list_orders(caller, of_customer).expect("a page").data[0].id;
         let empty = store.fixture.event_with(|new| new.slug = "without-orders".to_owned()).id;
-        Self { store, tickets, order, empty, next: Cell::new(0) }
+        let event = service.get_event(caller, store.event).expect("an event");
+        let gate = store.fixture.gate(&event);
+        let mut part = store.fixture.roster(&gate, &event);
+        while !part.complete {
+            let next = GetRoster::new().since(part.cursor);
+            part = service.get_roster(&gate, event.id, next).expect("a part");
+        }
+        Self { store, tickets, order, empty, cursor: part.cursor, next: Cell::new(0) }
     }
 
     /// The next of the numbers from 0.
