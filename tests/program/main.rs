@@ -4,6 +4,7 @@ mod backups;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;
+mod door;
 mod exports;
 mod failed_sync;
 mod memory;

@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use serde_json::{Value, json};
-use ticketing::id::{ApiKeyId, OrganizationId};
+use ticketing::id::{ApiKeyId, EventId, OrganizationId};
 use ticketing::organization::{CreateApiKey, CreateOrganization, ListOrganizations, Organization, UpdateOrganization};
-use ticketing::{TicketingService, page};
+use ticketing::{Error, TicketingService, page};
 
 use super::arguments::{AdminCommand, NewOrganization};
 use super::database_option::Database;
@@ -99,8 +99,21 @@ fn organization_of_key(service: &TicketingService, id: ApiKeyId) -> Result<Organ
 }
 
 /// Iterates over the organizations, newest first.
-pub(crate) fn all_organizations(service: &TicketingService) -> impl Iterator<Item = ticketing::Result<Organization>> {
+fn all_organizations(service: &TicketingService) -> impl Iterator<Item = ticketing::Result<Organization>> {
     page::all(|page| service.list_organizations(ListOrganizations::default().page(page)))
+}
+
+/// The organization that an event belongs to.
+pub(crate) fn organization_of_event(service: &TicketingService, event: EventId) -> Result<OrganizationId, Failure> {
+    for organization in all_organizations(service) {
+        let organization = organization?.id;
+        match service.get_event(&service.act_for(organization)?, event) {
+            Ok(_) => return Ok(organization),
+            Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::Run(format!("there is no event with the id {event}")))
 }
 
 pub(crate) fn organization_id(id: &str) -> Result<OrganizationId, Failure> {

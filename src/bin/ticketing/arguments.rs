@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 
 const AFTER_HELP: &str = "\
 Commands can run while a server uses the same database, except restore. Each prints one JSON object, except \
-stripe-reconcile, which prints a table, and completions. `help COMMAND` has more about each.
+door-link, stripe-reconcile, which prints a table, and completions. `help COMMAND` has more about each.
 
 Only the server migrates a database of an older version. It keeps a copy of a file from before next to it. If the database \
 is new, the server creates an organization and an API key with all scopes, and prints the key. The key is not shown again.
@@ -182,6 +182,8 @@ pub(crate) enum Command {
     /// Prints what both have, with Stripe's fees, and what only one side has, or has with another amount. Needs
     /// --stripe-key-file.
     StripeReconcile(ReconcileSettings),
+    /// Print a link, and its QR code, with which the staff of an entrance check tickets of an event in
+    DoorLink(DoorLinkSettings),
     /// Write the ledger, the orders, the attendees, the check-ins or the settlement of an event to a file
     ///
     /// Without --event, the ledger, orders and attendees of at most 366 days. The columns are in the documentation of
@@ -250,6 +252,22 @@ pub(crate) enum AdminCommand {
     ListKeys { organization: String },
     /// Refuse an API key from now on
     RevokeKey { key_id: String },
+}
+
+/// The link that `door-link` makes.
+#[derive(Debug, Args)]
+pub(crate) struct DoorLinkSettings {
+    /// Id of the event
+    pub(crate) event: String,
+    /// Name of the entrance, such as "Gate A"
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// The link works until then: a timestamp, such as 2030-01-31T18:00:00Z [default: six hours after the end of the event]
+    #[arg(long, value_name = "TIMESTAMP", value_parser = date)]
+    pub(crate) until: Option<Timestamp>,
+    /// Base URL of the server
+    #[arg(long, value_name = "URL", env = "TICKETING_PUBLIC_URL", value_parser = public_url)]
+    pub(crate) public_url: String,
 }
 
 /// What `export` writes.

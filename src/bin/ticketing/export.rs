@@ -8,11 +8,10 @@ use std::path::Path;
 
 use serde_json::json;
 use ticketing::exports::{Export, ExportFormat};
-use ticketing::id::{EventId, OrganizationId};
+use ticketing::id::EventId;
 use ticketing::text_enum::TextEnum as _;
-use ticketing::{Error, TicketingService};
 
-use super::admin::{all_organizations, organization_id, parse_id};
+use super::admin::{organization_id, organization_of_event, parse_id};
 use super::arguments::ExportSettings;
 use super::database_option::Database;
 use super::failure::{Failure, usage};
@@ -66,17 +65,4 @@ fn create(path: &Path) -> std::io::Result<File> {
 /// The format that a file's extension names.
 fn format_of(path: &Path) -> Option<ExportFormat> {
     ExportFormat::from_text(&path.extension().and_then(OsStr::to_str)?.to_lowercase())
-}
-
-/// The organization that an event belongs to.
-fn organization_of_event(service: &TicketingService, event: EventId) -> Result<OrganizationId, Failure> {
-    for organization in all_organizations(service) {
-        let organization = organization?.id;
-        match service.get_event(&service.act_for(organization)?, event) {
-            Ok(_) => return Ok(organization),
-            Err(Error::NotFound(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(Failure::Run(format!("there is no event with the id {event}")))
 }

@@ -6,6 +6,7 @@ mod copy;
 mod database;
 mod database_option;
 mod documents;
+mod door_link;
 #[cfg(feature = "exports")]
 mod export;
 mod failure;
@@ -50,6 +51,7 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Copy { to: None, .. }) => copy::undo(&database()?),
         Some(Command::StripeCheck(options)) => stripe::check(&options),
         Some(Command::StripeReconcile(settings)) => reconcile::reconcile(&database()?, &settings),
+        Some(Command::DoorLink(settings)) => door_link::door_link(&database()?, settings),
         #[cfg(feature = "exports")]
         Some(Command::Export(settings)) => export::export(&database()?, &settings),
         Some(Command::Completions { shell }) => {

@@ -1,0 +1,27 @@
+//! The command that makes a link for the staff of an entrance.
+
+use fast_qr::QRBuilder;
+use ticketing::door::CreateDoorLink;
+use ticketing::id::EventId;
+
+use super::admin::{organization_of_event, parse_id};
+use super::arguments::DoorLinkSettings;
+use super::database_option::Database;
+use super::failure::Failure;
+use super::output::print;
+
+/// Creates a link, and prints it and its QR code.
+pub(crate) fn door_link(database: &Database, settings: DoorLinkSettings) -> Result<(), Failure> {
+    let service = database.builder_of_command(false)?.public_url(settings.public_url).open()?;
+    let event: EventId = parse_id(&settings.event, "event")?;
+    let mut request = CreateDoorLink::new(event, settings.name);
+    request.until = settings.until;
+    let link = service.create_door_link(organization_of_event(&service, event)?, request)?;
+    let url = link.url.expose();
+    let code = QRBuilder::new(url).build().map_err(|error| Failure::Run(format!("cannot draw the link: {error}")))?;
+    let (until, key) = (link.expires_at, link.api_key.id);
+    print(&format!(
+        "{}\n\n{url}\n\nIt works until {until}. Whoever has it can check tickets in: `revoke-key {key}` ends that.\n",
+        code.to_str()
+    ))
+}
