@@ -71,7 +71,7 @@ pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<
         WHERE e.id = m.event_id AND o.id = m.order_id AND {range}"
     ));
     Ok(Statements {
-        rows: format!("{} ORDER BY id", parts.join(" UNION ALL ")),
+        rows: vec![format!("{} ORDER BY id", parts.join(" UNION ALL "))],
         count: format!("SELECT {} AS number", counts.join(" + ")),
     })
 }

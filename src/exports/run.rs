@@ -128,12 +128,14 @@ fn read(
     let kind = request.kind;
     let mut rows = Rows { kind, columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(kind) };
     let mut done = ExportProgress { rows: 0, total_rows };
-    tx.query_table(&statements.rows, |row| {
-        rows.read(row)?;
-        sheet.write_row(&rows.cells)?;
-        done.rows += 1;
-        if done.rows.is_multiple_of(REPORTED_ROWS) { report(done, progress) } else { Ok(()) }
-    })?;
+    for statement in &statements.rows {
+        tx.query_table(statement, |row| {
+            rows.read(row)?;
+            sheet.write_row(&rows.cells)?;
+            done.rows += 1;
+            if done.rows.is_multiple_of(REPORTED_ROWS) { report(done, progress) } else { Ok(()) }
+        })?;
+    }
     report(done, progress)?;
     Ok((sheet, ExportReport { rows: done.rows, totals: rows.totals.sums, as_of }))
 }
@@ -241,5 +243,5 @@ pub(crate) fn all_statements(tx: &Transaction<'_>, event: Option<EventId>) -> Re
     let selection = Selection { organization, event, from, before, now: tx.now() };
     let mut all = vec![movements::statements(tx, &selection)?, sold_items::statements(tx, &selection)?];
     all.extend([attendees::statements(&selection), check_ins::statements(&selection)]);
-    Ok(all.into_iter().flat_map(|statements| [statements.rows, statements.count]).collect())
+    Ok(all.into_iter().flat_map(|statements| statements.rows.into_iter().chain([statements.count])).collect())
 }

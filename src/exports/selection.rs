@@ -22,8 +22,8 @@ pub(super) struct Selection {
 
 /// The statements of an export.
 pub(super) struct Statements {
-    /// Selects the rows in the order of the file.
-    pub(super) rows: String,
+    /// Select the rows in the order of the file, one after another.
+    pub(super) rows: Vec<String>,
     /// Counts them.
     pub(super) count: String,
 }

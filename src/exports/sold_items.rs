@@ -104,7 +104,7 @@ pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<
         ));
     }
     Ok(Statements {
-        rows: format!("{} ORDER BY order_id, item_id", parts.join(" UNION ALL ")),
+        rows: vec![format!("{} ORDER BY order_id, item_id", parts.join(" UNION ALL "))],
         count: format!("SELECT {} AS number", counts.join(" + ")),
     })
 }

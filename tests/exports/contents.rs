@@ -4,9 +4,10 @@ use ticketing::event::{DeliveryMethod, UpdateEvent};
 use ticketing::exports::{CsvDialect, Export, ExportKind, columns};
 use ticketing::order::{CreateOrder, NewCustomer, ShippingAddress};
 use ticketing::payment::{ListLedgerEntries, ManualMethod};
-use ticketing::ticket::{CheckInTicket, ListTickets};
+use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 
 use super::readers::export;
+use crate::common::door::let_in;
 use crate::common::*;
 
 /// The lines of a file without the header.
@@ -169,8 +170,25 @@ fn an_attendee_has_a_row_with_the_share_of_the_price_and_the_code_on_request() {
     }
     let check_ins = lines(&fixture, Export::new(ExportKind::CheckIns).event(event.id));
     let checked_in = &tickets[0];
-    assert_eq!(checked_in.status, ticketing::ticket::TicketStatus::CheckedIn);
-    assert_eq!(check_ins, [format!("{midnight},\"{}\",\"Child\"", checked_in.id)]);
+    assert_eq!(checked_in.status, TicketStatus::CheckedIn);
+    let before_the_log = format!("{midnight},\"{}\",\"Child\",\"IN\",\"ADMITTED\"", checked_in.id);
+    assert_eq!(check_ins, [format!("{before_the_log},\"\",\"\",\"\"")]);
+
+    // From now on, scans are logged.
+    let gate = fixture.gate(&event);
+    let seat = tickets.iter().find(|ticket| ticket.status == TicketStatus::NotCheckedIn).expect("a ticket");
+    let scan = |number| let_in(number, &seat.code, "2026-06-01T12:00:00Z");
+    fixture.report(&gate, "=Phone", [scan(1)]);
+    fixture.report(&gate, "=Phone", [scan(2)]);
+    fixture.report(&gate, "=Phone", [let_in(3, "0000", "2026-06-01T12:00:00Z")]);
+    let of_seat = format!("{noon},\"{}\",\"{}\"", seat.id, seat.ticket_type.name);
+    let expected = [
+        format!("{of_seat},\"IN\",\"ADMITTED\",\"Gate A\",\"'=Phone\",\"\""),
+        format!("{of_seat},\"IN\",\"ADMITTED_TWICE\",\"Gate A\",\"'=Phone\",\"already-checked-in\""),
+        format!("{noon},\"\",\"\",\"IN\",\"UNKNOWN_CODE\",\"Gate A\",\"'=Phone\",\"\""),
+        format!("{before_the_log},\"\",\"\",\"\""),
+    ];
+    assert_eq!(lines(&fixture, Export::new(ExportKind::CheckIns).event(event.id)), expected);
 }
 
 #[test]
