@@ -1,16 +1,19 @@
 //! Two servers on one PostgreSQL database. Each race has a control: the same race with the lock taken out of the
 //! statements of one or both servers. A race that needs luck is run in several rounds.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 
 use ticketing::Change;
 use ticketing::TicketingService;
+use ticketing::door::{ScanOutcome, UploadScans};
 use ticketing::error::Reason;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::{EventType, UpdateWebhook};
 
+use crate::common::door::let_in;
 use crate::common::invariants::assert_consistent;
 use crate::common::statement_proxy::{Edit, WITHOUT_KEY_LOCKS, WITHOUT_ROW_LOCKS};
 use crate::common::threads::run_at_once;
@@ -159,6 +162,58 @@ fn a_ticket_that_is_scanned_at_two_servers_at_once_is_admitted_once() {
 fn control_without_the_lock_of_the_ticket_it_is_admitted_twice() {
     needs_server!();
     assert!(admitted_twice(&WITHOUT_ROW_LOCKS) > 0);
+}
+
+/// Two phones report at both servers at once that they have let the same tickets in, which they name in opposite orders.
+/// Returns how many tickets do not have one admission that counts and one that is the second.
+fn unnoticed_admissions(edits: &'static [Edit]) -> usize {
+    let fixture = Fixture::without_gateway();
+    let servers = servers(&fixture, edits);
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 1000);
+    let gate = fixture.gate(&event);
+    for round in 0..u64::try_from(ROUNDS).expect("small") {
+        let tickets = fixture.issue(&ticket_type, 3);
+        run_at_once(2, |server| {
+            let minute = if server == 0 { "2026-06-01T11:10:00Z" } else { "2026-06-01T11:20:00Z" };
+            let first = round * 10 + if server == 0 { 0 } else { 5 };
+            let mut scans: Vec<_> =
+                tickets.iter().zip(first..).map(|(ticket, number)| let_in(number, &ticket.code, minute)).collect();
+            if server == 1 {
+                scans.reverse();
+            }
+            servers[server].upload_scans(&gate, UploadScans::new(format!("Phone {server}"), scans)).expect("a report");
+        });
+    }
+    let mut of_tickets: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for scan in fixture.scan_log(&event) {
+        of_tickets.entry(scan.ticket_id).or_default().push((scan.scanned_at, scan.outcome));
+    }
+    if !edits.is_empty() {
+        fixture.skip_final_check();
+    }
+    let expected = [
+        (at("2026-06-01T11:10:00Z"), Some(ScanOutcome::Admitted)),
+        (at("2026-06-01T11:20:00Z"), Some(ScanOutcome::AdmittedTwice)),
+    ];
+    let is_wrong = |scans: &Vec<_>| {
+        let mut scans = scans.clone();
+        scans.sort_unstable();
+        scans != expected
+    };
+    of_tickets.values().filter(|scans| is_wrong(scans)).count()
+}
+
+#[test]
+fn reports_at_two_servers_at_once_are_merged() {
+    needs_server!();
+    assert_eq!(unnoticed_admissions(&[]), 0);
+}
+
+#[test]
+fn control_without_the_locks_of_the_tickets_reports_do_not_see_each_other() {
+    needs_server!();
+    assert!(unnoticed_admissions(&WITHOUT_ROW_LOCKS) > 0);
 }
 
 fn waiting_for_locks(fixture: &Fixture) -> i64 {
