@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use ticketing::door::{ScanKind, ScanOutcome, Verdict};
+use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::{Caller, Error};
 
+use crate::common::door::decided;
 use crate::common::transport::{FakeTransport, respond};
 use crate::common::*;
 use crate::upgrade::{answers, assert_contains, assert_current_schema, assert_rows_are_kept};
@@ -203,6 +206,34 @@ fn a_database_of_0_2_0_pays_its_pending_orders_and_admits_its_tickets() {
                 _ => assert_eq!(reason(scan), Reason::TicketCancelled),
             }
         }
+    }
+}
+
+#[test]
+fn tickets_that_0_2_0_checked_in_or_cancelled_begin_their_log_as_they_are() {
+    for written in ALL {
+        let fixture = written.upgraded();
+        let tickets = ListTickets::default().limit(100);
+        let tickets = fixture.service.list_tickets(&fixture.caller, tickets).expect("tickets").data;
+        let now = fixture.clock.now();
+        let mut inside = 0;
+        for (ticket, number) in tickets.iter().zip(0..) {
+            let event = fixture.service.get_event(&fixture.caller, ticket.ticket_type.event_id).expect("the event");
+            let gate = fixture.gate(&event);
+            let scan = decided(number, ScanKind::In, &ticket.code, now, Verdict::Admitted);
+            let result = fixture.report(&gate, "Phone", [scan]).remove(0);
+            let expected = match ticket.status {
+                TicketStatus::NotCheckedIn => (ScanOutcome::Admitted, None),
+                TicketStatus::CheckedIn => (ScanOutcome::AdmittedTwice, Some(Reason::AlreadyCheckedIn)),
+                _ => (ScanOutcome::WouldBeRefused, Some(Reason::TicketCancelled)),
+            };
+            assert_eq!((result.outcome, result.reason), expected, "{}: {ticket:?}", written.folder);
+            if ticket.status == TicketStatus::CheckedIn {
+                inside += 1;
+                assert_eq!(result.other.map(|other| other.at), ticket.check_in_date);
+            }
+        }
+        assert!(inside > 0, "{}", written.folder);
     }
 }
 
