@@ -8,15 +8,17 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use ticketing::Metadata;
+use ticketing::door::{ScanKind, Verdict};
 use ticketing::environment::Clock;
 use ticketing::event::EventStatus;
 use ticketing::id::{EventId, TicketTypeId};
 use ticketing::order::CreateOrder;
-use ticketing::organization::{CreateApiKey, CreateOrganization};
-use ticketing::payment::CheckoutState;
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scope};
+use ticketing::payment::{CheckoutState, ManualMethod, MarkRefunded, RefundMethod};
 use ticketing::ticket::IssueTickets;
 use ticketing::webhook::CreateWebhook;
 
+use crate::common::door::decided;
 use crate::common::*;
 use crate::history::fill;
 use crate::upgrade::answers;
@@ -122,6 +124,24 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     let mut holder = new_customer();
     holder.locale = Some("de-AT".to_owned());
     service.issue_tickets(caller, IssueTickets::new(ticket_type.id, holder, 1)).expect("a ticket");
+    // What 0.2.0 did not have: the refund of an amount, an order that was paid in cash and given back, and the log of the
+    // scans of an event.
+    fixture.refund_amount(finished.id, eur(100)).expect("a refund");
+    let cash = service.create_order(caller, order()).expect("an order").order;
+    service.mark_order_paid(caller, cash.id, ManualMethod::Cash).expect("paid");
+    service.cancel_order(caller, cash.id).expect("cancelled");
+    let given_back = MarkRefunded::all(RefundMethod::Cash).amount(eur(500));
+    service.mark_order_refunded(&fixture.caller_with_key("given-back"), cash.id, given_back).expect("given back");
+    let door = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]).event(event.id);
+    let door = service.create_api_key(caller.organization(), door).expect("a key");
+    let gate = service.authenticate(&door.key).expect("a valid key");
+    let tickets = fixture.issue(&ticket_type, 3);
+    let now = fixture.clock.now();
+    let let_in = |number, code: &str| decided(number, ScanKind::In, code, now, Verdict::Admitted);
+    let scans =
+        [let_in(1, &tickets[0].code), let_in(2, &tickets[0].code), let_in(3, "0000"), let_in(4, &tickets[1].code)];
+    fixture.report(&gate, "Phone 1", scans);
+    service.cancel_ticket(caller, tickets[1].id).expect("cancelled");
     // What was done since then, as if it were not: the removal of its notifications, and a run of the maintenance.
     let removal = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)";
     database.execute(removal, [database::stored_id(endpoint.id)]);
@@ -133,6 +153,7 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     let finished: &str = &finished.id.to_string();
     json!({
         "active": active.key.expose(), "revoked": revoked.key.expose(), "suspended": suspended.key.expose(),
+        "door": door.key.expose(),
         "finishedOrder": finished,
     })
 }

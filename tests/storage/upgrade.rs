@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use ticketing::discount::ListDiscounts;
+use ticketing::door::ListScans;
 use ticketing::error::{Reason, StoreErrorKind};
 use ticketing::event::ListEvents;
 use ticketing::order::{CreateOrder, ListOrders, OrderStatus};
 use ticketing::organization::ListOrganizations;
-use ticketing::payment::{ListRefunds, RefundStatus};
+use ticketing::payment::{ListLedgerEntries, ListPayments, ListRefunds, RefundStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::{ListTicketTypes, TicketType};
 use ticketing::webhook::{ListWebhookDeliveries, ListWebhooks, SenderOptions};
@@ -104,6 +105,12 @@ pub fn answers(fixture: &Fixture, caller: &Caller) -> Value {
         "orderDetails": orders.iter().map(|order| service.get_order_details(caller, order.id).expect("details"))
             .collect::<Vec<_>>(),
         "tickets": service.list_tickets(caller, tickets).expect("tickets").data,
+        "payments": service.list_payments(caller, ListPayments::default().limit(100)).expect("payments").data,
+        "ledger": service.list_ledger_entries(caller, ListLedgerEntries::default().limit(100)).expect("entries").data,
+        "scans": events.iter().map(|event| {
+            let log = ListScans::new().limit(100);
+            service.list_scans(caller, event.id, log).expect("scans").data
+        }).collect::<Vec<_>>(),
         "deliveries": webhooks.iter().map(|webhook| deliveries(webhook.id)).collect::<Vec<_>>(),
         "events": events,
         "orders": orders,
