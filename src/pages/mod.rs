@@ -2,7 +2,7 @@
 //! of a ticket.
 //!
 //! A page is one file of HTML with its style: it loads nothing and runs no script. All pages share one design, in
-//! `page.css` and `templates/base.html`. Their words are in [`words`](crate::words), in the language of the order, or
+//! `page.css` and `templates/base.html`. Only the page for check-in, in `door`, is a program. Their words are in [`words`](crate::words), in the language of the order, or
 //! else in one that the browser accepts.
 
 #[cfg(feature = "documents")]
@@ -11,6 +11,7 @@ mod calendar_entry;
 mod card;
 mod checkout_page;
 mod document;
+mod door_page;
 mod heading;
 #[cfg(feature = "documents")]
 mod order_page;
@@ -24,6 +25,7 @@ mod ticket_page;
 pub(crate) use calendar_entry::calendar_entry;
 pub(crate) use checkout_page::checkout_page;
 pub(crate) use document::STYLE_HASH;
+pub(crate) use door_page::DOOR_FILES;
 #[cfg(feature = "documents")]
 pub(crate) use order_page::{MAX_CARDS, order_page};
 pub(crate) use payment_page::payment_page;

@@ -8,7 +8,7 @@ use super::http::middleware::Observe;
 use super::http::problem::Problem;
 use super::operations::operation_routes;
 use super::options::ServerOptions;
-use super::public::{checkout_return, checkout_routes, monitoring, notice_routes};
+use super::public::{checkout_return, checkout_routes, door_routes, monitoring, notice_routes};
 use super::state::{AppState, ServerState};
 use super::{openapi, operations};
 use crate::service::TicketingService;
@@ -74,6 +74,7 @@ impl Routes {
             .merge(checkout_return::routes())
             .merge(notice_routes::routes())
             .merge(monitoring::health())
+            .merge(door_routes::routes())
             .merge(documents())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
@@ -98,6 +99,13 @@ impl Routes {
     #[cfg(feature = "documents")]
     pub fn documents<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(documents())
+    }
+
+    /// `/door/`: the page for [check-in at the entrance](crate::guide::door). It needs no API key: its links have one. The
+    /// [public URL](crate::Builder::public_url) of the service must be where this is mounted, and the
+    /// [operations](Self::operations) must be mounted there too.
+    pub fn door<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(door_routes::routes())
     }
 
     /// `/gateway/notices`: where a payment gateway sends its notices. They need no API key, because they are signed.

@@ -2,6 +2,9 @@
 //!
 //! To add a language, copy the file of another one, translate it, and add it to [`ALL`].
 
+#[cfg(feature = "server")]
+use std::collections::BTreeMap;
+
 mod dates;
 mod dutch;
 mod english;
@@ -31,6 +34,13 @@ const ALL: [&Words; 7] = [
     &italian::ITALIAN,
     &dutch::DUTCH,
 ];
+
+/// The words of the page for check-in, by language.
+#[cfg(feature = "server")]
+pub(crate) fn door() -> BTreeMap<&'static str, &'static vocabulary::Door> {
+    // Those of American English are English.
+    ALL.iter().filter(|words| !words.language.contains('-')).map(|words| (words.language, &words.door)).collect()
+}
 
 /// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of 1 to 8 letters and digits,
 /// separated by hyphens. The first has 2 to 8 letters and no digit.
@@ -116,6 +126,29 @@ mod tests {
         }
         for text in ["", "a", "ar-", "-ar", "ar_EG", "<b>", "4r", "toolongprimary", "ar-waytoolong", "ar EG"] {
             assert!(!is_tag(text), "{text}");
+        }
+    }
+
+    #[cfg(feature = "server")]
+    #[test]
+    fn the_words_of_check_in_have_the_same_values_in_all_languages() {
+        fn values(words: &serde_json::Value) -> Vec<(String, Vec<&str>)> {
+            let serde_json::Value::Object(members) = words else {
+                let text = words.as_str().unwrap_or_default();
+                let mut names: Vec<_> = text.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
+                names.sort_unstable();
+                return vec![(String::new(), names)];
+            };
+            let of_members = members.iter().flat_map(|(name, member)| {
+                values(member).into_iter().map(move |(path, names)| (format!("{name}.{path}"), names))
+            });
+            of_members.collect()
+        }
+        let all = serde_json::json!(door());
+        let english = values(&all["en"]);
+        assert!(english.iter().filter(|(_, names)| !names.is_empty()).count() > 10, "{english:?}");
+        for language in ["de", "es", "fr", "it", "nl"] {
+            assert_eq!(values(&all[language]), english, "{language}");
         }
     }
 

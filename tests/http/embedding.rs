@@ -225,11 +225,12 @@ fn with_parts(parts: impl FnOnce(&Routes) -> Router) -> Server {
 
 #[test]
 fn a_part_has_its_own_routes_only() {
-    const ROUTES: [(&str, &[&str]); 6] = [
+    const ROUTES: [(&str, &[&str]); 7] = [
         ("operations", &["/v1/events", "/v1/discounts"]),
         ("checkout", &["/checkout/unknown"]),
         ("notices", &["/gateway/notices"]),
         ("health", &["/health/live", "/health/ready"]),
+        ("door", &["/door/", "/door/sw.js"]),
         ("metrics", &["/metrics"]),
         (
             "docs",
@@ -246,6 +247,7 @@ fn a_part_has_its_own_routes_only() {
             "checkout" => routes.checkout(),
             "notices" => routes.notices(),
             "health" => routes.health(),
+            "door" => routes.door(),
             "metrics" => routes.metrics(),
             _ => routes.docs(),
         });

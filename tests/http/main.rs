@@ -10,6 +10,7 @@ mod common;
 mod conditions;
 #[cfg(feature = "docs-page")]
 mod docs_page;
+mod door_page;
 mod embedding;
 mod gateway_notices;
 mod gateway_shares;

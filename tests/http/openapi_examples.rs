@@ -169,7 +169,9 @@ fn registered_paths() -> BTreeSet<String> {
         let text = std::fs::read_to_string(&file).unwrap();
         let is_code = |line: &&str| !line.trim_start().starts_with("//");
         let code: String = text.lines().filter(is_code).flat_map(str::split_whitespace).collect();
-        found.extend(code.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+        // A parameter with an asterisk has several segments, which the document cannot say.
+        let paths = code.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap().replace("{*", "{"));
+        found.extend(paths);
     }
     found
 }
@@ -180,8 +182,8 @@ fn the_document_has_every_registered_path_outside_v1() {
     let document = Document::of(&Server::start());
     let paths = document.operations().into_iter().map(|operation| operation.path);
     let outside_v1: BTreeSet<_> = paths.filter(|path| !path.starts_with("/v1/")).collect();
-    // A path that ends with a slash leads to the one without.
-    let registered = registered_paths().into_iter().filter(|path| !path.ends_with('/')).collect();
+    // A path that ends with a slash leads to the one without, unless a folder has that name.
+    let registered = registered_paths().into_iter().filter(|path| path == "/door/" || !path.ends_with('/')).collect();
     assert_eq!(outside_v1, registered);
 }
 

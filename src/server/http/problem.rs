@@ -163,6 +163,11 @@ impl Problem {
         Self::new(&NOT_FOUND, "no route has this path")
     }
 
+    /// 404: there is no file with the name in the path.
+    pub(in crate::server) fn no_such_file() -> Self {
+        Self::new(&NOT_FOUND, "the page has no such file in this version")
+    }
+
     /// 405: the path has routes for other methods. `allow` is `None` if axum adds the header `Allow`.
     pub(in crate::server) fn method_not_allowed(allow: Option<HeaderValue>) -> Self {
         let detail = "this path does not support the method; the header Allow lists the supported ones";

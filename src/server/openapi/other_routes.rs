@@ -52,6 +52,9 @@ pub(super) fn paths() -> Value {
             },
         }},
     });
+    for (path, item) in door() {
+        paths[path] = item;
+    }
     #[cfg(feature = "docs-page")]
     {
         paths["/docs"]["get"] = json!({
@@ -83,6 +86,35 @@ pub(super) fn paths() -> Value {
         }
     }
     paths
+}
+
+/// The path items of the page for check-in.
+fn door() -> [(&'static str, Value); 3] {
+    let script = || response("The script.", &json!({"text/javascript": {"schema": {"type": "string"}}}));
+    let text = |name: &str, description: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}, "description": description});
+    let page = json!({"get": {
+        "operationId": "show_door", "tags": ["Tickets"], "summary": "Show the page for check-in at the entrance",
+        "description": "Links of entrances lead to it, with their API key in the fragment.",
+        "responses": {"200": page("The page."), "304": not_modified()},
+    }});
+    let worker = json!({"get": {
+        "operationId": "get_door_worker", "tags": ["Tickets"], "summary": "Get the service worker of the page",
+        "description": "Keeps the files of the page in the browser, so that it starts without a connection.",
+        "responses": {"200": script(), "304": not_modified()},
+    }});
+    let files = json!({
+        "parameters": [text("version", "The version of the page."), text("file", "The name of the file.")],
+        "get": {
+            "operationId": "get_door_file", "tags": ["Tickets"], "summary": "Get a file of the page",
+            "description": "Scripts, the style, the icon and the manifest.",
+            "responses": {
+                "200": response("The file.", &json!({"*/*": {"schema": {"type": "string", "format": "binary"}}})),
+                "304": not_modified(),
+                "404": {"$ref": "#/components/responses/NotFound"},
+            },
+        },
+    });
+    [("/door/", page), ("/door/sw.js", worker), ("/door/{version}/{file}", files)]
 }
 
 /// The response without a file.

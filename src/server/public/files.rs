@@ -17,7 +17,7 @@ use crate::server::http::problem::Problem;
 pub(in crate::server) struct Files(Mutex<HashMap<(String, bool), Representation>>);
 
 /// There are few files, and a program mounts the server in few places. More than that are not kept.
-const MAX_FILES: usize = 16;
+const MAX_FILES: usize = 64;
 
 impl Files {
     /// Responds to a GET request with the file of this name, which is made the first time. The headers must not contain

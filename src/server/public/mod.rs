@@ -7,6 +7,7 @@ pub(super) mod content;
 pub(super) mod docs;
 #[cfg(feature = "documents")]
 pub(super) mod document_routes;
+pub(super) mod door_routes;
 pub(super) mod files;
 #[cfg(feature = "documents")]
 pub(super) mod link_permits;

@@ -1,0 +1,363 @@
+// The page for check-in: starts it, and connects its parts.
+//
+// `door.js` decides, `view.js` shows, `storage.js` keeps. The link of the entrance comes in the fragment of the address, which
+// browsers never send: https://host/door/#event_.../tk_...
+
+import { Camera } from "./camera.js";
+import { Door, normalizeCode } from "./door.js";
+import { Queue } from "./queue.js";
+import { Roster } from "./roster.js";
+import { Service, ServiceError } from "./service.js";
+import { allowSound, keepAwake } from "./signals.js";
+import { openStorage } from "./storage.js";
+import * as view from "./view.js";
+
+const { words, find, fill } = view;
+
+/** For how long a code that stays in view is not scanned again, in milliseconds. */
+const SAME_CODE = 3000;
+/** How often the service is tried, in milliseconds. */
+const RETRY = 3000;
+/** From when on the roster is called old, in milliseconds. */
+const OLD = 60_000;
+
+let storage;
+let queue;
+let roster;
+let service;
+let door;
+let deviceName;
+let kind = "IN";
+/** Whether this window is the one that scans. */
+let isActive = true;
+
+async function main() {
+  view.label();
+  const link = readFragment();
+  if (!window.isSecureContext || !crypto.subtle) return view.showMessage(words.insecure);
+  await becomeActive();
+  try {
+    storage = await openStorage();
+    queue = new Queue(storage);
+    await queue.load();
+  } catch {
+    return view.showMessage(words.noStorage);
+  }
+  // Otherwise the link would be lost.
+  const mayUpdate = link === null && queue.scans.length === 0;
+  if (await updatePage(mayUpdate)) return;
+  window.addEventListener("hashchange", () => location.reload());
+  const known = await storage.value("link");
+  if (link !== null && known !== undefined && known.event !== link.event && queue.scans.length > 0) {
+    return askToReplace(known, link);
+  }
+  await enter(link ?? known);
+}
+
+/** The link in the address, which is removed from there. */
+function readFragment() {
+  const found = /^#(event_[0-9A-Z]{13})\/(tk_[0-9A-Za-z_-]+)$/.exec(location.hash);
+  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  return found && { event: found[1], key: found[2] };
+}
+
+/** Only one window scans: the one that was opened last. */
+function becomeActive() {
+  if (!navigator.locks) return Promise.resolve();
+  return new Promise((resolve) => {
+    const forever = () => new Promise(() => resolve());
+    navigator.locks.request("ticketing-door", { steal: true }, forever).catch(() => {
+      isActive = false;
+      camera.stop();
+      view.showMessage(words.otherWindow, [[words.useHere, () => location.reload()]]);
+    });
+  });
+}
+
+/** Changes to a new version of the page, if there is one and it may. Resolves to whether it does. */
+async function updatePage(mayUpdate) {
+  const workers = navigator.serviceWorker;
+  if (!workers) return false;
+  const waiting = (await workers.getRegistration())?.waiting;
+  workers.register("sw.js").catch(() => {});
+  if (!waiting || !mayUpdate) return false;
+  workers.addEventListener("controllerchange", () => location.reload(), { once: true });
+  waiting.postMessage("activate");
+  return true;
+}
+
+function askToReplace(known, link) {
+  const count = queue.scans.length;
+  const replace = async () => {
+    await wipe();
+    await enter(link);
+  };
+  const question = { title: words.replaceQuestion.title, text: fill(words.replaceQuestion.text, { count }) };
+  view.showMessage(question, [[words.save, save], [words.replace, replace], [words.cancel, () => enter(known)]]);
+}
+
+/** Starts with a link. */
+async function enter(link) {
+  if (!link?.key) {
+    // An answer may have been stored after this phone was forgotten.
+    if (link === undefined && queue.scans.length === 0) await wipe();
+    return showNoLink(words.noLink);
+  }
+  const known = await storage.value("link");
+  await storage.write(({ values, tickets }) => {
+    values.put(link, "link");
+    if (known !== undefined && known.event !== link.event) {
+      tickets.clear();
+      values.delete("roster");
+    }
+  });
+  navigator.storage?.persist?.().catch(() => {});
+  roster = new Roster(storage);
+  await roster.load();
+  service = new Service(link, (await storage.value("offset")) ?? 0);
+  let suffix = await storage.value("device");
+  if (suffix === undefined) {
+    suffix = crypto.randomUUID().slice(0, 4).toUpperCase();
+    await storage.write(({ values }) => values.put(suffix, "device"));
+  }
+  while (roster.head === null) {
+    if (!(await loadFirst())) return;
+  }
+  deviceName = `${(roster.head.gate ?? "").slice(0, 59)} ${suffix}`.trim();
+  const notify = { changed: render, revoked, loading: () => {}, conflict };
+  door = new Door({ roster, queue, service, device: deviceName, notify });
+  find("#scanner h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
+  find("#device").textContent = fill(words.device, { device: deviceName });
+  view.showScanner();
+  render();
+  setInterval(render, 1000);
+  synchronize();
+}
+
+/** Loads the roster for the first time. Resolves to false if the link does not work. */
+async function loadFirst() {
+  const loading = (done, all) => view.showMessage({ ...words.loading, text: fill(words.loading.text, { done, all }) });
+  view.showMessage({ ...words.loading, text: "" });
+  try {
+    await roster.reload((cursor, limit) => service.roster(cursor, limit), loading);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) {
+      view.showMessage(words.noStorage);
+      return false;
+    }
+    if ([401, 403, 404].includes(error.status)) {
+      await revoked();
+      return false;
+    }
+    view.showMessage(words.noConnection);
+    await new Promise((resolve) => { setTimeout(resolve, RETRY); });
+  }
+  return true;
+}
+
+async function synchronize() {
+  if (!isActive) return;
+  try {
+    await door.synchronize();
+    await storage.write(({ values }) => values.put(service.offset, "offset"));
+  } catch {
+    view.addNotice(words.reasons["cannot-be-kept"]);
+  }
+  setTimeout(synchronize, RETRY);
+}
+
+function render() {
+  if (!isActive) return;
+  const age = Date.now() - roster.head.at;
+  const waiting = queue.scans.length;
+  const problems = queue.scans.filter((scan) => scan.problem !== undefined).length;
+  const { tickets, cancelled } = roster.counts;
+  view.setStatus("signal", door.isOnline ? words.online : words.offline, door.isOnline ? "" : "unsure");
+  view.setStatus("age", fill(words.age, { age: view.duration(age) }), age > OLD ? "unsure" : "");
+  const unreported = problems > 0 ? words.problems : words.waiting;
+  view.setStatus("waiting", fill(unreported, { count: problems || waiting }), problems > 0 ? "bad" : "");
+  view.setStatus("inside", fill(words.inside, { inside: roster.inside(queue), expected: tickets - cancelled }));
+}
+
+// Scanning
+
+let seen = { code: null, at: 0 };
+let isWorking = false;
+let work = Promise.resolve();
+
+/** A code in view of the camera. */
+function sighted(text) {
+  const code = normalizeCode(text);
+  const now = Date.now();
+  const isSame = code === seen.code && now - seen.at < SAME_CODE;
+  if (!isSame && isWorking) return;
+  seen = { code, at: now };
+  if (!isSame) check(code);
+}
+
+/** Scans a code, after those before it. */
+function check(code) {
+  isWorking = true;
+  work = work.then(() => scan(code)).finally(() => { isWorking = false; });
+}
+
+async function scan(code) {
+  if (!isActive || !door) return;
+  let verdict;
+  try {
+    verdict = await door.scan(code, kind);
+  } catch {
+    verdict = { result: "check", reason: "cannot-be-kept" };
+  }
+  if (!isActive) return;
+  const letIn = kind === "IN" && verdict.subject ? () => letInAnyway(verdict) : null;
+  show(verdict, letIn);
+}
+
+async function letInAnyway({ subject, type, areas }) {
+  try {
+    await door.letIn(subject);
+    show({ result: "exception", type, areas }, null);
+  } catch {
+    show({ result: "check", reason: "cannot-be-kept" }, null);
+  }
+}
+
+function show(verdict, letIn) {
+  view.showVerdict(verdict, { zone: roster.head.event.timezone, now: service.now(), letIn });
+}
+
+function conflict({ outcome, other, type, at }) {
+  const zone = roster.head.event.timezone;
+  const of = (instant) => view.time(instant, zone, service.now());
+  const text = fill(outcome === "ADMITTED_TWICE" ? words.admittedTwice : words.wouldBeRefused, { type, time: of(at) });
+  const first = other && fill(other.device ? words.firstWithDevice : words.first, {
+    time: of(Date.parse(other.at)), device: other.device,
+  });
+  view.addNotice([text, first].filter(Boolean).join(". "));
+}
+
+// The camera
+
+const camera = new Camera(find("video"), sighted);
+
+const PROBLEMS = { NotAllowedError: "cameraRefused", SecurityError: "cameraRefused", NotFoundError: "cameraMissing" };
+
+async function startCamera(id) {
+  const problem = find("#camera-problem");
+  problem.hidden = true;
+  find("#start").hidden = true;
+  try {
+    await camera.start(id);
+    await storage.write(({ values }) => values.put(camera.id, "camera"));
+    const options = (await camera.list()).map(({ id: value, name }) => new Option(name, value, false, value === camera.id));
+    find("#cameras").replaceChildren(...options);
+    find("#torch").hidden = !camera.hasTorch;
+  } catch (error) {
+    camera.stop();
+    problem.textContent = words[PROBLEMS[error.name] ?? "cameraBusy"];
+    problem.hidden = false;
+    find("#start").hidden = false;
+  }
+}
+
+// What ends the work of a device
+
+function save() {
+  const text = JSON.stringify({ device: deviceName, scans: queue.scans }, null, 1);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = `scans-${new Date().toISOString().slice(0, 16).replaceAll(":", "-")}.json`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), RETRY);
+}
+
+async function wipe() {
+  await storage.write((stores) => Object.values(stores).forEach((store) => store.clear()));
+  queue.scans = [];
+}
+
+/** The link does not work any more: the roster goes, and what was not reported stays, for another link of the event. */
+async function revoked() {
+  isActive = false;
+  camera.stop();
+  const link = await storage.value("link");
+  await storage.write(({ values, tickets }) => {
+    tickets.clear();
+    values.delete("roster");
+    values.put({ event: link.event, key: null }, "link");
+  });
+  showNoLink(words.revoked);
+}
+
+function showNoLink({ title, text }) {
+  const count = queue.scans.length;
+  if (count === 0) return view.showMessage({ title, text });
+  const unreported = `${text} ${fill(words.unreported, { count })}`;
+  view.showMessage({ title, text: unreported }, [[words.save, save], [words.forget, askToForget]]);
+}
+
+/** Asks before everything is deleted. What was not reported has to be saved before. */
+function askToForget() {
+  const back = () => location.reload();
+  const forget = [words.forget, () => wipe().then(back)];
+  const cancel = [words.cancel, back];
+  const count = queue.scans.length;
+  const question = words.forgetQuestion;
+  if (count === 0) return view.showMessage(question, [forget, cancel]);
+  const saveFirst = () => {
+    save();
+    view.showMessage(question, [forget, cancel]);
+  };
+  const text = `${question.text} ${fill(words.unreported, { count })}`;
+  view.showMessage({ title: question.title, text }, [[words.save, saveFirst], cancel]);
+}
+
+// What the staff does
+
+find("#start").addEventListener("click", async () => {
+  allowSound();
+  keepAwake();
+  await startCamera((await storage.value("camera")) ?? null);
+});
+find("#cameras").addEventListener("change", (event) => startCamera(event.target.value));
+find("#torch").addEventListener("click", async ({ target }) => {
+  const isOn = target.getAttribute("aria-pressed") !== "true";
+  await camera.setTorch(isOn);
+  target.setAttribute("aria-pressed", String(isOn));
+});
+find("#typed").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const field = find("#code");
+  const code = normalizeCode(field.value);
+  field.value = "";
+  field.blur();
+  allowSound();
+  if (code !== "") check(code);
+});
+// A scanner that types like a keyboard writes into the field, wherever the focus is.
+document.addEventListener("keydown", ({ key, ctrlKey, metaKey, target }) => {
+  const isTyping = key.length === 1 && key !== " " && !ctrlKey && !metaKey;
+  if (isTyping && !find("#scanner").hidden && !target.matches("input, select")) find("#code").focus();
+});
+for (const [id, direction] of [["in", "IN"], ["out", "OUT"]]) {
+  find(`#${id}`).addEventListener("click", () => {
+    kind = direction;
+    seen = { code: null, at: 0 };
+    for (const other of ["in", "out"]) find(`#${other}`).setAttribute("aria-pressed", String(other === id));
+  });
+}
+find("#next").addEventListener("click", view.hideVerdict);
+find("#verdict").addEventListener("click", ({ currentTarget }) => {
+  if (currentTarget.className === "good") view.hideVerdict();
+});
+find("#save").addEventListener("click", save);
+find("#forget").addEventListener("click", askToForget);
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState !== "visible" || !isActive || find("#start").hidden === false) return;
+  keepAwake();
+  // Phones stop the camera of a page in the background.
+  if (!camera.isOn) startCamera(camera.id);
+});
+
+main();
