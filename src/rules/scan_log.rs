@@ -171,3 +171,153 @@ impl TicketState {
         ticket
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Write;
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::values::id::EventId;
+    use crate::rules::calendar::Zone;
+
+    /// A linear congruential generator, so that each run has the same scans.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % end
+        }
+
+        fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+            values[usize::try_from(self.below(values.len() as u64)).unwrap()]
+        }
+
+        /// An instant around a base: often exactly a whole hour, or a millisecond beside one.
+        fn around(&mut self, base: Timestamp) -> Timestamp {
+            let hours = base.saturating_add(Duration::from_hours(self.below(96)));
+            match self.below(4) {
+                0 => hours,
+                1 => hours.checked_sub(Duration::from_millis(1)).unwrap(),
+                2 => hours.saturating_add(Duration::from_millis(1)),
+                _ => hours.saturating_add(Duration::from_secs(self.below(3600))),
+            }
+        }
+
+        fn sometimes<T>(&mut self, value: impl FnOnce(&mut Self) -> T) -> Option<T> {
+            (self.below(3) == 0).then(|| value(self))
+        }
+    }
+
+    const ZONES: [&str; 10] = [
+        "Europe/Berlin",
+        "America/New_York",
+        "America/Sao_Paulo",
+        "America/St_Johns",
+        "Asia/Kathmandu",
+        "Australia/Lord_Howe",
+        "Pacific/Apia",
+        "Pacific/Kiritimati",
+        "Europe/London",
+        "UTC",
+    ];
+
+    /// Days on or before which clocks change in some of the zones.
+    const BASES: [&str; 6] = [
+        "2026-10-23T00:00:00Z",
+        "2026-03-27T00:00:00Z",
+        "2018-11-02T12:00:00Z",
+        "2011-12-28T12:00:00Z",
+        "2026-06-10T22:00:00Z",
+        "2028-02-27T12:00:00Z",
+    ];
+
+    fn state(numbers: &mut Numbers, base: Timestamp, zone: &str) -> TicketState {
+        let is_inside = numbers.below(4) == 0;
+        let ticket = Scanned {
+            event_id: EventId::from_raw(1),
+            event_status: if numbers.below(8) == 0 { EventStatus::Cancelled } else { EventStatus::Published },
+            zone: Zone::of(zone).unwrap(),
+            status: match numbers.below(12) {
+                0 => TicketStatus::Cancelled,
+                _ if is_inside => TicketStatus::CheckedIn,
+                _ => TicketStatus::NotCheckedIn,
+            },
+            check_in_date: is_inside.then(|| numbers.around(base)),
+            first_scan_date: is_inside.then(|| numbers.around(base)),
+            expires_at: if is_inside { numbers.sometimes(|numbers| numbers.around(base)) } else { None },
+            valid_from: numbers.sometimes(|numbers| numbers.around(base)),
+            valid_until: numbers.sometimes(|numbers| numbers.around(base)),
+            allowed_dates: (0..numbers.below(4)).map(|_| numbers.around(base)).collect(),
+            validity_days: numbers.sometimes(|numbers| i64::try_from(numbers.below(4) + 1).unwrap()),
+            validity_hours: numbers.sometimes(|numbers| i64::try_from(numbers.below(60) + 1).unwrap()),
+        };
+        let event_cancelled_at = numbers.sometimes(|numbers| numbers.around(base));
+        TicketState { ticket, checked_in_by: None, check_out_date: None, event_cancelled_at }
+    }
+
+    fn of_ticket(state: &TicketState) -> Value {
+        let Scanned { status, check_in_date, first_scan_date, expires_at, .. } = &state.ticket;
+        let millis = |at: &Option<Timestamp>| at.map(Timestamp::millis);
+        json!({"status": status, "checkInDate": millis(check_in_date), "firstScanDate": millis(first_scan_date),
+            "expiresAt": millis(expires_at)})
+    }
+
+    /// A ticket with scans of it, and what the rules say of each. The devices at the entrance decide in the same way: with
+    /// the variable `TICKETING_DOOR_VECTORS`, the vectors are written to that file, and `.ci/door/run` compares them.
+    fn vector(numbers: &mut Numbers, reasons: &mut BTreeMap<String, usize>) -> Value {
+        let base = numbers.one_of(&BASES).parse().unwrap();
+        let zone = numbers.one_of(&ZONES);
+        let mut state = state(numbers, base, zone);
+        let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
+        let Scanned { valid_from, valid_until, allowed_dates, validity_days, validity_hours, .. } = &state.ticket;
+        let mut vector = json!({
+            "event": {"timezone": zone, "status": state.ticket.event_status, "cancelledAt": millis(state.event_cancelled_at)},
+            "type": {
+                "validFrom": millis(*valid_from), "validUntil": millis(*valid_until),
+                "allowedDates": allowed_dates.iter().map(|date| date.millis()).collect::<Vec<_>>(),
+                "validityDays": validity_days, "validityHours": validity_hours,
+            },
+            "ticket": of_ticket(&state),
+        });
+        let ends = [*valid_from, *valid_until, state.ticket.expires_at, state.event_cancelled_at];
+        let ends: Vec<_> = ends.into_iter().flatten().collect();
+        let mut instants: Vec<_> = (0..4)
+            .map(|_| match numbers.below(2) {
+                0 if !ends.is_empty() => {
+                    let before = numbers.one_of(&ends).checked_sub(Duration::from_millis(1)).unwrap();
+                    before.saturating_add(Duration::from_millis(numbers.below(3)))
+                }
+                _ => numbers.around(base),
+            })
+            .collect();
+        instants.sort_unstable();
+        let scans = instants.into_iter().map(|at| {
+            let kind = if numbers.below(4) == 0 { LoggedKind::Out } else { LoggedKind::In };
+            let row = LogRow { kind, at, client_id: None, api_key: None, verdict: Some(Verdict::Admitted) };
+            let reason = state.apply(&row).reason.map(|reason| reason.as_str().to_owned());
+            *reasons.entry(reason.clone().unwrap_or_default()).or_default() += 1;
+            json!({"kind": kind, "at": at.millis(), "reason": reason, "after": of_ticket(&state)})
+        });
+        vector["scans"] = scans.collect();
+        vector
+    }
+
+    #[test]
+    fn vectors_for_other_implementations_have_every_reason() {
+        let mut numbers = Numbers(1);
+        let mut reasons = BTreeMap::new();
+        let vectors: Vec<_> = (0..5000).map(|_| vector(&mut numbers, &mut reasons)).collect();
+        assert!(reasons.len() == 8 && reasons.values().all(|count| *count > 100), "{reasons:?}");
+        if let Some(path) = std::env::var_os("TICKETING_DOOR_VECTORS") {
+            let mut file = std::fs::File::create(path).unwrap();
+            for vector in &vectors {
+                writeln!(file, "{vector}").unwrap();
+            }
+        }
+    }
+}
