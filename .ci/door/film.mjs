@@ -19,7 +19,7 @@ export async function film(path, texts) {
 
 /** A picture with noise, and a code that is turned a little. */
 function frame(text) {
-  const modules = text === null ? [] : encodeQR(text, "raw", { border: 4 });
+  const modules = text === null ? [] : encodeQR(text, "raw", { border: 4, ecc: "high" });
   const pixels = Buffer.alloc(WIDTH * HEIGHT * 3);
   const [angle, module] = [0.2, 300 / Math.max(modules.length, 1)];
   for (let y = 0; y < HEIGHT; y += 1) {
