@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::headers::{self, AUTHENTICATED};
 use super::{examples, links};
+use crate::enums::scope::Scope;
 use crate::error::Reason;
 use crate::server::http::problem::{self, CODES, ProblemCode};
 use crate::server::operations::operation::{Input, Operation};
@@ -77,8 +78,8 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
 /// The statuses of the problems that an operation can return.
 fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
     let has_input = !matches!(operation.input, Input::None);
-    // A ticket is scanned by its code, which is in the body.
-    let names_a_resource = operation.path.contains('{') || operation.path.starts_with("/tickets/check");
+    // At the entrance, the code of the ticket and the event are in the body.
+    let names_a_resource = operation.path.contains('{') || operation.scope == Scope::TicketsCheckIn;
     let can_conflict = operation.idempotent || !operation.conflicts.is_empty();
     let statuses = [
         (true, StatusCode::BAD_REQUEST),
