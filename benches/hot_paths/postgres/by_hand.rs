@@ -10,9 +10,6 @@ use super::email;
 use crate::by_hand::{now, random_code};
 use crate::reads::Ticket;
 
-/// How many orders there are in a transaction.
-const GROUP: u64 = 50;
-
 /// Returns what makes ids unique.
 fn next() -> i64 {
     static NEXT: AtomicI64 = AtomicI64::new(0);
@@ -111,11 +108,11 @@ impl Orders {
         Self { client, statements, sale: Sale { organization, event, ticket_type, price } }
     }
 
-    /// Writes `count` orders, 50 of them in each transaction.
-    pub(super) fn write(&mut self, count: u64) {
+    /// Writes `count` orders, up to `group` of them in each transaction.
+    pub(super) fn write(&mut self, count: u64, group: u64) {
         let mut left = count;
         while left > 0 {
-            let group = left.min(GROUP);
+            let group = left.min(group);
             match self.write_group(group) {
                 Ok(()) => left -= group,
                 // Two writers have inserted the same customers in another order.

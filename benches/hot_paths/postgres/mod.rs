@@ -215,6 +215,9 @@ pub fn bench(bench: &mut Bench) {
     }
 }
 
+/// How many callers create orders.
+const CALLERS: u64 = 64;
+
 /// How many events the orders are for, and what a ticket costs.
 const ORDERS: [(usize, i64, &str); 4] = [
     (1, 0, "create_order, 64 callers on 1 event"),
@@ -256,18 +259,20 @@ fn orders(bench: &mut Bench, name: &str, databases: &Databases, (events, price):
     let mut writers = databases.writers(events, price);
     bench.compare(
         name,
-        64 * 25,
+        CALLERS * 25,
         |count| {
-            spread(64, count, |number| {
+            spread(CALLERS, count, |number| {
                 let index = usize::try_from(number).expect("a small number") % events;
                 databases.create_order(databases.sales[index], price);
             });
         },
         |count| {
             let each = count.div_ceil(events as u64);
+            // More than the callers for an event cannot be in one transaction.
+            let group = CALLERS.div_ceil(events as u64);
             std::thread::scope(|scope| {
                 for writer in &mut writers {
-                    scope.spawn(|| writer.write(each));
+                    scope.spawn(|| writer.write(each, group));
                 }
             });
         },
