@@ -21,7 +21,8 @@ pub(crate) struct Scanned {
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) valid_from: Option<Timestamp>,
     pub(crate) valid_until: Option<Timestamp>,
-    pub(crate) allowed_dates: Vec<Timestamp>,
+    /// The only days on which it admits; empty if it admits on any day.
+    pub(crate) allowed_days: Vec<Day>,
     pub(crate) validity_days: Option<i64>,
     pub(crate) validity_hours: Option<i64>,
 }
@@ -47,7 +48,7 @@ impl Scanned {
         if let Some(end) = ends.filter(|end| now >= *end) {
             return refuse(Reason::NoLongerValid, format!("the ticket was valid until {end}"));
         }
-        if !self.allowed_dates.is_empty() && !self.allowed_dates.iter().any(|date| self.zone.day(*date) == today) {
+        if !self.allowed_days.is_empty() && !self.allowed_days.contains(&today) {
             return refuse(Reason::NotValidToday, "the ticket is not valid today");
         }
         if self.status == TicketStatus::CheckedIn && !self.may_enter_again(today) {
@@ -92,7 +93,7 @@ impl Scanned {
     /// Whether a checked-in ticket can be checked in again: a ticket for several days can once a day, even if its
     /// holder did not check out.
     fn may_enter_again(&self, today: Day) -> bool {
-        let several_days = self.allowed_dates.len() > 1 || self.validity_days.is_some_and(|days| days > 1);
+        let several_days = self.allowed_days.len() > 1 || self.validity_days.is_some_and(|days| days > 1);
         several_days && self.check_in_date.is_some_and(|entered| self.zone.day(entered) < today)
     }
 }

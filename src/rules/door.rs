@@ -65,10 +65,13 @@ fn digest(purpose: &str, event: EventId, code: &str) -> [u8; 32] {
     Sha256::new().chain_update(purpose).chain_update(event.to_string()).chain_update(code).finalize().into()
 }
 
-/// When a scan counts that was received at `now`.
-pub(crate) fn time_of_scan(reported: Timestamp, now: Timestamp) -> Timestamp {
+/// When a scan counts that was received at `now`. Those of a report that are too early or too late stay in their order:
+/// `index` is the place in the report.
+pub(crate) fn time_of_scan(reported: Timestamp, index: usize, now: Timestamp) -> Timestamp {
     let earliest = now.checked_sub(MOST_BEFORE_RECEIPT).unwrap_or(Timestamp::UNIX_EPOCH);
-    reported.clamp(earliest, now.saturating_add(MOST_AFTER_RECEIPT))
+    let counted = reported.clamp(earliest, now.saturating_add(MOST_AFTER_RECEIPT));
+    let moved = if counted == reported { 0 } else { index as u64 };
+    counted.saturating_add(Duration::from_millis(moved))
 }
 
 /// Checks a report of scans, normalizes their codes, and returns the event. `own` is that of the caller's key.

@@ -49,7 +49,8 @@ pub(crate) struct TicketState {
     pub(crate) ticket: Scanned,
     pub(crate) checked_in_by: Option<ApiKeyId>,
     pub(crate) check_out_date: Option<Timestamp>,
-    /// When the event was cancelled, if that is known.
+    /// The status of the event now, and when the event was cancelled, if that is known.
+    pub(crate) event_status: EventStatus,
     pub(crate) event_cancelled_at: Option<Timestamp>,
 }
 
@@ -63,35 +64,53 @@ pub(crate) struct Judgement {
     pub(crate) other: Option<usize>,
 }
 
-/// Replays a log that is sorted by [`position`](LogRow::position). `present` is the ticket as it is stored. Returns the
-/// state that follows, and a judgement of each row.
-pub(crate) fn replay(present: &TicketState, log: &[LogRow]) -> (TicketState, Vec<Judgement>) {
-    let mut state = present.before(log);
-    let mut inside = None;
-    let mut judgements = Vec::with_capacity(log.len());
-    for (index, row) in log.iter().enumerate() {
-        let mut judgement = state.apply(row);
+/// A log that is replayed, row by row.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    /// What follows from the rows so far.
+    pub(crate) state: TicketState,
+    /// One of each row so far.
+    pub(crate) judgements: Vec<Judgement>,
+    /// The row since which the ticket is checked in.
+    inside: Option<usize>,
+}
+
+impl Replay {
+    /// Replays a whole log that is sorted by [`position`](LogRow::position). `present` is the ticket as it is stored.
+    pub(crate) fn of<'r>(present: &TicketState, log: impl Iterator<Item = &'r LogRow> + Clone) -> Self {
+        let mut replay = Self::after(present.before(&log));
+        log.for_each(|row| replay.push(row));
+        replay
+    }
+
+    /// Begins with the present state of a ticket whose log is too long.
+    pub(crate) const fn after(present: TicketState) -> Self {
+        Self { state: present, judgements: Vec::new(), inside: None }
+    }
+
+    /// Adds the next row.
+    pub(crate) fn push(&mut self, row: &LogRow) {
+        let index = self.judgements.len();
+        let mut judgement = self.state.apply(row);
         if judgement.reason == Some(Reason::AlreadyCheckedIn) {
-            judgement.other = inside;
+            judgement.other = self.inside;
         }
         match (row.kind, judgement.outcome) {
-            (LoggedKind::Base, _) | (_, Some(ScanOutcome::Admitted)) => inside = Some(index),
-            (LoggedKind::Cancelled, _) | (_, Some(ScanOutcome::Left)) => inside = None,
+            (LoggedKind::Base, _) | (_, Some(ScanOutcome::Admitted)) => self.inside = Some(index),
+            (LoggedKind::Cancelled, _) | (_, Some(ScanOutcome::Left)) => self.inside = None,
             _ => {}
         }
-        judgements.push(judgement);
+        self.judgements.push(judgement);
     }
-    (state, judgements)
 }
 
 impl TicketState {
     /// The state when the log began: without what rows of the log have set.
-    fn before(&self, log: &[LogRow]) -> Self {
+    fn before<'r>(&self, log: &(impl Iterator<Item = &'r LogRow> + Clone)) -> Self {
         let mut state = self.clone();
         let is_of_log = |at: Option<Timestamp>, kind: LoggedKind| {
-            at.is_some_and(|at| {
-                log.iter().any(|row| row.kind == kind && row.verdict == Some(Verdict::Admitted) && row.at == at)
-            })
+            let is_source = |row: &LogRow| row.kind == kind && row.verdict == Some(Verdict::Admitted);
+            at.is_some_and(|at| log.clone().any(|row| row.at == at && is_source(row)))
         };
         if is_of_log(state.ticket.first_scan_date, LoggedKind::In) {
             state.ticket.first_scan_date = None;
@@ -104,71 +123,67 @@ impl TicketState {
         if is_of_log(state.check_out_date, LoggedKind::Out) {
             state.check_out_date = None;
         }
-        let is_cancelled_later = log.iter().any(|row| row.kind == LoggedKind::Cancelled);
+        let is_cancelled_later = log.clone().any(|row| row.kind == LoggedKind::Cancelled);
         if state.ticket.status != TicketStatus::Cancelled || is_cancelled_later {
             state.ticket.status = TicketStatus::NotCheckedIn;
         }
         state
     }
 
+    /// Decides on a scan now.
+    pub(crate) fn decide(&mut self, kind: LoggedKind, now: Timestamp) -> Verdict {
+        self.ticket.event_status = self.event_status;
+        let decision =
+            if kind == LoggedKind::Out { self.ticket.check_out(None) } else { self.ticket.check_in(None, now) };
+        if decision.is_ok() { Verdict::Admitted } else { Verdict::Refused }
+    }
+
     /// Changes the state by a row, and judges the row.
     pub(crate) fn apply(&mut self, row: &LogRow) -> Judgement {
-        match row.kind {
+        let refusal = match row.kind {
             LoggedKind::Base => {
-                self.enter(row);
-                Judgement::default()
+                if self.ticket.status != TicketStatus::Cancelled {
+                    self.enter(row);
+                }
+                return Judgement::default();
             }
             LoggedKind::Cancelled => {
                 self.ticket.status = TicketStatus::Cancelled;
-                Judgement::default()
+                return Judgement::default();
             }
             LoggedKind::In => {
-                let refusal = self.at(row.at).check_in(None, row.at).err().map(|refusal| refusal.reason);
-                let is_admitted = row.verdict == Some(Verdict::Admitted);
-                let outcome = match refusal {
-                    _ if !is_admitted => ScanOutcome::Refused,
-                    None => ScanOutcome::Admitted,
-                    Some(Reason::AlreadyCheckedIn) => ScanOutcome::AdmittedTwice,
-                    Some(_) => ScanOutcome::WouldBeRefused,
-                };
-                if outcome == ScanOutcome::Admitted {
-                    if self.ticket.first_scan_date.is_none_or(|first| row.at < first) {
-                        self.ticket.first_scan_date = Some(row.at);
-                        self.ticket.expires_at = self.ticket.expiry_after_first_scan(row.at);
-                    }
-                    self.enter(row);
-                }
-                Judgement { outcome: Some(outcome), reason: refusal, other: None }
+                let is_before = self.event_cancelled_at.is_some_and(|cancelled| row.at < cancelled);
+                self.ticket.event_status = if is_before { EventStatus::Published } else { self.event_status };
+                self.ticket.check_in(None, row.at)
             }
-            LoggedKind::Out => {
-                let refusal = self.ticket.check_out(None).err().map(|refusal| refusal.reason);
-                let outcome = match refusal {
-                    _ if row.verdict != Some(Verdict::Admitted) => ScanOutcome::Refused,
-                    None => ScanOutcome::Left,
-                    Some(_) => ScanOutcome::WouldBeRefused,
-                };
-                if outcome == ScanOutcome::Left {
-                    self.ticket.status = TicketStatus::NotCheckedIn;
-                    self.check_out_date = Some(row.at);
-                }
-                Judgement { outcome: Some(outcome), reason: refusal, other: None }
+            LoggedKind::Out => self.ticket.check_out(None),
+        };
+        let reason = refusal.err().map(|refusal| refusal.reason);
+        let outcome = match (reason, row.kind) {
+            _ if row.verdict != Some(Verdict::Admitted) => ScanOutcome::Refused,
+            (Some(Reason::AlreadyCheckedIn), _) => ScanOutcome::AdmittedTwice,
+            (Some(_), _) => ScanOutcome::WouldBeRefused,
+            (None, LoggedKind::Out) => {
+                self.ticket.status = TicketStatus::NotCheckedIn;
+                self.check_out_date = Some(row.at);
+                ScanOutcome::Left
             }
-        }
+            (None, _) => {
+                if self.ticket.first_scan_date.is_none_or(|first| row.at < first) {
+                    self.ticket.first_scan_date = Some(row.at);
+                    self.ticket.expires_at = self.ticket.expiry_after_first_scan(row.at);
+                }
+                self.enter(row);
+                ScanOutcome::Admitted
+            }
+        };
+        Judgement { outcome: Some(outcome), reason, other: None }
     }
 
     fn enter(&mut self, row: &LogRow) {
         self.ticket.status = TicketStatus::CheckedIn;
         self.ticket.check_in_date = Some(row.at);
         self.checked_in_by = row.api_key;
-    }
-
-    /// The ticket with the status that its event had at an instant.
-    fn at(&self, instant: Timestamp) -> Scanned {
-        let mut ticket = self.ticket.clone();
-        if self.event_cancelled_at.is_some_and(|cancelled| instant < cancelled) {
-            ticket.event_status = EventStatus::Published;
-        }
-        ticket
     }
 }
 
@@ -236,12 +251,12 @@ mod tests {
         "2028-02-27T12:00:00Z",
     ];
 
-    fn state(numbers: &mut Numbers, base: Timestamp, zone: &str) -> TicketState {
+    fn state(numbers: &mut Numbers, base: Timestamp, zone: Zone, allowed_dates: &[Timestamp]) -> TicketState {
         let is_inside = numbers.below(4) == 0;
         let ticket = Scanned {
             event_id: EventId::from_raw(1),
             event_status: if numbers.below(8) == 0 { EventStatus::Cancelled } else { EventStatus::Published },
-            zone: Zone::of(zone).unwrap(),
+            zone,
             status: match numbers.below(12) {
                 0 => TicketStatus::Cancelled,
                 _ if is_inside => TicketStatus::CheckedIn,
@@ -252,12 +267,13 @@ mod tests {
             expires_at: if is_inside { numbers.sometimes(|numbers| numbers.around(base)) } else { None },
             valid_from: numbers.sometimes(|numbers| numbers.around(base)),
             valid_until: numbers.sometimes(|numbers| numbers.around(base)),
-            allowed_dates: (0..numbers.below(4)).map(|_| numbers.around(base)).collect(),
+            allowed_days: allowed_dates.iter().map(|date| zone.day(*date)).collect(),
             validity_days: numbers.sometimes(|numbers| i64::try_from(numbers.below(4) + 1).unwrap()),
             validity_hours: numbers.sometimes(|numbers| i64::try_from(numbers.below(60) + 1).unwrap()),
         };
         let event_cancelled_at = numbers.sometimes(|numbers| numbers.around(base));
-        TicketState { ticket, checked_in_by: None, check_out_date: None, event_cancelled_at }
+        let event_status = ticket.event_status;
+        TicketState { ticket, checked_in_by: None, check_out_date: None, event_status, event_cancelled_at }
     }
 
     fn of_ticket(state: &TicketState) -> Value {
@@ -272,9 +288,10 @@ mod tests {
     fn vector(numbers: &mut Numbers, reasons: &mut BTreeMap<String, usize>) -> Value {
         let base = numbers.one_of(&BASES).parse().unwrap();
         let zone = numbers.one_of(&ZONES);
-        let mut state = state(numbers, base, zone);
+        let allowed_dates: Vec<_> = (0..numbers.below(4)).map(|_| numbers.around(base)).collect();
+        let mut state = state(numbers, base, Zone::of(zone).unwrap(), &allowed_dates);
         let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
-        let Scanned { valid_from, valid_until, allowed_dates, validity_days, validity_hours, .. } = &state.ticket;
+        let Scanned { valid_from, valid_until, validity_days, validity_hours, .. } = &state.ticket;
         let mut vector = json!({
             "event": {"timezone": zone, "status": state.ticket.event_status, "cancelledAt": millis(state.event_cancelled_at)},
             "type": {

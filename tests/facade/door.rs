@@ -13,6 +13,7 @@ use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::EventStatus;
 use ticketing::organization::{CreateApiKey, Scope, Scopes};
 use ticketing::ticket::{CheckInTicket, TicketStatus};
+use ticketing::ticket_type::UpdateTicketType;
 use ticketing::webhook::EventType;
 
 use crate::common::door::{decided, let_in, let_out, scan_id};
@@ -223,6 +224,8 @@ fn a_roster_comes_in_parts_and_then_as_changes() {
         let new = tickets[20..].iter().map(|ticket| (ticket.id, TicketStatus::NotCheckedIn));
         assert_eq!(changed, expected.into_iter().chain(new).collect(), "in parts of {limit}");
     }
+    fixture.clock.advance(Duration::from_hours(24));
+    assert_eq!(read(Some(cursor), 5000).0.len(), 25, "after a day, everything is read again");
 }
 
 #[test]
@@ -491,8 +494,103 @@ fn a_scan_counts_at_most_48_hours_before_its_receipt_and_10_minutes_after() {
     let scans = tickets.iter().zip(times).zip(1..).map(|((ticket, time), number)| let_in(number, &ticket.code, time));
     let results = fixture.report(&gate, "Phone", scans);
     let counted: Vec<_> = results.into_iter().map(|result| result.ticket.expect("a ticket").check_in_date).collect();
-    let expected = ["2026-05-30T12:00:00Z", "2026-05-30T12:00:00Z", "2026-06-01T12:10:00Z", "2026-06-01T12:10:00Z"];
+    // The last one is moved, and stays behind the others of the report.
+    let expected = ["2026-05-30T12:00:00Z", "2026-05-30T12:00:00Z", "2026-06-01T12:10:00Z", "2026-06-01T12:10:00.003Z"];
     assert_eq!(counted, expected.map(|time| Some(at(time))));
+}
+
+#[test]
+fn scans_that_are_moved_into_these_limits_stay_in_their_order() {
+    for (entered, left) in
+        [("2026-05-28T12:00:00Z", "2026-05-28T13:00:00Z"), ("2026-06-01T14:00:00Z", "2026-06-01T15:00:00Z")]
+    {
+        let fixture = Fixture::new();
+        let event = fixture.event();
+        let code = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0).code;
+        let gate = fixture.gate(&event);
+        // The ids would sort in the other order.
+        let results = fixture.report(&gate, "Phone", [let_in(2, &code, entered), let_out(1, &code, left)]);
+        assert_eq!(outcomes(&results), [ScanOutcome::Admitted, ScanOutcome::Left], "{entered}");
+        let ticket = fixture.service.get_ticket_by_code(&fixture.caller, &code).expect("the ticket");
+        assert_eq!(ticket.status, TicketStatus::NotCheckedIn);
+    }
+}
+
+#[test]
+fn what_the_server_decides_comes_after_everything_that_was_reported() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let tickets = fixture.issue(&fixture.ticket_type(&event, 0, 10), 3);
+    let gate = fixture.gate(&event);
+    // By a clock that is five minutes fast.
+    let fast = "2026-06-01T12:05:00Z";
+    let left = fixture.report(&gate, "Phone", [let_out(1, &tickets[0].code, fast)]).remove(0);
+    assert_eq!(left.outcome, ScanOutcome::WouldBeRefused);
+    let admitted = fixture.service.check_in_ticket(&gate, CheckInTicket::new(&tickets[0].code)).expect("admitted");
+    assert_eq!(admitted.check_in_date, Some(at("2026-06-01T12:05:00.001Z")));
+    fixture.report(&gate, "Phone", [let_in(2, &tickets[1].code, fast)]);
+    fixture.service.cancel_ticket(&fixture.caller, tickets[1].id).expect("cancelled");
+    // Any further report replays the logs.
+    let refused = |number, ticket: usize| {
+        decided(number, ScanKind::In, &tickets[ticket].code, at("2026-06-01T11:00:00Z"), Verdict::Refused)
+    };
+    fixture.report(&gate, "Phone", [refused(3, 0), refused(4, 1)]);
+    let ticket = |index: usize| fixture.service.get_ticket(&fixture.caller, tickets[index].id).expect("the ticket");
+    assert_eq!((ticket(0).status, ticket(0).check_in_date), (TicketStatus::CheckedIn, admitted.check_in_date));
+    assert_eq!((ticket(1).status, ticket(1).check_in_date), (TicketStatus::Cancelled, Some(at(fast))));
+    let outcome = |number| {
+        let log = fixture.scan_log(&event);
+        log.into_iter().find(|scan| scan.uuid == Some(scan_id(number))).expect("logged").outcome
+    };
+    assert_eq!((outcome(1), outcome(2)), (Some(ScanOutcome::WouldBeRefused), Some(ScanOutcome::Admitted)));
+
+    // A scan that is decided on now knows what the same report says of earlier ones.
+    let open = NewScan::of_code(scan_id(5), ScanKind::In, &tickets[2].code, at(NOW));
+    let results = fixture.report(&gate, "Phone", [open, let_in(6, &tickets[2].code, "2026-06-01T11:50:00Z")]);
+    assert_eq!(outcomes(&results), [ScanOutcome::Refused, ScanOutcome::Admitted]);
+}
+
+#[test]
+fn a_ticket_that_is_cancelled_after_the_clock_was_set_back_stays_cancelled() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
+    fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("admitted");
+    let gate = fixture.gate(&event);
+    fixture.clock.set(at("2026-06-01T11:59:50Z"));
+    fixture.service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    let late = fixture.report(&gate, "Phone", [let_in(1, &ticket.code, "2026-06-01T11:00:00Z")]).remove(0);
+    assert_eq!(late.ticket.expect("the ticket").status, TicketStatus::Cancelled);
+    let kinds: Vec<_> = fixture.scan_log(&event).iter().map(|scan| (scan.kind, scan.scanned_at)).collect();
+    let cancelled_at = at("2026-06-01T12:00:00.001Z");
+    assert_eq!(kinds[..2], [(LoggedKind::Base, at(NOW)), (LoggedKind::Cancelled, cancelled_at)]);
+}
+
+#[test]
+fn a_report_that_is_sent_again_shows_the_ticket_as_it_is_stored() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let code = fixture.issue(&ticket_type, 1).remove(0).code;
+    let gate = fixture.gate(&event);
+    let report = || fixture.report(&gate, "Phone", [let_in(1, &code, NOW)]).remove(0);
+    let first = report();
+    let later = UpdateTicketType::default().valid_from(at("2026-06-02T00:00:00Z"));
+    fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, later).expect("changed");
+    assert_eq!(report(), first);
+}
+
+#[test]
+fn invented_codes_are_logged_only_if_somebody_passed() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let gate = fixture.gate(&event);
+    let unknown = |number, verdict| decided(number, ScanKind::In, "0000", at(NOW), verdict);
+    let open = NewScan::of_code(scan_id(1), ScanKind::In, "0000", at(NOW));
+    let scans = [open, unknown(2, Verdict::Refused), unknown(3, Verdict::Admitted)];
+    assert_eq!(outcomes(&fixture.report(&gate, "Phone", scans)), [ScanOutcome::UnknownCode; 3]);
+    let logged: Vec<_> = fixture.scan_log(&event).into_iter().map(|scan| scan.uuid).collect();
+    assert_eq!(logged, [Some(scan_id(3))]);
 }
 
 #[test]
@@ -559,8 +657,9 @@ fn an_id_that_was_used_at_another_event_is_refused() {
     let (event, other) = (fixture.event(), fixture.event());
     let (gate, elsewhere) = (fixture.gate(&event), fixture.gate(&other));
     fixture.report(&elsewhere, "Phone", [let_in(1, "0000", NOW)]);
-    let refused = fixture.service.upload_scans(&gate, UploadScans::new("Phone", [let_in(1, "0000", NOW)]));
-    assert_eq!(paths(refused), ["scans"]);
+    let scans = [let_in(2, "0000", NOW), let_in(1, "0000", NOW)];
+    let refused = fixture.service.upload_scans(&gate, UploadScans::new("Phone", scans));
+    assert_eq!(paths(refused), ["scans[1].id"]);
     assert_eq!(fixture.scan_log(&event), []);
 }
 

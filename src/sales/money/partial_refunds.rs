@@ -149,6 +149,9 @@ fn choose_tickets(
     }
     let is_left = |status| status != TicketStatus::Cancelled;
     let left = of_order.iter().filter(|(_, ticket)| is_left(ticket.status) && !chosen.contains(&ticket.id)).count();
-    let part = Part { tickets: chosen.to_vec(), amount, is_last: left == 0 };
+    // Reports of scans lock tickets in this order too.
+    let mut tickets = chosen.to_vec();
+    tickets.sort_unstable();
+    let part = Part { tickets, amount, is_last: left == 0 };
     Ok((!is_cancelled).then_some(part))
 }

@@ -335,14 +335,14 @@ pub(in crate::sales) fn restock(
     state: &OrderState,
     mut cancelled: Vec<CancelledTicket>,
 ) -> Result<()> {
+    for ticket in &cancelled {
+        server_scans::log_cancellation(tx, state.organization, state.event, ticket)?;
+    }
     cancelled.sort_by_key(|ticket| ticket.ticket_type);
     for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
         let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
         inventory::restock(tx, Seats::uncounted(state.event, same_type[0].ticket_type, count), checked_in)?;
-    }
-    for ticket in &cancelled {
-        server_scans::log_cancellation(tx, state.organization, state.event, ticket)?;
     }
     let notifications = cancelled.iter().map(|ticket| {
         NotificationDetails::TicketCancelled(TicketCancelled {

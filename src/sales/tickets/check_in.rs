@@ -3,7 +3,7 @@
 //! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and
 //! not the event. It decides after that, so that exactly one of several simultaneous scans succeeds.
 
-use super::server_scans::{self, ServerScan};
+use super::server_scans;
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::notifications::notification_data::TicketCheckedIn;
@@ -45,7 +45,7 @@ pub(crate) fn check_in(
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
     let scanned = scans::find(tx, organization, request)?;
-    let at = scanned.time_of_decision(tx.now());
+    let at = server_scans::time_of_scan(tx, organization, &scanned)?;
     let scan = match scanned.state.check_in(request.event_id, at) {
         Ok(()) => accept(tx, organization, scanned, at, api_key)?,
         Err(refusal) => refuse(tx, organization, &scanned, at, api_key, refusal)?,
@@ -64,7 +64,7 @@ fn accept(
     at: Timestamp,
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
-    server_scans::log(tx, organization, &scanned, &ServerScan::accepted(LoggedKind::In, at, api_key))?;
+    server_scans::log(tx, organization, &scanned, LoggedKind::In, at, api_key, None)?;
     let ScannedTicket { mut ticket, order_id, state, .. } = scanned;
     let expires_at = match state.first_scan_date {
         None => state.expiry_after_first_scan(at),
@@ -108,7 +108,7 @@ fn refuse(
 ) -> Result<Scan> {
     // The log is that of the entrance of the event, and other entrances are not logged there.
     if refusal.reason != Reason::WrongEvent {
-        server_scans::log(tx, organization, scanned, &ServerScan::refused(at, api_key, refusal.reason))?;
+        server_scans::log(tx, organization, scanned, LoggedKind::In, at, api_key, Some(refusal.reason))?;
     }
     scans::record_refusal(tx, scanned.ticket.id, at)?;
     tx.record(CommitEvent::ScanRefused(refusal.reason));
@@ -125,8 +125,8 @@ pub(crate) fn check_out(
     let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
     let scanned = scans::find(tx, organization, &request)?;
     scanned.state.check_out(request.event_id).map_err(Error::Conflict)?;
-    let at = scanned.time_of_decision(tx.now());
-    server_scans::log(tx, organization, &scanned, &ServerScan::accepted(LoggedKind::Out, at, api_key))?;
+    let at = server_scans::time_of_scan(tx, organization, &scanned)?;
+    server_scans::log(tx, organization, &scanned, LoggedKind::Out, at, api_key, None)?;
     let mut ticket = scanned.ticket;
     scans::check_out(tx, ticket.id, at)?;
     sales_figures::inside_changed(tx, ticket.ticket_type_id, -1)?;

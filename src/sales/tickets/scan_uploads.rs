@@ -4,7 +4,6 @@
 //! rows to the log of each ticket, replays the log, and writes what differs: the ticket, and the outcomes of earlier scans.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -20,7 +19,7 @@ use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, ScanId, TicketId, TicketTypeId};
 use crate::rules::Checked;
 use crate::rules::door::{is_proof, no_door_link, time_of_scan};
-use crate::rules::scan_log::{Judgement, MOST_REPLAYED, TicketState, replay};
+use crate::rules::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
 use crate::store::sale::sales_figures;
 use crate::store::tickets::scan_log::{self, NewScans, StoredScan};
 use crate::store::tickets::scans::{self, ScannedTicket};
@@ -39,6 +38,8 @@ struct Device<'r> {
 /// A scan of a report.
 #[derive(Debug, Clone, Copy)]
 struct Reported<'r> {
+    /// The place in the report.
+    index: usize,
     scan: &'r NewScan,
     client_id: Uuid,
     code: ScannedCode,
@@ -93,7 +94,7 @@ pub(crate) fn upload(
             code => {
                 let result = match known.get(&scan.client_id) {
                     Some(stored) => stored_result(scan, stored),
-                    None => log_without_ticket(tx, &device, scan, code)?,
+                    None => without_ticket(tx, &device, scan, code)?,
                 };
                 changes.results.insert(scan.client_id, result);
             }
@@ -123,7 +124,7 @@ fn entries<'r>(tx: &Transaction<'_>, device: &Device<'_>, scans: &'r [NewScan]) 
     let of_code = |code: &str| scans::ticket_of_code(tx, device.organization, code);
     tx.read_ahead(|| scans.iter().filter_map(|scan| scan.code.as_deref()).try_for_each(|code| of_code(code).map(drop)));
     let mut entries: Vec<Reported<'r>> = Vec::with_capacity(scans.len());
-    for scan in scans {
+    for (index, scan) in scans.iter().enumerate() {
         let code = match (&scan.code, scan.ticket_id) {
             (Some(code), _) => match of_code(code)? {
                 Some((ticket, event)) if event == device.event => ScannedCode::Ticket(ticket),
@@ -135,7 +136,7 @@ fn entries<'r>(tx: &Transaction<'_>, device: &Device<'_>, scans: &'r [NewScan]) 
         };
         let client_id = Uuid::try_parse(&scan.id).map_err(|error| Error::Internal(error.to_string()))?;
         if entries.iter().all(|earlier| earlier.client_id != client_id) {
-            entries.push(Reported { scan, client_id, code });
+            entries.push(Reported { index, scan, client_id, code });
         }
     }
     Ok(entries)
@@ -175,7 +176,7 @@ fn known_scans(
     for scan in entries {
         match find(scan)? {
             Some(stored) if stored.logged.event_id != device.event => {
-                return Err(Error::field("scans", format!("has the id {} of a scan at another event", scan.client_id)));
+                return Err(Error::field(format!("scans[{}].id", scan.index), "is that of a scan at another event"));
             }
             Some(stored) => drop(known.insert(scan.client_id, stored)),
             None => {}
@@ -192,26 +193,28 @@ fn shows_code(scan: &Reported<'_>, ticket: Option<&ScannedTicket>, event: EventI
     })
 }
 
-/// Logs a scan of a code that no ticket of the event has.
-fn log_without_ticket(
+/// The result of a scan of a code that no ticket of the event has. It is logged only if somebody passed: invented codes would
+/// fill the log.
+fn without_ticket(
     tx: &Transaction<'_>,
     device: &Device<'_>,
     scan: &Reported<'_>,
     code: ScannedCode,
 ) -> Result<ScanResult> {
-    let mut stored = new_row(tx, device, scan, None);
-    let verdict = scan.scan.verdict.unwrap_or(Verdict::Refused);
-    stored.logged.verdict = Some(verdict);
-    let (outcome, reason) = match (code, verdict) {
-        (ScannedCode::OtherEvent, Verdict::Admitted) => (ScanOutcome::WouldBeRefused, Some(Reason::WrongEvent)),
-        (ScannedCode::OtherEvent, Verdict::Refused) => (ScanOutcome::Refused, Some(Reason::WrongEvent)),
+    let has_passed = scan.scan.verdict == Some(Verdict::Admitted);
+    let (outcome, reason) = match (code, has_passed) {
+        (ScannedCode::OtherEvent, true) => (ScanOutcome::WouldBeRefused, Some(Reason::WrongEvent)),
+        (ScannedCode::OtherEvent, false) => (ScanOutcome::Refused, Some(Reason::WrongEvent)),
         (ScannedCode::Unknown | ScannedCode::Ticket(_), _) => (ScanOutcome::UnknownCode, None),
     };
-    stored.logged.outcome = Some(outcome);
-    stored.logged.reason = reason;
-    scan_log::insert(tx, device.organization, &stored)?;
+    let mut row = new_row(tx, device, scan, None);
+    row.logged.outcome = Some(outcome);
+    row.logged.reason = reason;
+    if has_passed {
+        scan_log::insert(tx, device.organization, &row)?;
+    }
     tx.record(reason.map_or(CommitEvent::ScanUnknown, CommitEvent::ScanRefused));
-    Ok(stored_result(scan, &stored))
+    Ok(stored_result(scan, &row))
 }
 
 /// The row of a scan that is not stored yet.
@@ -228,7 +231,7 @@ fn new_row(tx: &Transaction<'_>, device: &Device<'_>, scan: &Reported<'_>, ticke
             ScanKind::In => LoggedKind::In,
             ScanKind::Out => LoggedKind::Out,
         },
-        scanned_at: time_of_scan(*scanned_at, tx.now()),
+        scanned_at: time_of_scan(*scanned_at, scan.index, tx.now()),
         received_at: tx.now(),
         verdict: *verdict,
         outcome: None,
@@ -250,24 +253,44 @@ fn merge(
     let id = ticket.ticket.id;
     let present = ticket.present();
     let mut log = scan_log::of_ticket(tx, id)?;
+    let new = scans.iter().filter(|scan| !known.contains_key(&scan.client_id));
+    let (decided, open): (Vec<_>, Vec<_>) = new.partition(|scan| scan.scan.verdict.is_some());
+    let has_new = !decided.is_empty() || !open.is_empty();
+    if has_new && log.is_empty() {
+        log.extend(server_scans::base(tx, ticket));
+    }
     let is_long = log.len() > MOST_REPLAYED;
     if is_long {
         log.clear();
-    } else if log.is_empty() {
-        log.extend(server_scans::base(tx, ticket));
     }
-    for scan in scans.iter().filter(|scan| !known.contains_key(&scan.client_id)) {
-        let mut new = new_row(tx, device, scan, Some(id));
-        if scan.scan.verdict.is_none() {
-            let (state, _) = judge(&present, &mut log, is_long);
-            decide(tx, ticket, &state, &log, &mut new);
+    log.extend(decided.into_iter().map(|scan| new_row(tx, device, scan, Some(id))));
+    let mut replay = if is_long {
+        let mut replay = Replay::after(present.clone());
+        for scan in &log {
+            replay.push(&scan.row);
         }
-        log.push(new);
+        replay
+    } else {
+        log.sort_by_cached_key(|scan| scan.row.position());
+        Replay::of(&present, log.iter().map(|scan| &scan.row))
+    };
+    if !open.is_empty() {
+        let in_log = log.iter().map(|scan| scan.row.at).max();
+        let mut last = if is_long { in_log.max(scan_log::last(tx, id)?) } else { in_log };
+        for scan in open {
+            let mut row = new_row(tx, device, scan, Some(id));
+            let at = server_scans::next_after(tx, last);
+            row.set_decision(at, replay.state.decide(row.row.kind, at));
+            replay.push(&row.row);
+            log.push(row);
+            last = Some(at);
+        }
     }
-    let (state, judgements) = judge(&present, &mut log, is_long);
-    if log.iter().any(StoredScan::is_new) {
+    let Replay { state, judgements, .. } = replay;
+    if has_new {
         write(tx, device.organization, ticket, &state, &mut log, &judgements, changes)?;
     }
+    let shown = if has_new { &state } else { &present };
     for scan in scans {
         let position = log.iter().position(|row| row.row.client_id == Some(scan.client_id));
         let (Some(index), Some(judgement)) = (position, position.and_then(|index| judgements.get(index))) else {
@@ -279,7 +302,7 @@ fn merge(
         };
         let other = judgement.other.and_then(|other| log.get(other));
         let result = ScanResult {
-            ticket: Some(shown_ticket(ticket, &state)),
+            ticket: Some(shown_ticket(ticket, shown)),
             other: other.map(|other| OtherScan { at: other.row.at, device: other.logged.device.clone() }),
             ..stored_result(scan, &log[index])
         };
@@ -312,29 +335,6 @@ fn write(
         .try_for_each(|(scan, judgement)| write_judgement(tx, organization, ticket, scan, *judgement, changes))
 }
 
-/// Sorts and replays the log. If it is long, `log` has the new rows only.
-fn judge(present: &TicketState, log: &mut [StoredScan], is_long: bool) -> (TicketState, Vec<Judgement>) {
-    if is_long {
-        let mut state = present.clone();
-        let judgements = log.iter().map(|scan| state.apply(&scan.row)).collect();
-        return (state, judgements);
-    }
-    log.sort_by_cached_key(|scan| scan.row.position());
-    let rows: Vec<_> = log.iter().map(|scan| scan.row.clone()).collect();
-    replay(present, &rows)
-}
-
-/// Decides on a scan now, after all that is in the log.
-fn decide(tx: &Transaction<'_>, ticket: &ScannedTicket, state: &TicketState, log: &[StoredScan], new: &mut StoredScan) {
-    let last = log.iter().map(|scan| scan.row.at.saturating_add(Duration::from_millis(1))).max();
-    let at = ticket.time_of_decision(tx.now()).max(last.unwrap_or(tx.now()));
-    let decision = match new.row.kind {
-        LoggedKind::In => state.ticket.check_in(None, at),
-        _ => state.ticket.check_out(None),
-    };
-    new.set_decision(at, if decision.is_ok() { Verdict::Admitted } else { Verdict::Refused });
-}
-
 /// Writes a row if it is new or judged in another way than before, and reports an admission that counts now.
 fn write_judgement(
     tx: &Transaction<'_>,
@@ -345,7 +345,10 @@ fn write_judgement(
     changes: &mut Changes,
 ) -> Result<()> {
     let before = scan.logged.outcome;
-    if !scan.is_new() && (before, scan.logged.reason) == (judgement.outcome, judgement.reason) {
+    // The server has said why it turned somebody away.
+    let keeps_reason = judgement.outcome == Some(ScanOutcome::Refused) && scan.row.client_id.is_none();
+    let is_same = before == judgement.outcome && (keeps_reason || scan.logged.reason == judgement.reason);
+    if !scan.is_new() && is_same {
         return Ok(());
     }
     scan.logged.outcome = judgement.outcome;
@@ -361,7 +364,9 @@ fn write_judgement(
         }));
     }
     match (judgement.outcome, judgement.reason) {
-        (Some(ScanOutcome::AdmittedTwice), _) if before != judgement.outcome => tx.record(CommitEvent::AdmittedTwice),
+        (Some(ScanOutcome::AdmittedTwice), _) if before != judgement.outcome => {
+            tx.record(CommitEvent::AdmittedTwice { ticket: ticket.ticket.id, scan: scan.row.client_id });
+        }
         (Some(ScanOutcome::Admitted), _) if scan.is_new() => tx.record(CommitEvent::ScanAccepted),
         (_, Some(reason)) if scan.is_new() && scan.row.kind == LoggedKind::In => {
             tx.record(CommitEvent::ScanRefused(reason));

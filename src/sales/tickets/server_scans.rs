@@ -1,5 +1,7 @@
 //! The rows that the server itself adds to the log of an event: scans over the routes of check-in and check-out, and
-//! cancellations.
+//! cancellations. They come after all other rows of the ticket, because they are decided on now.
+
+use std::time::Duration;
 
 use crate::error::{Reason, Result};
 use crate::model::tickets::scan::{LoggedKind, ScanOutcome, Verdict};
@@ -11,39 +13,55 @@ use crate::store::tickets::issued_tickets::CancelledTicket;
 use crate::store::tickets::scan_log::{self, LoggedTicket, StoredScan};
 use crate::store::tickets::scans::ScannedTicket;
 
-/// A scan that the server has decided on.
-pub(super) struct ServerScan {
-    kind: LoggedKind,
-    at: Timestamp,
-    api_key: Option<ApiKeyId>,
-    refusal: Option<Reason>,
+/// The time of a scan of a locked ticket that is decided on now. Begins the log of the ticket, if its event has one.
+pub(super) fn time_of_scan(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scanned: &ScannedTicket,
+) -> Result<Timestamp> {
+    if !scanned.has_log {
+        return Ok(tx.now());
+    }
+    let last = scan_log::last(tx, scanned.ticket.id)?;
+    begin(tx, organization, last, base(tx, scanned))
 }
 
-impl ServerScan {
-    pub(super) fn accepted(kind: LoggedKind, at: Timestamp, api_key: Option<ApiKeyId>) -> Self {
-        Self { kind, at, api_key, refusal: None }
-    }
-
-    /// A scan for check-in that was refused.
-    pub(super) fn refused(at: Timestamp, api_key: Option<ApiKeyId>, reason: Reason) -> Self {
-        Self { kind: LoggedKind::In, at, api_key, refusal: Some(reason) }
-    }
+/// Begins the log of a ticket with this row, if it has none. `last` is the time of its last row. Returns the time of the
+/// next.
+fn begin(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    last: Option<Timestamp>,
+    base: Option<StoredScan>,
+) -> Result<Timestamp> {
+    let last = match (last, base) {
+        (None, Some(base)) => {
+            scan_log::insert(tx, organization, &base)?;
+            Some(base.row.at)
+        }
+        (last, _) => last,
+    };
+    Ok(next_after(tx, last))
 }
 
-/// Adds a scan of a locked ticket to the log of its event, if it has one.
+/// The time of a row that is made now, after the last one.
+pub(super) fn next_after(tx: &Transaction<'_>, last: Option<Timestamp>) -> Timestamp {
+    last.map_or(tx.now(), |last| tx.now().max(last.saturating_add(Duration::from_millis(1))))
+}
+
+/// Adds a scan to the log of its event, if it has one. `refusal` is why it was refused.
 pub(super) fn log(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     scanned: &ScannedTicket,
-    scan: &ServerScan,
+    kind: LoggedKind,
+    at: Timestamp,
+    api_key: Option<ApiKeyId>,
+    refusal: Option<Reason>,
 ) -> Result<()> {
     if !scanned.has_log {
         return Ok(());
     }
-    if let Some(base) = base(tx, scanned) {
-        insert_base(tx, organization, &base)?;
-    }
-    let ServerScan { kind, at, api_key, refusal } = *scan;
     let ticket = LoggedTicket { id: scanned.ticket.id, event: scanned.state.event_id, api_key };
     let mut row = StoredScan::of_server(tx, &ticket, kind, at);
     let (verdict, outcome) = match (refusal, kind) {
@@ -66,12 +84,6 @@ pub(super) fn base(tx: &Transaction<'_>, ticket: &ScannedTicket) -> Option<Store
     Some(StoredScan::of_server(tx, &ticket, LoggedKind::Base, at))
 }
 
-/// Begins the log of a ticket, unless it has one.
-fn insert_base(tx: &Transaction<'_>, organization: OrganizationId, base: &StoredScan) -> Result<()> {
-    let Some(ticket) = base.logged.ticket_id else { return Ok(()) };
-    if scan_log::exists(tx, ticket)? { Ok(()) } else { scan_log::insert(tx, organization, base) }
-}
-
 /// Adds the cancellation of a ticket to the log of its event, if it has one.
 pub(crate) fn log_cancellation(
     tx: &Transaction<'_>,
@@ -82,10 +94,10 @@ pub(crate) fn log_cancellation(
     if !cancelled.has_log {
         return Ok(());
     }
-    if let Some(at) = cancelled.check_in_date.filter(|_| cancelled.was_checked_in) {
-        let ticket = LoggedTicket { id: cancelled.id, event, api_key: cancelled.checked_in_by };
-        insert_base(tx, organization, &StoredScan::of_server(tx, &ticket, LoggedKind::Base, at))?;
-    }
-    let ticket = LoggedTicket { id: cancelled.id, event, api_key: None };
-    scan_log::insert(tx, organization, &StoredScan::of_server(tx, &ticket, LoggedKind::Cancelled, tx.now()))
+    let row =
+        |kind, at, api_key| StoredScan::of_server(tx, &LoggedTicket { id: cancelled.id, event, api_key }, kind, at);
+    let check_in = cancelled.check_in_date.filter(|_| cancelled.was_checked_in);
+    let base = check_in.map(|at| row(LoggedKind::Base, at, cancelled.checked_in_by));
+    let at = begin(tx, organization, scan_log::last(tx, cancelled.id)?, base)?;
+    scan_log::insert(tx, organization, &row(LoggedKind::Cancelled, at, None))
 }

@@ -83,8 +83,8 @@ pub(crate) fn cancel(
     };
     let event = ticket.ticket_type.event_id;
     let checked_in = i64::from(cancelled.was_checked_in);
-    inventory::restock(tx, Seats::uncounted(event, ticket.ticket_type_id, 1), checked_in)?;
     server_scans::log_cancellation(tx, organization, event, &cancelled)?;
+    inventory::restock(tx, Seats::uncounted(event, ticket.ticket_type_id, 1), checked_in)?;
     let notification = NotificationDetails::TicketCancelled(TicketCancelled {
         issued_ticket_id: cancelled.id,
         ticket_type_id: cancelled.ticket_type,

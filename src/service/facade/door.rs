@@ -6,7 +6,7 @@ use crate::form::request::Request;
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::door_link::{CreateDoorLink, DoorLink};
 use crate::model::tickets::roster::{GetRoster, MAX_TICKETS, Roster};
-use crate::model::tickets::scan::{ListScans, LoggedScan, ScanOutcome, ScanResult, UploadScans, UploadedScans};
+use crate::model::tickets::scan::{ListScans, LoggedScan, UploadScans, UploadedScans};
 use crate::model::values::id::{EventId, OrganizationId, ScanId};
 use crate::model::values::page::Page;
 use crate::model::values::secret::Secret;
@@ -145,11 +145,6 @@ impl TicketingService {
                 let (event, request) = rules::check_upload(request.clone(), own)?;
                 scan_uploads::upload(tx, organization, event, key, &request)
             })?;
-        let is_twice = |result: &&ScanResult| result.outcome == ScanOutcome::AdmittedTwice;
-        for ScanResult { id, ticket, .. } in result.value.results.iter().filter(is_twice) {
-            let ticket = ticket.as_ref().map(|ticket| ticket.ticket_id);
-            tracing::warn!(target: "ticketing::door", %organization, ?ticket, scan = %id, "two people came in with one ticket");
-        }
         Ok(C::output(result))
     }
 

@@ -3,13 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::error::{Error, Reason};
 use crate::model::operation::statistics::{
     CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics, OrderStatistics,
     PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::model::payments::notice::NoticeOutcome;
-use crate::model::values::id::WebhookId;
+use crate::model::values::id::{TicketId, WebhookId};
 
 /// An event in a transaction. When the transaction is committed, it is counted, or reported to the webhook sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +23,11 @@ pub(crate) enum CommitEvent {
     ScanAccepted,
     ScanRefused(Reason),
     ScanUnknown,
-    /// A scan became one of two admissions with one ticket.
-    AdmittedTwice,
+    /// A scan became the second of two admissions with one ticket.
+    AdmittedTwice {
+        ticket: TicketId,
+        scan: Option<Uuid>,
+    },
     /// A row of the outbox was inserted in the transaction of the change.
     NotificationQueued(WebhookId),
     /// Notifications were queued whose rows are inserted later: the number of the rows.
@@ -244,7 +249,10 @@ impl Counters {
                 CommitEvent::ScanAccepted => self.scans_accepted.add(1),
                 CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
                 CommitEvent::ScanUnknown => self.scans_unknown.add(1),
-                CommitEvent::AdmittedTwice => self.admitted_twice.add(1),
+                CommitEvent::AdmittedTwice { ticket, scan } => {
+                    self.admitted_twice.add(1);
+                    tracing::warn!(target: "ticketing::door", %ticket, ?scan, "two people came in with one ticket");
+                }
                 CommitEvent::NotificationQueued(_) => self.notifications_queued.add(1),
                 CommitEvent::FanOutQueued { rows } => {
                     self.notifications_queued.add(u64::try_from(rows).unwrap_or(u64::MAX));

@@ -21,6 +21,9 @@ use crate::rules::door::roster_hash;
 use crate::store::engine::ids::first_of;
 use crate::store::{Row, Transaction, columns};
 
+/// Changes since more than this are not looked for.
+const LONGEST_GAP: Duration = Duration::from_hours(24);
+
 /// How long a row takes at most to become visible.
 const OVERLAP: Duration = Duration::from_secs(30);
 
@@ -100,6 +103,15 @@ impl Cursor {
         };
         Some(Self { event: event.parse().ok()?, started: instant(started)?, position })
     }
+
+    /// Whether what has changed since is little. If not, a device gets the whole roster again.
+    fn is_recent(&self, now: Timestamp) -> bool {
+        let since = match self.position {
+            Position::New(_, since) => since.min(self.started),
+            _ => self.started,
+        };
+        now.duration_since(since).is_none_or(|age| age < LONGEST_GAP)
+    }
 }
 
 /// Reads a part of the roster: up to `limit` tickets. Fails if the event has no log of scans.
@@ -118,7 +130,7 @@ pub(crate) fn read(
     let (types, counts) = types(tx, event)?;
     let positions: HashMap<_, _> = types.iter().map(|ticket_type| ticket_type.id).zip(0..).collect();
     let mut part = Part { tx, event, positions, limit, tickets: Vec::new() };
-    let cursor = match cursor.flatten() {
+    let cursor = match cursor.flatten().filter(|cursor| cursor.is_recent(tx.now())) {
         Some(cursor) if cursor.position != Position::End => part.read_from(cursor)?,
         Some(complete) => part.read_changes(complete.started)?,
         None => {
@@ -242,7 +254,8 @@ impl Part<'_, '_> {
                     })?;
                 }
                 Position::New(ticket, since) => {
-                    tx.query_each(NEW, &[self.event.into(), ticket.into(), room.into()], |row| {
+                    let after = ticket.raw().max(first_of(since));
+                    tx.query_each(NEW, &[self.event.into(), after.into(), room.into()], |row| {
                         last = Position::New(row.get("id")?, since);
                         self.push(row)
                     })?;

@@ -28,7 +28,7 @@ macro_rules! select {
 
 pub(in crate::store) const BY_CLIENT_ID: &str = select!("s.organization_id = ?1 AND s.client_id = ?2");
 pub(in crate::store) const OF_TICKET: &str = select!("s.ticket_id = ?1 ORDER BY s.scanned_at, s.id LIMIT ?2");
-pub(in crate::store) const HAS_LOG: &str = "SELECT 1 FROM scans WHERE ticket_id = ?1 LIMIT 1";
+pub(in crate::store) const LAST: &str = "SELECT MAX(scanned_at) AS last FROM scans WHERE ticket_id = ?1";
 pub(in crate::store) const LIST: &str = select!(
     "s.event_id = ?1 AND s.id < ?2 AND s.id >= ?4 AND s.received_at >= ?5 AND s.organization_id = ?6
         AND (CAST(?7 AS TEXT) IS NULL OR s.outcome = ?7) AND (CAST(?8 AS TEXT) IS NULL OR s.device = ?8)
@@ -159,9 +159,9 @@ pub(crate) fn of_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Vec<St
     tx.query_all(OF_TICKET, &[ticket.into(), most.into()], decode)
 }
 
-/// Whether a ticket has a log.
-pub(crate) fn exists(tx: &Transaction<'_>, ticket: TicketId) -> Result<bool> {
-    tx.exists(HAS_LOG, &[ticket.into()])
+/// The time of the last row of a ticket. `None` if it has no log.
+pub(crate) fn last(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<Timestamp>> {
+    Ok(tx.query_opt(LAST, &[ticket.into()], |row| row.get("last"))?.flatten())
 }
 
 /// Deletes a batch of the log of an event without tickets. Returns whether this was all.

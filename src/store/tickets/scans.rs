@@ -1,7 +1,5 @@
 //! The statements of check-in and check-out.
 
-use std::time::Duration;
-
 use super::issued_tickets::{decode, ticket_columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
@@ -58,17 +56,8 @@ impl ScannedTicket {
             ticket: self.state.clone(),
             checked_in_by: self.ticket.checked_in_by_id,
             check_out_date: self.ticket.check_out_date,
+            event_status: self.state.event_status,
             event_cancelled_at: self.event_cancelled_at,
-        }
-    }
-
-    /// The time of a scan that is decided on now. In a log, it is after all other scans of the ticket.
-    pub(crate) fn time_of_decision(&self, now: Timestamp) -> Timestamp {
-        let IssuedTicket { check_in_date, check_out_date, last_scan_date, .. } = &self.ticket;
-        let last = [*check_in_date, *check_out_date, *last_scan_date].into_iter().flatten().max();
-        match last {
-            Some(last) if self.has_log && last >= now => last.saturating_add(Duration::from_millis(1)),
-            _ => now,
         }
     }
 }
@@ -87,7 +76,10 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> 
         expires_at: ticket.expires_at,
         valid_from: row.get("valid_from")?,
         valid_until: row.get("valid_until")?,
-        allowed_dates: columns::read(row, "allowed_dates")?,
+        allowed_days: columns::read::<Vec<Timestamp>>(row, "allowed_dates")?
+            .into_iter()
+            .map(|at| zone.day(at))
+            .collect(),
         validity_days: row.get("validity_days")?,
         validity_hours: row.get("validity_hours")?,
     };

@@ -122,7 +122,7 @@ const STATEMENTS: &[Expected] = &[
     (issued_tickets::ALL, &["tickets_by_organization"]),
     (scan_log::BY_CLIENT_ID, &["scans_by_client_id"]),
     (scan_log::OF_TICKET, &["scans_of_ticket"]),
-    (scan_log::HAS_LOG, &["scans_of_ticket"]),
+    (scan_log::LAST, &["scans_of_ticket"]),
     (scan_log::LIST, &["scans_of_event"]),
     (scan_log::DELETE_OF_EVENT, &["scans_of_event"]),
     (roster::TYPES, &["ticket_types_by_event"]),
