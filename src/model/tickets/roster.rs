@@ -94,7 +94,12 @@ pub struct RosterTicketType {
 
 /// A ticket of the roster. In JSON it is a list of these values, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
+// Without `items`, tools that do not know `prefixItems` take it for no list.
+#[cfg_attr(
+    feature = "server",
+    derive(schemars::JsonSchema),
+    schemars(extend("items" = {"type": ["string", "integer", "null"]}))
+)]
 #[serde(from = "Values", into = "Values")]
 #[non_exhaustive]
 pub struct RosterTicket {

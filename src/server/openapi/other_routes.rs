@@ -102,13 +102,17 @@ fn door() -> [(&'static str, Value); 3] {
         "description": "Keeps the files of the page in the browser, so that it starts without a connection.",
         "responses": {"200": script(), "304": not_modified()},
     }});
+    let text_schema = json!({"schema": {"type": "string"}});
     let files = json!({
         "parameters": [text("version", "The version of the page."), text("file", "The name of the file.")],
         "get": {
             "operationId": "get_door_file", "tags": ["Tickets"], "summary": "Get a file of the page",
             "description": "Scripts, the style, the icon and the manifest.",
             "responses": {
-                "200": response("The file.", &json!({"*/*": {"schema": {"type": "string", "format": "binary"}}})),
+                "200": response("The file.", &json!({
+                    "text/javascript": text_schema, "text/css": text_schema, "image/svg+xml": text_schema,
+                    "application/manifest+json": {"schema": {"type": "object"}},
+                })),
                 "304": not_modified(),
                 "404": {"$ref": "#/components/responses/NotFound"},
             },
