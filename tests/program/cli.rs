@@ -596,7 +596,7 @@ fn backup_and_check_work_with_and_without_a_running_server() {
     let event = r#"{"title": "Summer Night", "slug": "summer-night", "startDate": "2100-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"}"#;
     assert_eq!(server.send("POST", "/v1/events", server.key(), event).0, 201);
     let checked = serde_json::json!({
-        "events": 1, "ticketTypes": 0, "customers": 0, "orders": 0, "tickets": 0, "payments": 0, "refunds": 0,
+        "events": 1, "ticketTypes": 0, "customers": 0, "orders": 0, "tickets": 0, "scans": 0, "payments": 0, "refunds": 0,
         "webhookEndpoints": 0, "notifications": 0,
     });
     let clean = serde_json::json!({ "clean": true, "counts": {}, "findings": [], "checked": checked });
