@@ -364,6 +364,33 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE tickets SET scan_count = 0 WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
     ("UPDATE tickets SET first_scan_at = NULL WHERE status = 'CHECKED_IN'", &["ticket-scans"]),
     ("UPDATE tickets SET code = LOWER(code) WHERE status = 'CHECKED_IN'", &["ticket-code"]),
+    (
+        "INSERT INTO scans (id, organization_id, event_id, kind, scanned_at, received_at, verdict, outcome)
+            SELECT 1, organization_id, id, 'IN', 0, 0, 'ADMITTED', 'UNKNOWN_CODE' FROM events WHERE title = 'Winter Night'",
+        &["scan-event"],
+    ),
+    (
+        "UPDATE events SET has_scan_log = 1 WHERE title = 'Winter Night';
+            INSERT INTO scans (id, organization_id, event_id, kind, scanned_at, received_at, verdict, outcome)
+            SELECT 1, organization_id, id, 'IN', 0, 0, 'ADMITTED', 'LEFT' FROM events WHERE title = 'Winter Night'",
+        &["scan-outcome"],
+    ),
+    (
+        "UPDATE events SET has_scan_log = 1 WHERE id = (SELECT event_id FROM tickets WHERE id =
+                (SELECT MIN(id) FROM tickets WHERE status = 'CHECKED_IN'));
+            INSERT INTO scans (id, organization_id, event_id, ticket_id, kind, scanned_at, received_at, verdict, outcome)
+            SELECT id, organization_id, event_id, id, 'IN', check_in_at, check_in_at, 'ADMITTED', 'ADMITTED' FROM tickets
+            WHERE id = (SELECT MIN(id) FROM tickets WHERE status = 'CHECKED_IN')",
+        &["scan-report"],
+    ),
+    (
+        "UPDATE events SET has_scan_log = 1 WHERE id = (SELECT event_id FROM tickets WHERE id =
+                (SELECT MIN(id) FROM tickets WHERE status = 'CHECKED_IN'));
+            INSERT INTO scans (id, organization_id, event_id, ticket_id, kind, scanned_at, received_at, verdict, outcome)
+            SELECT id, organization_id, event_id, id, 'OUT', check_in_at, check_in_at, 'ADMITTED', 'LEFT' FROM tickets
+            WHERE id = (SELECT MIN(id) FROM tickets WHERE status = 'CHECKED_IN')",
+        &["scan-state"],
+    ),
     ("UPDATE webhook_endpoints SET events = '[]' WHERE id = 1", &["webhook-settings", "webhook-subscription"]),
     ("UPDATE webhook_endpoints SET generations = '{\"ticket.issued\": 1}' WHERE id = 1", &["webhook-subscription"]),
     ("UPDATE webhook_endpoints SET generations = 'secret' WHERE id = 1", &["webhook-subscription"]),
