@@ -1,13 +1,12 @@
 //! Business rules as pure functions: validation, status transitions, pricing, admission. They do not read a clock, draw
 //! random bytes or query a database.
 
-pub(crate) mod admission;
 pub(crate) mod api_key;
 pub(crate) mod calendar;
 pub(crate) mod count_limit;
 pub(crate) mod delivery;
 pub(crate) mod discount;
-pub(crate) mod door;
+pub(crate) mod entrance;
 pub(crate) mod event;
 mod local_time;
 pub(crate) mod money;
@@ -15,7 +14,6 @@ pub(crate) mod order;
 pub(crate) mod organization;
 #[cfg(any(feature = "documents", feature = "server"))]
 pub(crate) mod printed_text;
-pub(crate) mod scan_log;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

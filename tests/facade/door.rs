@@ -591,6 +591,10 @@ fn invented_codes_are_logged_only_if_somebody_passed() {
     assert_eq!(outcomes(&fixture.report(&gate, "Phone", scans)), [ScanOutcome::UnknownCode; 3]);
     let logged: Vec<_> = fixture.scan_log(&event).into_iter().map(|scan| scan.uuid).collect();
     assert_eq!(logged, [Some(scan_id(3))]);
+    // Check-outs are not counted.
+    assert_eq!(fixture.service.statistics().scans.unknown, 3);
+    fixture.report(&gate, "Phone", [let_out(4, "0000", NOW)]);
+    assert_eq!(fixture.service.statistics().scans.unknown, 3);
 }
 
 #[test]

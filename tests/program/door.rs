@@ -92,7 +92,7 @@ impl Device {
         Self { child, output }
     }
 
-    /// Scans these codes, and returns what became of each.
+    /// Scans these codes, and returns the result of each.
     fn scan(mut self, mode: &str, codes: &[&str]) -> Vec<String> {
         let input = format!("{mode}\n{}", codes.join("\n"));
         self.child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

@@ -157,7 +157,7 @@ pub struct UploadedScans {
 
 amounts! { UploadedScans {} }
 
-/// What became of a scan.
+/// The result of a scan.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -172,7 +172,7 @@ pub struct ScanResult {
     pub reason: Option<Reason>,
     /// The ticket. Not set if it is not one of the event.
     pub ticket: Option<ScannedTicket>,
-    /// The admission because of which the ticket was checked in already.
+    /// The earlier admission, if the ticket was checked in already.
     pub other: Option<OtherScan>,
 }
 

@@ -1,4 +1,4 @@
-// Whether a ticket admits, as `src/rules/admission.rs` and `src/rules/scan_log.rs` decide it: `.ci/door/run` compares them.
+// Whether a ticket admits, as `src/rules/entrance/admission.rs` and `src/rules/entrance/scan_log.rs` decide it: `.ci/door/run` compares them.
 //
 // Instants are in milliseconds since 1970, or null. An event is {timezone, status, cancelledAt}; a ticket type is
 // {validFrom, validUntil, allowedDates, validityDays, validityHours}; the state of a ticket is

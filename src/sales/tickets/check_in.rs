@@ -17,7 +17,7 @@ use crate::rules::Checked;
 use crate::rules::ticket as rules;
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::store::sale::sales_figures;
-use crate::store::tickets::scans::{self, ScannedTicket};
+use crate::store::tickets::scans::{self, LockedTicket};
 use crate::store::webhooks::{outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, Transaction};
 
@@ -60,12 +60,12 @@ pub(crate) fn check_in(
 fn accept(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    scanned: ScannedTicket,
+    scanned: LockedTicket,
     at: Timestamp,
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
     server_scans::log(tx, organization, &scanned, LoggedKind::In, at, api_key, None)?;
-    let ScannedTicket { mut ticket, order_id, state, .. } = scanned;
+    let LockedTicket { mut ticket, order_id, state, .. } = scanned;
     let expires_at = match state.first_scan_date {
         None => state.expiry_after_first_scan(at),
         Some(_) => state.expires_at,
@@ -101,7 +101,7 @@ fn accept(
 fn refuse(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    scanned: &ScannedTicket,
+    scanned: &LockedTicket,
     at: Timestamp,
     api_key: Option<ApiKeyId>,
     refusal: Conflict,

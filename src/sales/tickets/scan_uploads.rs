@@ -12,17 +12,17 @@ use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::notifications::notification_data::TicketCheckedIn;
 use crate::model::notifications::notification_types::NotificationData;
 use crate::model::tickets::scan::{
-    LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket as TicketOfScan,
-    UploadScans, UploadedScans, Verdict,
+    LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket, UploadScans,
+    UploadedScans, Verdict,
 };
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, ScanId, TicketId, TicketTypeId};
 use crate::rules::Checked;
-use crate::rules::door::{is_proof, no_door_link, time_of_scan};
-use crate::rules::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
+use crate::rules::entrance::door::{is_proof, no_door_link, time_of_scan};
+use crate::rules::entrance::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
 use crate::store::sale::sales_figures;
 use crate::store::tickets::scan_log::{self, NewScans, StoredScan};
-use crate::store::tickets::scans::{self, ScannedTicket};
+use crate::store::tickets::scans::{self, LockedTicket};
 use crate::store::webhooks::{outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, Transaction};
 
@@ -147,7 +147,7 @@ fn lock_tickets(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     entries: &[Reported<'_>],
-) -> Result<BTreeMap<TicketId, ScannedTicket>> {
+) -> Result<BTreeMap<TicketId, LockedTicket>> {
     let ids = entries.iter().filter_map(|scan| match scan.code {
         ScannedCode::Ticket(id) => Some(id),
         _ => None,
@@ -186,7 +186,7 @@ fn known_scans(
 }
 
 /// Whether the scan shows that the code of the ticket was seen.
-fn shows_code(scan: &Reported<'_>, ticket: Option<&ScannedTicket>, event: EventId) -> bool {
+fn shows_code(scan: &Reported<'_>, ticket: Option<&LockedTicket>, event: EventId) -> bool {
     ticket.is_some_and(|found| {
         found.state.event_id == event
             && scan.scan.proof.as_ref().is_none_or(|proof| is_proof(proof, event, &found.ticket.code))
@@ -213,7 +213,9 @@ fn without_ticket(
     if has_passed {
         scan_log::insert(tx, device.organization, &row)?;
     }
-    tx.record(reason.map_or(CommitEvent::ScanUnknown, CommitEvent::ScanRefused));
+    if row.row.kind == LoggedKind::In {
+        tx.record(reason.map_or(CommitEvent::ScanUnknown, CommitEvent::ScanRefused));
+    }
     Ok(stored_result(scan, &row))
 }
 
@@ -245,7 +247,7 @@ fn new_row(tx: &Transaction<'_>, device: &Device<'_>, scan: &Reported<'_>, ticke
 fn merge(
     tx: &Transaction<'_>,
     device: &Device<'_>,
-    ticket: &ScannedTicket,
+    ticket: &LockedTicket,
     scans: &[Reported<'_>],
     known: &HashMap<Uuid, StoredScan>,
     changes: &mut Changes,
@@ -315,7 +317,7 @@ fn merge(
 fn write(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    ticket: &ScannedTicket,
+    ticket: &LockedTicket,
     state: &TicketState,
     log: &mut [StoredScan],
     judgements: &[Judgement],
@@ -339,7 +341,7 @@ fn write(
 fn write_judgement(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    ticket: &ScannedTicket,
+    ticket: &LockedTicket,
     scan: &mut StoredScan,
     judgement: Judgement,
     changes: &mut Changes,
@@ -387,8 +389,8 @@ fn stored_result(scan: &Reported<'_>, stored: &StoredScan) -> ScanResult {
     }
 }
 
-fn shown_ticket(ticket: &ScannedTicket, state: &TicketState) -> TicketOfScan {
-    TicketOfScan {
+fn shown_ticket(ticket: &LockedTicket, state: &TicketState) -> ScannedTicket {
+    ScannedTicket {
         ticket_id: ticket.ticket.id,
         ticket_type_id: ticket.ticket.ticket_type_id,
         ticket_type_name: ticket.ticket.ticket_type.name.clone(),

@@ -11,13 +11,13 @@ use crate::model::values::timestamp::Timestamp;
 use crate::store::Transaction;
 use crate::store::tickets::issued_tickets::CancelledTicket;
 use crate::store::tickets::scan_log::{self, LoggedTicket, StoredScan};
-use crate::store::tickets::scans::ScannedTicket;
+use crate::store::tickets::scans::LockedTicket;
 
 /// The time of a scan of a locked ticket that is decided on now. Begins the log of the ticket, if its event has one.
 pub(super) fn time_of_scan(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    scanned: &ScannedTicket,
+    scanned: &LockedTicket,
 ) -> Result<Timestamp> {
     if !scanned.has_log {
         return Ok(tx.now());
@@ -53,7 +53,7 @@ pub(super) fn next_after(tx: &Transaction<'_>, last: Option<Timestamp>) -> Times
 pub(super) fn log(
     tx: &Transaction<'_>,
     organization: OrganizationId,
-    scanned: &ScannedTicket,
+    scanned: &LockedTicket,
     kind: LoggedKind,
     at: Timestamp,
     api_key: Option<ApiKeyId>,
@@ -77,7 +77,7 @@ pub(super) fn log(
 }
 
 /// The row with which the log of a ticket begins that is checked in.
-pub(super) fn base(tx: &Transaction<'_>, ticket: &ScannedTicket) -> Option<StoredScan> {
+pub(super) fn base(tx: &Transaction<'_>, ticket: &LockedTicket) -> Option<StoredScan> {
     let at = ticket.state.check_in_date.filter(|_| ticket.state.status == TicketStatus::CheckedIn)?;
     let api_key = ticket.ticket.checked_in_by_id;
     let ticket = LoggedTicket { id: ticket.ticket.id, event: ticket.state.event_id, api_key };

@@ -10,7 +10,8 @@ use crate::model::tickets::scan::{ListScans, LoggedScan, UploadScans, UploadedSc
 use crate::model::values::id::{EventId, OrganizationId, ScanId};
 use crate::model::values::page::Page;
 use crate::model::values::secret::Secret;
-use crate::rules::{checked, door as rules};
+use crate::rules::checked;
+use crate::rules::entrance::door as rules;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::scan_uploads;
 use crate::service::TicketingService;
@@ -22,8 +23,8 @@ use crate::store::tickets::{roster, scan_log};
 ///
 /// A [link](Self::create_door_link) gives the staff of an entrance a key of one event. With it a device reads the
 /// [roster](Self::get_roster), decides by it while it has no connection, and [reports](Self::upload_scans) its scans
-/// later. All scans of a ticket are put in the order in which they happened, whoever reports them when, so the result does
-/// not depend on the order of the reports. A ticket that two devices without a connection admitted is found then:
+/// later. All scans of a ticket are put in the order in which they happened, so the order of the reports makes no
+/// difference. A ticket that two devices without a connection admitted is found then:
 /// [`ScanOutcome::AdmittedTwice`](crate::door::ScanOutcome::AdmittedTwice).
 impl TicketingService {
     /// Creates a link for the staff of an entrance: an API key of one event, in the URL of the page for check-in. From then
@@ -99,7 +100,7 @@ impl TicketingService {
         })
     }
 
-    /// Adds the scans of a device to the log of an event, and returns what became of each. Scans without a verdict are
+    /// Adds the scans of a device to the log of an event, and returns the result of each. Scans without a verdict are
     /// decided on now. A scan whose id is in the log already is not added again: its outcome as it stands is returned.
     ///
     /// An outcome can change when another device reports scans of the same ticket that happened before: see

@@ -379,7 +379,7 @@ pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str
     count(tx, COUNT_OF_OTHER_GATEWAYS, &[gateway.unwrap_or_default().into()])
 }
 
-/// Counts the refunds of which something has to be returned manually, over all organizations.
+/// Counts the refunds that still have to be made manually, in whole or in part, over all organizations.
 pub(crate) fn count_owed(tx: &Transaction<'_>) -> Result<u64> {
     count(tx, COUNT_OWED, &[])
 }

@@ -17,7 +17,7 @@ use crate::model::values::id::{EventId, OrganizationId, ScanId, TicketId, Ticket
 use crate::model::values::page::UNKNOWN_CURSOR;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
-use crate::rules::door::roster_hash;
+use crate::rules::entrance::door::roster_hash;
 use crate::store::engine::ids::first_of;
 use crate::store::{Row, Transaction, columns};
 
@@ -165,7 +165,7 @@ fn get_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId)
     })?;
     match found {
         None => Err(Error::NotFound(ResourceKind::Event)),
-        Some((_, false)) => Err(crate::rules::door::no_door_link()),
+        Some((_, false)) => Err(crate::rules::entrance::door::no_door_link()),
         Some((event, true)) => Ok(event),
     }
 }

@@ -9,7 +9,7 @@ use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, ScanId, Ticket
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::scan_log::{LogRow, MOST_REPLAYED, TicketState};
+use crate::rules::entrance::scan_log::{LogRow, MOST_REPLAYED, TicketState};
 use crate::store::engine::ids::first_of;
 use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 use crate::store::lists::pages::read_page;

@@ -5,9 +5,9 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
 use crate::model::values::id::{ApiKeyId, EventId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::admission::Scanned;
 use crate::rules::calendar::Zone;
-use crate::rules::scan_log::TicketState;
+use crate::rules::entrance::admission::Scanned;
+use crate::rules::entrance::scan_log::TicketState;
 use crate::store::{Query, Row, RowLock, Transaction, columns};
 
 // The keys of the joined rows are selected so that an error about one of their values can name the row.
@@ -40,7 +40,7 @@ const CHECK_OUT: &str =
     "UPDATE tickets SET status = 'NOT_CHECKED_IN', check_out_at = ?2, updated_at = ?3 WHERE id = ?1";
 
 /// A ticket that is locked, its order, and everything that decides whether it admits its holder.
-pub(crate) struct ScannedTicket {
+pub(crate) struct LockedTicket {
     pub(crate) ticket: IssuedTicket,
     pub(crate) order_id: Option<OrderId>,
     pub(crate) state: Scanned,
@@ -49,7 +49,7 @@ pub(crate) struct ScannedTicket {
     event_cancelled_at: Option<Timestamp>,
 }
 
-impl ScannedTicket {
+impl LockedTicket {
     /// What scans have changed of the ticket, for its log.
     pub(crate) fn present(&self) -> TicketState {
         TicketState {
@@ -62,7 +62,7 @@ impl ScannedTicket {
     }
 }
 
-fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> {
+fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LockedTicket> {
     let ticket = decode(tx, row)?;
     let zone = Zone::stored(&row.get::<String>("timezone")?)
         .map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
@@ -83,7 +83,7 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> 
         validity_days: row.get("validity_days")?,
         validity_hours: row.get("validity_hours")?,
     };
-    Ok(ScannedTicket {
+    Ok(LockedTicket {
         ticket,
         order_id: row.get("order_id")?,
         state,
@@ -93,7 +93,7 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<ScannedTicket> 
 }
 
 /// Loads the ticket with the scanned code, and locks it.
-pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<ScannedTicket> {
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<LockedTicket> {
     let binds = [(&scan.code).into(), organization.into()];
     let found = tx.query_opt(Query::locking(RowLock::Change("t"), BY_CODE), &binds, |row| decode_scanned(tx, row))?;
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
@@ -104,7 +104,7 @@ pub(crate) fn find_by_id(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     ticket: TicketId,
-) -> Result<Option<ScannedTicket>> {
+) -> Result<Option<LockedTicket>> {
     let binds = [ticket.into(), organization.into()];
     tx.query_opt(Query::locking(RowLock::Change("t"), BY_ID), &binds, |row| decode_scanned(tx, row))
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::calendar::{Day, Zone};
 use crate::error::{Conflict, Reason};
 use crate::model::sale::event::EventStatus;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
+use crate::rules::calendar::{Day, Zone};
 
 /// A scanned ticket, with the fields that decide whether it can be checked in or out.
 #[derive(Debug, Clone)]

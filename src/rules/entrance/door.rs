@@ -6,8 +6,6 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::Checked;
-use super::ticket::normalize_code;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::form::request::Request;
 use crate::model::sale::event::EventStatus;
@@ -15,6 +13,8 @@ use crate::model::tenants::door_link::CreateDoorLink;
 use crate::model::tickets::scan::{NewScan, UploadScans};
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
+use crate::rules::Checked;
+use crate::rules::ticket::normalize_code;
 
 /// How long a link works after the end of its event, unless the request says something else.
 const DEFAULT_AFTER_END: Duration = Duration::from_hours(6);
@@ -95,5 +95,5 @@ pub(crate) fn check_upload(
             *code = normalize_code(code);
         }
     }
-    Ok((event.unwrap_or(EventId::UNKNOWN), super::checked(body, errors)?))
+    Ok((event.unwrap_or(EventId::UNKNOWN), crate::rules::checked(body, errors)?))
 }

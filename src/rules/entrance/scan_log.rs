@@ -60,7 +60,7 @@ pub(crate) struct Judgement {
     /// `None` for rows that are no scans.
     pub(crate) outcome: Option<ScanOutcome>,
     pub(crate) reason: Option<Reason>,
-    /// The index of the row because of which the ticket was checked in already.
+    /// The index of the earlier admission, if the ticket was checked in already.
     pub(crate) other: Option<usize>,
 }
 
