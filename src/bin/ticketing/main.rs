@@ -10,6 +10,7 @@ mod door_link;
 #[cfg(feature = "exports")]
 mod export;
 mod failure;
+mod option_values;
 mod output;
 mod reconcile;
 mod serve;

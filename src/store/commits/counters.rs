@@ -249,10 +249,7 @@ impl Counters {
                 CommitEvent::ScanAccepted => self.scans_accepted.add(1),
                 CommitEvent::ScanRefused(reason) => self.scans_refused.add(reason),
                 CommitEvent::ScanUnknown => self.scans_unknown.add(1),
-                CommitEvent::AdmittedTwice { ticket, scan } => {
-                    self.admitted_twice.add(1);
-                    tracing::warn!(target: "ticketing::door", %ticket, ?scan, "two people came in with one ticket");
-                }
+                CommitEvent::AdmittedTwice { .. } => self.admitted_twice.add(1),
                 CommitEvent::NotificationQueued(_) => self.notifications_queued.add(1),
                 CommitEvent::FanOutQueued { rows } => {
                     self.notifications_queued.add(u64::try_from(rows).unwrap_or(u64::MAX));
