@@ -5,7 +5,7 @@ use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
 #[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Door, DoorReasons, Message, Payment, Problems};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
 pub(super) static DUTCH: Words = Words {
@@ -144,89 +144,6 @@ pub(super) static DUTCH: Words = Words {
         replaced: Message {
             title: "Er is een nieuwere link",
             text: "Deze link is vervangen door een nieuwere. Gebruik de nieuwste link die u hebt gekregen.",
-        },
-    },
-    #[cfg(feature = "server")]
-    door: Door {
-        title: "Toegangscontrole",
-        start: "Camera starten",
-        r#in: "In",
-        out: "Uit",
-        code: "Code van het ticket",
-        check_code: "Controleren",
-        admitted: "Toegang",
-        left: "Uitgecheckt",
-        exception: "Binnengelaten",
-        refused: "Geen toegang",
-        check: "Zelf controleren",
-        let_in_anyway: "Toch binnenlaten",
-        tap_again: "Tik nog eens om binnen te laten",
-        next: "Volgende",
-        first: "Eerst om {time}",
-        first_with_device: "Eerst om {time}, {device}",
-        age: "Lijst: {age} oud",
-        waiting: "Te melden: {count}",
-        problems: "Niet aanvaard: {count}",
-        inside: "Binnen: {inside} van {expected}",
-        online: "Online",
-        offline: "Offline",
-        more: "Meer",
-        camera: "Camera",
-        light: "Licht",
-        save: "Scans als bestand opslaan",
-        forget: "Deze telefoon vergeten",
-        device: "Dit apparaat: {device}",
-        unreported: "Niet gemelde scans: {count}.",
-        admitted_twice: "Twee keer binnengelaten: {type}, {time}",
-        would_be_refused: "Binnengelaten, maar niet geldig: {type}, {time}",
-        ok: "OK",
-        use_here: "Hier gebruiken",
-        replace: "Verwijderen en vervangen",
-        cancel: "Annuleren",
-        camera_refused: "De camera is niet toegestaan. Sta hem toe voor deze pagina in de instellingen van de browser, of typ de code.",
-        camera_missing: "Er is geen camera gevonden. Open deze pagina in Safari of Chrome, of typ de code.",
-        camera_busy: "De camera start niet. Sluit andere apps die hem gebruiken, en probeer het opnieuw.",
-        no_link: Message { title: "Nog geen ingang", text: "Scan de QR-code van uw ingang, of open de link ervan." },
-        loading: Message { title: "De lijst wordt geladen", text: "{done} van {all} tickets" },
-        no_connection: Message {
-            title: "Geen verbinding",
-            text: "De lijst van tickets is één keer nodig. Deze pagina blijft het proberen.",
-        },
-        revoked: Message { title: "Deze link werkt niet meer", text: "Vraag de organisator om een nieuwe." },
-        other_window: Message {
-            title: "De toegangscontrole is open in een ander venster",
-            text: "Slechts één venster kan scannen.",
-        },
-        no_storage: Message {
-            title: "Deze browser bewaart geen scans",
-            text: "Gebruik geen privévenster, en maak ruimte vrij op de telefoon. Anders kan niemand binnen worden gelaten.",
-        },
-        insecure: Message {
-            title: "Deze pagina heeft https nodig",
-            text: "Open de link zoals u hem hebt gekregen, in Safari of Chrome.",
-        },
-        forget_question: Message {
-            title: "Deze telefoon vergeten?",
-            text: "De lijst en de link worden ervan verwijderd.",
-        },
-        replace_question: Message {
-            title: "De link vervangen?",
-            text: "Niet gemelde scans van het andere evenement: {count}. Sla ze op voordat ze worden verwijderd.",
-        },
-        reasons: DoorReasons {
-            ticket_cancelled: "Het ticket is geannuleerd",
-            already_checked_in: "Al ingecheckt",
-            not_checked_in: "Niet ingecheckt",
-            wrong_event: "Voor een ander evenement",
-            event_cancelled: "Het evenement is geannuleerd",
-            not_yet_valid: "Nog niet geldig",
-            no_longer_valid: "Niet meer geldig",
-            not_valid_today: "Vandaag niet geldig",
-            unknown_code: "Onbekende code",
-            not_a_ticket: "Geen code van een ticket",
-            not_in_list: "Niet in de lijst van {time}",
-            cannot_decide: "Deze browser kent de tijdzone van het evenement niet",
-            cannot_be_kept: "Deze telefoon kan geen scans bewaren. Gebruik een andere",
         },
     },
     #[cfg(feature = "server")]

@@ -5,7 +5,7 @@ use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
 #[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Door, DoorReasons, Message, Payment, Problems};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
 pub(super) static ENGLISH: Words = WORDS;
@@ -119,80 +119,6 @@ const WORDS: Words = Words {
         replaced: Message {
             title: "There is a newer link",
             text: "This link was replaced by a newer one. Please use the newest link that you were given.",
-        },
-    },
-    #[cfg(feature = "server")]
-    door: Door {
-        title: "Check-in",
-        start: "Start the camera",
-        r#in: "In",
-        out: "Out",
-        code: "Code of the ticket",
-        check_code: "Check",
-        admitted: "Admitted",
-        left: "Checked out",
-        exception: "Let in",
-        refused: "No entry",
-        check: "Check by hand",
-        let_in_anyway: "Let in anyway",
-        tap_again: "Tap again to let in",
-        next: "Next",
-        first: "First at {time}",
-        first_with_device: "First at {time}, {device}",
-        age: "List: {age} old",
-        waiting: "To report: {count}",
-        problems: "Not accepted: {count}",
-        inside: "Inside: {inside} of {expected}",
-        online: "Online",
-        offline: "Offline",
-        more: "More",
-        camera: "Camera",
-        light: "Light",
-        save: "Save scans as a file",
-        forget: "Forget this phone",
-        device: "This device: {device}",
-        unreported: "Scans that are not reported: {count}.",
-        admitted_twice: "Admitted twice: {type}, {time}",
-        would_be_refused: "Let in, but not valid: {type}, {time}",
-        ok: "OK",
-        use_here: "Use it here",
-        replace: "Delete and replace",
-        cancel: "Cancel",
-        camera_refused: "The camera is not allowed. Allow it in the settings of the browser for this page, or type the code.",
-        camera_missing: "No camera was found. Open this page in Safari or Chrome, or type the code.",
-        camera_busy: "The camera does not start. Close other apps that use it, and try again.",
-        no_link: Message { title: "No entrance yet", text: "Scan the QR code of your entrance, or open its link." },
-        loading: Message { title: "Loading the list", text: "{done} of {all} tickets" },
-        no_connection: Message {
-            title: "No connection",
-            text: "The list of tickets is needed once. This page keeps trying.",
-        },
-        revoked: Message { title: "This link no longer works", text: "Ask the organizer for a new one." },
-        other_window: Message { title: "Check-in is open in another window", text: "Only one window can scan." },
-        no_storage: Message {
-            title: "This browser keeps no scans",
-            text: "Do not use a private window, and make room on the phone. Without that, nobody can be let in.",
-        },
-        insecure: Message { title: "This page needs https", text: "Open the link as you got it, in Safari or Chrome." },
-        forget_question: Message { title: "Forget this phone?", text: "The list and the link are deleted from it." },
-        replace_question: Message {
-            title: "Replace the link?",
-            text: "Scans of the other event that are not reported: {count}. Save them before they are deleted.",
-        },
-        reasons: DoorReasons {
-            ticket_cancelled: "The ticket is cancelled",
-            already_checked_in: "Already checked in",
-            not_checked_in: "Not checked in",
-            wrong_event: "For another event",
-            event_cancelled: "The event is cancelled",
-            not_yet_valid: "Not valid yet",
-            no_longer_valid: "No longer valid",
-            not_valid_today: "Not valid today",
-            unknown_code: "Unknown code",
-            not_a_ticket: "Not a ticket code",
-            not_in_list: "Not in the list of {time}",
-            cannot_decide: "This browser does not know the time zone of the event",
-            cannot_be_kept: "This phone cannot keep scans. Use another one",
         },
     },
     #[cfg(feature = "server")]

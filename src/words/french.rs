@@ -5,7 +5,7 @@ use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
 #[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Door, DoorReasons, Message, Payment, Problems};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
 pub(super) static FRENCH: Words = Words {
@@ -159,91 +159,6 @@ pub(super) static FRENCH: Words = Words {
         replaced: Message {
             title: "Il existe un lien plus récent",
             text: "Ce lien a été remplacé par un plus récent. Veuillez utiliser le dernier lien que vous avez reçu.",
-        },
-    },
-    #[cfg(feature = "server")]
-    door: Door {
-        title: "Contrôle des billets",
-        start: "Démarrer la caméra",
-        r#in: "Entrée",
-        out: "Sortie",
-        code: "Code du billet",
-        check_code: "Vérifier",
-        admitted: "Entrée",
-        left: "Sortie notée",
-        exception: "Entrée accordée",
-        refused: "Pas d’entrée",
-        check: "À vérifier",
-        let_in_anyway: "Laisser entrer quand même",
-        tap_again: "Touchez encore pour laisser entrer",
-        next: "Suivant",
-        first: "Première fois à {time}",
-        first_with_device: "Première fois à {time}, {device}",
-        age: "Liste : {age}",
-        waiting: "À transmettre : {count}",
-        problems: "Non acceptés : {count}",
-        inside: "À l’intérieur : {inside} sur {expected}",
-        online: "En ligne",
-        offline: "Hors ligne",
-        more: "Plus",
-        camera: "Caméra",
-        light: "Lumière",
-        save: "Enregistrer les scans dans un fichier",
-        forget: "Oublier ce téléphone",
-        device: "Cet appareil : {device}",
-        unreported: "Scans non transmis : {count}.",
-        admitted_twice: "Entré deux fois : {type}, {time}",
-        would_be_refused: "Entré, mais non valable : {type}, {time}",
-        ok: "OK",
-        use_here: "Utiliser ici",
-        replace: "Supprimer et remplacer",
-        cancel: "Annuler",
-        camera_refused: "La caméra n’est pas autorisée. Autorisez-la pour cette page dans les réglages du navigateur, ou saisissez le code.",
-        camera_missing: "Aucune caméra n’a été trouvée. Ouvrez cette page dans Safari ou Chrome, ou saisissez le code.",
-        camera_busy: "La caméra ne démarre pas. Fermez les autres applications qui l’utilisent et réessayez.",
-        no_link: Message {
-            title: "Pas encore d’entrée",
-            text: "Scannez le code QR de votre entrée, ou ouvrez son lien.",
-        },
-        loading: Message { title: "Chargement de la liste", text: "{done} billets sur {all}" },
-        no_connection: Message {
-            title: "Pas de connexion",
-            text: "La liste des billets est nécessaire une fois. Cette page continue d’essayer.",
-        },
-        revoked: Message { title: "Ce lien ne fonctionne plus", text: "Demandez-en un nouveau à l’organisateur." },
-        other_window: Message {
-            title: "Le contrôle est ouvert dans une autre fenêtre",
-            text: "Une seule fenêtre peut scanner.",
-        },
-        no_storage: Message {
-            title: "Ce navigateur ne garde pas les scans",
-            text: "N’utilisez pas de fenêtre privée et libérez de la place sur le téléphone. Sinon, personne ne peut entrer.",
-        },
-        insecure: Message {
-            title: "Cette page a besoin de https",
-            text: "Ouvrez le lien tel que vous l’avez reçu, dans Safari ou Chrome.",
-        },
-        forget_question: Message {
-            title: "Oublier ce téléphone ?", text: "La liste et le lien en seront supprimés."
-        },
-        replace_question: Message {
-            title: "Remplacer le lien ?",
-            text: "Scans non transmis de l’autre événement : {count}. Enregistrez-les avant qu’ils soient supprimés.",
-        },
-        reasons: DoorReasons {
-            ticket_cancelled: "Le billet est annulé",
-            already_checked_in: "Déjà utilisé",
-            not_checked_in: "Pas encore entré",
-            wrong_event: "Pour un autre événement",
-            event_cancelled: "L’événement est annulé",
-            not_yet_valid: "Pas encore valable",
-            no_longer_valid: "N’est plus valable",
-            not_valid_today: "Non valable aujourd’hui",
-            unknown_code: "Code inconnu",
-            not_a_ticket: "Pas un code de billet",
-            not_in_list: "Pas dans la liste de {time}",
-            cannot_decide: "Ce navigateur ne connaît pas le fuseau horaire de l’événement",
-            cannot_be_kept: "Ce téléphone ne peut pas garder les scans. Prenez-en un autre",
         },
     },
     #[cfg(feature = "server")]

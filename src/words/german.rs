@@ -5,7 +5,7 @@ use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
 #[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Door, DoorReasons, Message, Payment, Problems};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
 pub(super) static GERMAN: Words = Words {
@@ -159,92 +159,6 @@ pub(super) static GERMAN: Words = Words {
         replaced: Message {
             title: "Es gibt einen neueren Link",
             text: "Dieser Link wurde durch einen neueren ersetzt. Bitte nehmen Sie den neuesten Link, den Sie bekommen haben.",
-        },
-    },
-    #[cfg(feature = "server")]
-    door: Door {
-        title: "Einlass",
-        start: "Kamera starten",
-        r#in: "Rein",
-        out: "Raus",
-        code: "Code des Tickets",
-        check_code: "Prüfen",
-        admitted: "Einlass",
-        left: "Ausgecheckt",
-        exception: "Eingelassen",
-        refused: "Kein Einlass",
-        check: "Von Hand prüfen",
-        let_in_anyway: "Trotzdem einlassen",
-        tap_again: "Zum Einlassen noch einmal tippen",
-        next: "Weiter",
-        first: "Zuerst um {time}",
-        first_with_device: "Zuerst um {time}, {device}",
-        age: "Liste: {age} alt",
-        waiting: "Zu melden: {count}",
-        problems: "Nicht angenommen: {count}",
-        inside: "Drinnen: {inside} von {expected}",
-        online: "Online",
-        offline: "Offline",
-        more: "Mehr",
-        camera: "Kamera",
-        light: "Licht",
-        save: "Scans als Datei speichern",
-        forget: "Dieses Telefon vergessen",
-        device: "Dieses Gerät: {device}",
-        unreported: "Nicht gemeldete Scans: {count}.",
-        admitted_twice: "Zweimal eingelassen: {type}, {time}",
-        would_be_refused: "Eingelassen, aber nicht gültig: {type}, {time}",
-        ok: "OK",
-        use_here: "Hier benutzen",
-        replace: "Löschen und ersetzen",
-        cancel: "Abbrechen",
-        camera_refused: "Die Kamera ist nicht erlaubt. Erlauben Sie sie dieser Seite in den Einstellungen des Browsers, oder tippen Sie den Code ein.",
-        camera_missing: "Es wurde keine Kamera gefunden. Öffnen Sie diese Seite in Safari oder Chrome, oder tippen Sie den Code ein.",
-        camera_busy: "Die Kamera startet nicht. Schließen Sie andere Apps, die sie benutzen, und versuchen Sie es noch einmal.",
-        no_link: Message {
-            title: "Noch kein Eingang",
-            text: "Scannen Sie den QR-Code Ihres Eingangs, oder öffnen Sie seinen Link.",
-        },
-        loading: Message { title: "Die Liste wird geladen", text: "{done} von {all} Tickets" },
-        no_connection: Message {
-            title: "Keine Verbindung",
-            text: "Die Liste der Tickets wird einmal gebraucht. Diese Seite versucht es weiter.",
-        },
-        revoked: Message { title: "Dieser Link gilt nicht mehr", text: "Bitten Sie den Veranstalter um einen neuen." },
-        other_window: Message {
-            title: "Der Einlass ist in einem anderen Fenster offen",
-            text: "Nur ein Fenster kann scannen.",
-        },
-        no_storage: Message {
-            title: "Dieser Browser behält keine Scans",
-            text: "Benutzen Sie kein privates Fenster, und schaffen Sie Platz auf dem Telefon. Sonst kann niemand eingelassen werden.",
-        },
-        insecure: Message {
-            title: "Diese Seite braucht https",
-            text: "Öffnen Sie den Link so, wie Sie ihn bekommen haben, in Safari oder Chrome.",
-        },
-        forget_question: Message {
-            title: "Dieses Telefon vergessen?",
-            text: "Die Liste und der Link werden von ihm gelöscht.",
-        },
-        replace_question: Message {
-            title: "Den Link ersetzen?",
-            text: "Nicht gemeldete Scans der anderen Veranstaltung: {count}. Speichern Sie sie, bevor sie gelöscht werden.",
-        },
-        reasons: DoorReasons {
-            ticket_cancelled: "Das Ticket ist storniert",
-            already_checked_in: "Bereits eingelöst",
-            not_checked_in: "Nicht eingelöst",
-            wrong_event: "Für eine andere Veranstaltung",
-            event_cancelled: "Die Veranstaltung ist abgesagt",
-            not_yet_valid: "Noch nicht gültig",
-            no_longer_valid: "Nicht mehr gültig",
-            not_valid_today: "Heute nicht gültig",
-            unknown_code: "Unbekannter Code",
-            not_a_ticket: "Kein Code eines Tickets",
-            not_in_list: "Nicht in der Liste von {time}",
-            cannot_decide: "Dieser Browser kennt die Zeitzone der Veranstaltung nicht",
-            cannot_be_kept: "Dieses Telefon kann Scans nicht behalten. Nehmen Sie ein anderes",
         },
     },
     #[cfg(feature = "server")]

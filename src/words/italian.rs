@@ -5,7 +5,7 @@ use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
 #[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Door, DoorReasons, Message, Payment, Problems};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
 pub(super) static ITALIAN: Words = Words {
@@ -155,92 +155,6 @@ pub(super) static ITALIAN: Words = Words {
         replaced: Message {
             title: "C’è un link più recente",
             text: "Questo link è stato sostituito da uno più recente. Usa l’ultimo link che hai ricevuto.",
-        },
-    },
-    #[cfg(feature = "server")]
-    door: Door {
-        title: "Controllo accessi",
-        start: "Avvia la fotocamera",
-        r#in: "Entrata",
-        out: "Uscita",
-        code: "Codice del biglietto",
-        check_code: "Controlla",
-        admitted: "Può entrare",
-        left: "Uscita registrata",
-        exception: "Fatto entrare",
-        refused: "Non può entrare",
-        check: "Controllare a mano",
-        let_in_anyway: "Fai entrare comunque",
-        tap_again: "Tocca ancora per far entrare",
-        next: "Avanti",
-        first: "Prima volta alle {time}",
-        first_with_device: "Prima volta alle {time}, {device}",
-        age: "Elenco: {age}",
-        waiting: "Da inviare: {count}",
-        problems: "Non accettate: {count}",
-        inside: "Dentro: {inside} di {expected}",
-        online: "Online",
-        offline: "Offline",
-        more: "Altro",
-        camera: "Fotocamera",
-        light: "Luce",
-        save: "Salva le scansioni in un file",
-        forget: "Dimentica questo telefono",
-        device: "Questo dispositivo: {device}",
-        unreported: "Scansioni non inviate: {count}.",
-        admitted_twice: "Entrato due volte: {type}, {time}",
-        would_be_refused: "Entrato, ma non valido: {type}, {time}",
-        ok: "OK",
-        use_here: "Usa qui",
-        replace: "Elimina e sostituisci",
-        cancel: "Annulla",
-        camera_refused: "La fotocamera non è consentita. Consentila per questa pagina nelle impostazioni del browser, o scrivi il codice.",
-        camera_missing: "Nessuna fotocamera trovata. Apri questa pagina in Safari o Chrome, o scrivi il codice.",
-        camera_busy: "La fotocamera non si avvia. Chiudi le altre app che la usano e riprova.",
-        no_link: Message {
-            title: "Ancora nessun ingresso",
-            text: "Scansiona il codice QR del tuo ingresso, o apri il suo link.",
-        },
-        loading: Message { title: "Caricamento dell’elenco", text: "{done} di {all} biglietti" },
-        no_connection: Message {
-            title: "Nessuna connessione",
-            text: "L’elenco dei biglietti serve una volta. Questa pagina continua a provare.",
-        },
-        revoked: Message { title: "Questo link non funziona più", text: "Chiedine uno nuovo all’organizzatore." },
-        other_window: Message {
-            title: "Il controllo è aperto in un’altra finestra",
-            text: "Solo una finestra può scansionare.",
-        },
-        no_storage: Message {
-            title: "Questo browser non conserva le scansioni",
-            text: "Non usare una finestra privata e libera spazio sul telefono. Altrimenti nessuno può entrare.",
-        },
-        insecure: Message {
-            title: "Questa pagina richiede https",
-            text: "Apri il link come l’hai ricevuto, in Safari o Chrome.",
-        },
-        forget_question: Message {
-            title: "Dimenticare questo telefono?",
-            text: "L’elenco e il link vengono eliminati.",
-        },
-        replace_question: Message {
-            title: "Sostituire il link?",
-            text: "Scansioni non inviate dell’altro evento: {count}. Salvale prima che vengano eliminate.",
-        },
-        reasons: DoorReasons {
-            ticket_cancelled: "Il biglietto è annullato",
-            already_checked_in: "Già utilizzato",
-            not_checked_in: "Non è entrato",
-            wrong_event: "Per un altro evento",
-            event_cancelled: "L’evento è annullato",
-            not_yet_valid: "Non ancora valido",
-            no_longer_valid: "Non più valido",
-            not_valid_today: "Non valido oggi",
-            unknown_code: "Codice sconosciuto",
-            not_a_ticket: "Non è un codice di biglietto",
-            not_in_list: "Non è nell’elenco delle {time}",
-            cannot_decide: "Questo browser non conosce il fuso orario dell’evento",
-            cannot_be_kept: "Questo telefono non può conservare le scansioni. Usane un altro",
         },
     },
     #[cfg(feature = "server")]

@@ -5,7 +5,7 @@ use super::vocabulary::Ticket;
 #[cfg(all(feature = "documents", feature = "server"))]
 use super::vocabulary::TicketPages;
 #[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Door, DoorReasons, Message, Payment, Problems};
+use super::vocabulary::{Checkout, Message, Payment, Problems};
 use super::vocabulary::{Dates, Words};
 
 pub(super) static SPANISH: Words = Words {
@@ -141,89 +141,6 @@ pub(super) static SPANISH: Words = Words {
         replaced: Message {
             title: "Hay un enlace más reciente",
             text: "Este enlace se ha sustituido por otro más reciente. Usa el último enlace que recibiste.",
-        },
-    },
-    #[cfg(feature = "server")]
-    door: Door {
-        title: "Control de acceso",
-        start: "Iniciar la cámara",
-        r#in: "Entrada",
-        out: "Salida",
-        code: "Código de la entrada",
-        check_code: "Comprobar",
-        admitted: "Adelante",
-        left: "Salida registrada",
-        exception: "Acceso permitido",
-        refused: "Sin acceso",
-        check: "Comprobar a mano",
-        let_in_anyway: "Dejar entrar de todos modos",
-        tap_again: "Toque otra vez para dejar entrar",
-        next: "Siguiente",
-        first: "Primera vez a las {time}",
-        first_with_device: "Primera vez a las {time}, {device}",
-        age: "Lista: {age}",
-        waiting: "Por enviar: {count}",
-        problems: "No aceptados: {count}",
-        inside: "Dentro: {inside} de {expected}",
-        online: "En línea",
-        offline: "Sin conexión",
-        more: "Más",
-        camera: "Cámara",
-        light: "Luz",
-        save: "Guardar los escaneos en un archivo",
-        forget: "Olvidar este teléfono",
-        device: "Este dispositivo: {device}",
-        unreported: "Escaneos sin enviar: {count}.",
-        admitted_twice: "Entró dos veces: {type}, {time}",
-        would_be_refused: "Entró, pero no es válida: {type}, {time}",
-        ok: "OK",
-        use_here: "Usar aquí",
-        replace: "Borrar y reemplazar",
-        cancel: "Cancelar",
-        camera_refused: "La cámara no está permitida. Permítala para esta página en los ajustes del navegador, o escriba el código.",
-        camera_missing: "No se encontró ninguna cámara. Abra esta página en Safari o Chrome, o escriba el código.",
-        camera_busy: "La cámara no se inicia. Cierre otras aplicaciones que la usen e inténtelo de nuevo.",
-        no_link: Message {
-            title: "Todavía sin acceso asignado",
-            text: "Escanee el código QR de su puerta, o abra su enlace.",
-        },
-        loading: Message { title: "Cargando la lista", text: "{done} de {all} entradas" },
-        no_connection: Message {
-            title: "Sin conexión",
-            text: "La lista de entradas se necesita una vez. Esta página lo sigue intentando.",
-        },
-        revoked: Message { title: "Este enlace ya no funciona", text: "Pida uno nuevo al organizador." },
-        other_window: Message {
-            title: "El control está abierto en otra ventana",
-            text: "Solo una ventana puede escanear.",
-        },
-        no_storage: Message {
-            title: "Este navegador no guarda los escaneos",
-            text: "No use una ventana privada y libere espacio en el teléfono. Sin eso, nadie puede entrar.",
-        },
-        insecure: Message {
-            title: "Esta página necesita https",
-            text: "Abra el enlace tal como lo recibió, en Safari o Chrome.",
-        },
-        forget_question: Message { title: "¿Olvidar este teléfono?", text: "La lista y el enlace se borran de él." },
-        replace_question: Message {
-            title: "¿Reemplazar el enlace?",
-            text: "Escaneos sin enviar del otro evento: {count}. Guárdelos antes de que se borren.",
-        },
-        reasons: DoorReasons {
-            ticket_cancelled: "La entrada está cancelada",
-            already_checked_in: "Ya utilizada",
-            not_checked_in: "No ha entrado",
-            wrong_event: "Para otro evento",
-            event_cancelled: "El evento está cancelado",
-            not_yet_valid: "Todavía no es válida",
-            no_longer_valid: "Ya no es válida",
-            not_valid_today: "No es válida hoy",
-            unknown_code: "Código desconocido",
-            not_a_ticket: "No es un código de entrada",
-            not_in_list: "No está en la lista de las {time}",
-            cannot_decide: "Este navegador no conoce la zona horaria del evento",
-            cannot_be_kept: "Este teléfono no puede guardar escaneos. Use otro",
         },
     },
     #[cfg(feature = "server")]

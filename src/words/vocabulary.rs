@@ -18,8 +18,6 @@ pub(crate) struct Words {
     #[cfg(feature = "server")]
     pub(crate) payment: Payment,
     #[cfg(feature = "server")]
-    pub(crate) door: Door,
-    #[cfg(feature = "server")]
     pub(crate) problems: Problems,
 }
 
@@ -120,7 +118,7 @@ pub(crate) struct Checkout {
 
 /// A title, and a sentence that explains it.
 #[cfg(feature = "server")]
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Message {
     pub(crate) title: &'static str,
     pub(crate) text: &'static str,
@@ -153,91 +151,6 @@ pub(crate) struct Payment {
     pub(crate) expired_maybe_paid: Message,
     /// The link of a checkout that was renewed.
     pub(crate) replaced: Message,
-}
-
-/// The words on the page for check-in, whose script reads them as JSON. The page replaces names in braces by values.
-#[cfg(feature = "server")]
-#[derive(Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Door {
-    pub(super) title: &'static str,
-    pub(super) start: &'static str,
-    pub(super) r#in: &'static str,
-    pub(super) out: &'static str,
-    pub(super) code: &'static str,
-    /// The button beside the field of a code.
-    pub(super) check_code: &'static str,
-    /// The words of verdicts.
-    pub(super) admitted: &'static str,
-    pub(super) left: &'static str,
-    /// The staff let the holder in against the verdict.
-    pub(super) exception: &'static str,
-    pub(super) refused: &'static str,
-    /// The staff must look.
-    pub(super) check: &'static str,
-    pub(super) let_in_anyway: &'static str,
-    pub(super) tap_again: &'static str,
-    pub(super) next: &'static str,
-    /// `{time}` is when the ticket was checked in already.
-    pub(super) first: &'static str,
-    pub(super) first_with_device: &'static str,
-    /// `{age}` is how old the list of tickets is.
-    pub(super) age: &'static str,
-    /// `{count}` scans that the service does not have yet.
-    pub(super) waiting: &'static str,
-    /// `{count}` scans that the service does not accept.
-    pub(super) problems: &'static str,
-    pub(super) inside: &'static str,
-    pub(super) online: &'static str,
-    pub(super) offline: &'static str,
-    pub(super) more: &'static str,
-    pub(super) camera: &'static str,
-    pub(super) light: &'static str,
-    pub(super) save: &'static str,
-    pub(super) forget: &'static str,
-    pub(super) device: &'static str,
-    pub(super) unreported: &'static str,
-    /// `{type}` is a ticket type, and `{time}` when it was scanned.
-    pub(super) admitted_twice: &'static str,
-    pub(super) would_be_refused: &'static str,
-    pub(super) ok: &'static str,
-    pub(super) use_here: &'static str,
-    pub(super) replace: &'static str,
-    pub(super) cancel: &'static str,
-    pub(super) camera_refused: &'static str,
-    pub(super) camera_missing: &'static str,
-    pub(super) camera_busy: &'static str,
-    pub(super) no_link: Message,
-    /// `{done}` of `{all}` tickets.
-    pub(super) loading: Message,
-    pub(super) no_connection: Message,
-    pub(super) revoked: Message,
-    pub(super) other_window: Message,
-    pub(super) no_storage: Message,
-    pub(super) insecure: Message,
-    pub(super) forget_question: Message,
-    pub(super) replace_question: Message,
-    pub(super) reasons: DoorReasons,
-}
-
-/// Why a ticket is not let in: those of [`Reason`](crate::error::Reason) by their names, and those of the page.
-#[cfg(feature = "server")]
-#[derive(Debug, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) struct DoorReasons {
-    pub(super) ticket_cancelled: &'static str,
-    pub(super) already_checked_in: &'static str,
-    pub(super) not_checked_in: &'static str,
-    pub(super) wrong_event: &'static str,
-    pub(super) event_cancelled: &'static str,
-    pub(super) not_yet_valid: &'static str,
-    pub(super) no_longer_valid: &'static str,
-    pub(super) not_valid_today: &'static str,
-    pub(super) unknown_code: &'static str,
-    pub(super) not_a_ticket: &'static str,
-    pub(super) not_in_list: &'static str,
-    pub(super) cannot_decide: &'static str,
-    pub(super) cannot_be_kept: &'static str,
 }
 
 /// Requests that fail, for people.
