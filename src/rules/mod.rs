@@ -20,6 +20,7 @@ pub(crate) mod ticket_type;
 pub(crate) mod webhook;
 
 use crate::error::{FieldErrors, Result};
+use crate::form::request::Request;
 
 /// A value that passed its checks. Only this module creates one, so that only checked values can be stored.
 #[derive(Debug, Clone)]
@@ -37,4 +38,10 @@ impl<T> std::ops::Deref for Checked<T> {
 /// [`Request`](crate::form::request::Request).
 pub(crate) fn checked<T>(request: T, errors: FieldErrors) -> Result<Checked<T>> {
     errors.into_result().map(|()| Checked(request))
+}
+
+/// Accepts a request like [`checked`].
+pub(crate) fn checked_request<T>(request: impl Into<Request<T>>) -> Result<Checked<T>> {
+    let Request { body, errors } = request.into();
+    checked(body, errors)
 }

@@ -1,15 +1,13 @@
 //! Webhook endpoints and the deliveries of notifications to them.
 
 use super::notification_types::{DeliveryEventType, EventType};
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
 use crate::form::limits::URL_LENGTH;
 use crate::model::values::amounts::amounts;
 use crate::model::values::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 
@@ -94,11 +92,8 @@ writable_fields! {
     enabled: bool => default(true);
 }
 
-constructor! { ListWebhooks "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list webhook endpoints.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListWebhooks {
         /// The part of the list to return.
         pub page: PageRequest<WebhookId>,
@@ -140,11 +135,8 @@ pub struct WebhookDelivery {
     pub created_at: Timestamp,
 }
 
-constructor! { ListWebhookDeliveries "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list the deliveries of a webhook endpoint.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListWebhookDeliveries {
         /// Only successful deliveries, or only the others.
         pub success: Option<bool>,

@@ -1,11 +1,9 @@
 //! Disputes: payments that a customer's bank has taken back, or may take back.
 
 use crate::enums::text_enum::text_enum;
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{DisputeId, EventId, OrderId, PaymentId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -56,11 +54,8 @@ pub struct Dispute {
     pub updated_at: Timestamp,
 }
 
-constructor! { ListDisputes "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list disputes.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListDisputes {
         /// Only disputes with this status.
         pub status: Option<DisputeStatus>,

@@ -3,11 +3,9 @@
 use super::gateway_account::PaymentMode;
 use super::received_payment::ManualMethod;
 use crate::enums::text_enum::text_enum;
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{ApiKeyId, DisputeId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -74,11 +72,8 @@ pub struct LedgerEntry {
     pub backfilled: bool,
 }
 
-constructor! { ListLedgerEntries "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list the entries of the ledger.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListLedgerEntries {
         /// Only entries of orders for this event.
         pub event_id: Option<EventId>,

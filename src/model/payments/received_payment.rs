@@ -3,13 +3,12 @@
 use super::gateway_account::PaymentMode;
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::request::Request;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{ApiKeyId, EventId, OrderId, PaymentId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -111,11 +110,8 @@ impl From<ManualMethod> for Request<MarkPaid> {
     }
 }
 
-constructor! { ListPayments "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list payments.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListPayments {
         /// Only payments for orders of this event.
         pub event_id: Option<EventId>,

@@ -3,7 +3,6 @@
 use super::received_payment::ManualMethod;
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems, Unique};
 use crate::form::limits::NumberLimit::Above;
@@ -12,7 +11,7 @@ use crate::model::sale::order::Order;
 use crate::model::values::amount::Amount;
 use crate::model::values::amounts::amounts;
 use crate::model::values::id::{EventId, OrderId, PaymentId, RefundId, TicketId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -93,11 +92,8 @@ pub struct Refund {
 
 amounts! { Refund { amount, returned, owed } }
 
-constructor! { ListRefunds "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list refunds.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListRefunds {
         /// Only refunds with this status.
         pub status: Option<RefundStatus>,

@@ -5,7 +5,6 @@ use super::new_order::MAX_ITEMS;
 use super::ticket_type::{MAX_QUANTITY, MAX_TICKET_TYPES};
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, Unique};
@@ -15,7 +14,7 @@ use crate::form::object::Form;
 use crate::model::values::amount::{Amount, MAX_PRICE};
 use crate::model::values::amounts::amounts;
 use crate::model::values::id::{DiscountId, EventId, TicketTypeId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -208,11 +207,8 @@ impl std::ops::Deref for CurrentDiscount {
     }
 }
 
-constructor! { ListDiscounts "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list discounts.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListDiscounts {
         /// Only discounts of this event.
         pub event_id: Option<EventId>,

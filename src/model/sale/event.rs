@@ -1,8 +1,6 @@
 //! Events: what tickets are sold for.
 
 use crate::enums::text_enum::text_enum;
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
 use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeLink, Slug, Uri};
@@ -12,7 +10,7 @@ use crate::model::tenants::organization::Organization;
 use crate::model::values::amounts::amounts;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::metadata::Metadata;
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -200,11 +198,8 @@ writable_fields! {
     disable_organizer_order_notifications: bool => required;
 }
 
-constructor! { ListEvents "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list events.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListEvents {
         /// Only events that currently have this status.
         pub status: Option<EventStatus>,

@@ -3,8 +3,6 @@
 use super::customer::Customer;
 use super::new_order::{CheckoutRedirectUrls, ShippingAddress};
 use crate::enums::text_enum::text_enum;
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::limits::TextLimit::MaxLength;
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::tickets::ticket::TicketStatus;
@@ -14,7 +12,7 @@ use crate::model::values::id::{
     CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId,
 };
 use crate::model::values::metadata::Metadata;
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::shared_fields::with_shared_fields;
 use crate::model::values::timestamp::Timestamp;
 
@@ -275,18 +273,8 @@ pub struct CancelOrderResponse {
 
 amounts! { CancelOrderResponse {} }
 
-impl ListOrders {
-    /// Whether the request asks for only some of the orders.
-    pub(crate) fn has_filters(&self) -> bool {
-        *self != Self { page: self.page.clone(), ..Self::default() }
-    }
-}
-
-constructor! { ListOrders "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list orders.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListOrders {
         /// Only orders for this event.
         pub event_id: Option<EventId>,

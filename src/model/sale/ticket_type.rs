@@ -1,8 +1,6 @@
 //! Ticket types: what can be ordered for an event.
 
 use crate::enums::text_enum::text_enum;
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
 use crate::form::limits::NumberLimit::{Max, Min};
@@ -13,7 +11,7 @@ use crate::model::values::amount::{Amount, MAX_PRICE};
 use crate::model::values::amounts::amounts;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::timestamp::Timestamp;
 
 /// The highest number of ticket types of an event.
@@ -168,11 +166,8 @@ writable_fields! {
     metadata: Metadata => default(Metadata::new());
 }
 
-constructor! { ListTicketTypes "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list the ticket types of an event.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListTicketTypes {
         /// Only ticket types with this status.
         pub status: Option<TicketTypeStatus>,

@@ -2,13 +2,12 @@
 
 use crate::enums::scope::{Scope, Scopes};
 use crate::form::change::Change;
-use crate::form::declare::fields::form;
-use crate::form::declare::setters::{constructor, with_setters};
+use crate::form::declare::setters::with_setters;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 
@@ -102,11 +101,8 @@ impl From<CreateOrganization> for OrganizationFields {
     }
 }
 
-constructor! { ListOrganizations "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list organizations.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListOrganizations {
         /// Only the organization with exactly this reference.
         pub reference: Option<String> [MaxLength(LINE_LENGTH)],

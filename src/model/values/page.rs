@@ -47,6 +47,38 @@ impl<C> PageRequest<C> {
     }
 }
 
+/// A request for a page of a list.
+pub(crate) trait ListRequest {
+    /// Whether the request asks for only some of the items.
+    fn has_filters(&self) -> bool;
+}
+
+/// Declares a request for a page of a list as a [`form!`](crate::form::declare::fields::form). Every field but `page` is
+/// a filter.
+macro_rules! list_request {
+    ($(#[$($attribute:tt)*])* pub struct $name:ident { $($fields:tt)* }) => {
+        $crate::form::declare::setters::constructor! {
+            $name "Creates a request for the first page of the whole list. Its setters add filters."
+        }
+
+        $crate::form::declare::fields::form! {
+            $(#[$($attribute)*])*
+            #[derive(Debug, Clone, Default, PartialEq, Eq)]
+            pub struct $name { $($fields)* }
+        }
+
+        impl $crate::model::values::page::ListRequest for $name {
+            fn has_filters(&self) -> bool {
+                let mut filters = self.clone();
+                filters.page = $crate::model::values::page::PageRequest::default();
+                filters != Self::default()
+            }
+        }
+    };
+}
+
+pub(crate) use list_request;
+
 const LIMIT: Field<NumberLimit> = Field::new(
     "limit",
     "The greatest number of items: 1 to 100. A page ends earlier if its items have more than 4 MiB.",

@@ -8,8 +8,8 @@ use crate::model::sale::discount::{
 };
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::DiscountId;
-use crate::model::values::page::Page;
-use crate::rules::checked;
+use crate::model::values::page::{ListRequest, Page};
+use crate::rules::checked_request;
 use crate::sales::catalog::discount_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
@@ -35,11 +35,9 @@ impl TicketingService {
     /// ```
     pub fn list_discounts(&self, caller: &Caller, request: ListDiscounts) -> Result<Page<Discount, DiscountId>> {
         caller.require(Scope::DiscountsRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let unfiltered = ListDiscounts { page: request.page.clone(), ..ListDiscounts::default() };
-        let has_filters = *request != unfiltered;
-        self.store()?.list(caller.organization, has_filters, |tx| discounts::list(tx, caller.organization, &request))
+        let request = checked_request(request)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| discounts::list(tx, caller.organization, &request))
     }
 
     /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without

@@ -2,12 +2,11 @@
 
 use crate::enums::scope::Scope;
 use crate::error::Result;
-use crate::form::request::Request;
 use crate::model::payments::dispute::{Dispute, ListDisputes};
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::DisputeId;
-use crate::model::values::page::Page;
-use crate::rules::checked;
+use crate::model::values::page::{ListRequest, Page};
+use crate::rules::checked_request;
 use crate::service::TicketingService;
 use crate::store::money::disputes;
 
@@ -31,9 +30,8 @@ impl TicketingService {
     /// ```
     pub fn list_disputes(&self, caller: &Caller, request: ListDisputes) -> Result<Page<Dispute, DisputeId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let has_filters = *request != ListDisputes { page: request.page.clone(), ..ListDisputes::default() };
-        self.store()?.list(caller.organization, has_filters, |tx| disputes::list(tx, caller.organization, &request))
+        let request = checked_request(request)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| disputes::list(tx, caller.organization, &request))
     }
 }

@@ -10,7 +10,7 @@ use crate::model::tickets::scan::{ListScans, LoggedScan, UploadScans, UploadedSc
 use crate::model::values::id::{EventId, OrganizationId, ScanId};
 use crate::model::values::page::Page;
 use crate::model::values::secret::Secret;
-use crate::rules::checked;
+use crate::rules::checked_request;
 use crate::rules::entrance::door as rules;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::scan_uploads;
@@ -89,8 +89,7 @@ impl TicketingService {
     pub fn get_roster(&self, caller: &Caller, event: EventId, request: GetRoster) -> Result<Roster> {
         caller.require(Scope::TicketsCheckIn)?;
         caller.require_event(event)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
+        let request = checked_request(request)?;
         let Identity { organization, key } = caller.identity();
         let limit = request.limit.unwrap_or(MAX_TICKETS);
         self.store()?.scan(Some(organization), |tx| {
@@ -174,8 +173,7 @@ impl TicketingService {
     /// ```
     pub fn list_scans(&self, caller: &Caller, event: EventId, request: ListScans) -> Result<Page<LoggedScan, ScanId>> {
         caller.require(Scope::TicketsRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
+        let request = checked_request(request)?;
         let has_filters = request.outcome.is_some() || request.device.is_some();
         self.store()?.list(caller.organization, has_filters, |tx| {
             if !events::exists(tx, caller.organization, event)? {

@@ -6,8 +6,8 @@ use crate::form::request::Request;
 use crate::model::sale::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::EventId;
-use crate::model::values::page::Page;
-use crate::rules::checked;
+use crate::model::values::page::{ListRequest, Page};
+use crate::rules::checked_request;
 use crate::sales::catalog::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
@@ -44,11 +44,9 @@ impl TicketingService {
     /// ```
     pub fn list_events(&self, caller: &Caller, request: ListEvents) -> Result<Page<Event, EventId>> {
         caller.require(Scope::EventsRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let unfiltered = ListEvents { page: request.page.clone(), ..ListEvents::default() };
-        let has_filters = *request != unfiltered;
-        self.store()?.list(caller.organization, has_filters, |tx| event_lists::list(tx, caller.organization, &request))
+        let request = checked_request(request)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| event_lists::list(tx, caller.organization, &request))
     }
 
     /// Creates an event. Its status is `DRAFTED` unless the request sets another; its currency and time zone default to

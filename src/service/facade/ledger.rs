@@ -2,13 +2,12 @@
 
 use crate::enums::scope::Scope;
 use crate::error::Result;
-use crate::form::request::Request;
 use crate::model::payments::ledger_entry::{LedgerEntry, ListLedgerEntries};
 use crate::model::payments::order_balance::OrderBalance;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{LedgerEntryId, OrderId};
-use crate::model::values::page::Page;
-use crate::rules::checked;
+use crate::model::values::page::{ListRequest, Page};
+use crate::rules::checked_request;
 use crate::sales::money::order_balances;
 use crate::service::TicketingService;
 use crate::store::money::ledger;
@@ -44,10 +43,9 @@ impl TicketingService {
         request: ListLedgerEntries,
     ) -> Result<Page<LedgerEntry, LedgerEntryId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let has_filters = *request != ListLedgerEntries { page: request.page.clone(), ..ListLedgerEntries::default() };
-        self.store()?.list(caller.organization, has_filters, |tx| ledger::list(tx, caller.organization, &request))
+        let request = checked_request(request)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| ledger::list(tx, caller.organization, &request))
     }
 
     /// Returns the balance of an order: what was received for it, what went back, and what still has to.

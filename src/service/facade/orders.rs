@@ -12,9 +12,9 @@ use crate::model::sale::order::{
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrderId;
-use crate::model::values::page::Page;
+use crate::model::values::page::{ListRequest, Page};
 use crate::rules::money::gateway_choice::is_missing;
-use crate::rules::{self, Checked, checked};
+use crate::rules::{self, Checked, checked, checked_request};
 use crate::sales::checkouts::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::money::manual_payments::ManualPayment;
@@ -55,8 +55,7 @@ impl TicketingService {
     /// ```
     pub fn list_orders(&self, caller: &Caller, request: ListOrders) -> Result<Page<OrderSummary, OrderId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
+        let request = checked_request(request)?;
         self.store()?
             .list(caller.organization, request.has_filters(), |tx| order_lists::list(tx, caller.organization, &request))
     }

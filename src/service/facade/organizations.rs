@@ -137,8 +137,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_organizations(&self, request: ListOrganizations) -> Result<Page<Organization, OrganizationId>> {
-        let Request { body, errors } = Request::from(request);
-        let request = rules::checked(body, errors)?;
+        let request = rules::checked_request(request)?;
         self.store()?.read(|tx| organizations::list(tx, &request))
     }
 

@@ -2,7 +2,6 @@
 
 use crate::enums::scope::Scope;
 use crate::error::Result;
-use crate::form::request::Request;
 use crate::model::payments::checkout::GatewayPayment;
 use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::payments::notice::NoticeOutcome;
@@ -10,9 +9,9 @@ use crate::model::payments::received_payment::{ListPayments, ReceivedPayment};
 use crate::model::sale::order::Order;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{OrderId, PaymentId};
-use crate::model::values::page::Page;
+use crate::model::values::page::{ListRequest, Page};
 use crate::payment::GatewayCalls;
-use crate::rules::checked;
+use crate::rules::checked_request;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::received_payments;
 use crate::sales::money::received_payments::Report;
@@ -167,10 +166,9 @@ impl TicketingService {
     /// ```
     pub fn list_payments(&self, caller: &Caller, request: ListPayments) -> Result<Page<ReceivedPayment, PaymentId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let has_filters = *request != ListPayments { page: request.page.clone(), ..ListPayments::default() };
-        self.store()?.list(caller.organization, has_filters, |tx| payments::list(tx, caller.organization, &request))
+        let request = checked_request(request)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| payments::list(tx, caller.organization, &request))
     }
 
     /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the

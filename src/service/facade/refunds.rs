@@ -9,8 +9,8 @@ use crate::model::payments::refund::{
 use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, RefundId};
-use crate::model::values::page::Page;
-use crate::rules::checked;
+use crate::model::values::page::{ListRequest, Page};
+use crate::rules::checked_request;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::money::refund_lifecycle::{self as sales, Followed};
@@ -43,10 +43,9 @@ impl TicketingService {
     /// ```
     pub fn list_refunds(&self, caller: &Caller, request: ListRefunds) -> Result<Page<Refund, RefundId>> {
         caller.require(Scope::OrdersRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let has_filters = *request != ListRefunds { page: request.page.clone(), ..ListRefunds::default() };
-        self.store()?.list(caller.organization, has_filters, |tx| refunds::list(tx, caller.organization, &request))
+        let request = checked_request(request)?;
+        self.store()?
+            .list(caller.organization, request.has_filters(), |tx| refunds::list(tx, caller.organization, &request))
     }
 
     /// Gives back a part of what was paid for an order: for some of its tickets, or an amount.

@@ -10,7 +10,7 @@ use crate::model::tickets::ticket::{
 };
 use crate::model::values::id::TicketId;
 use crate::model::values::page::Page;
-use crate::rules::{checked, ticket as rules};
+use crate::rules::{checked_request, ticket as rules};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::check_in::{self, Scan};
 use crate::sales::tickets::ticket_issuing;
@@ -65,8 +65,7 @@ impl TicketingService {
     /// ```
     pub fn list_tickets(&self, caller: &Caller, request: ListTickets) -> Result<Page<IssuedTicket, TicketId>> {
         caller.require(Scope::TicketsRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
+        let request = checked_request(request)?;
         // The tickets of one order are few.
         let (order_id, page) = (request.order_id, request.page.clone());
         let has_filters = *request != ListTickets { order_id, page, ..ListTickets::default() };

@@ -9,8 +9,8 @@ use crate::model::notifications::webhook::{
 };
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::{WebhookDeliveryId, WebhookId};
-use crate::model::values::page::Page;
-use crate::rules::checked;
+use crate::model::values::page::{ListRequest, Page};
+use crate::rules::checked_request;
 use crate::sales::catalog::webhook_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
@@ -34,8 +34,7 @@ impl TicketingService {
     /// ```
     pub fn list_webhooks(&self, caller: &Caller, request: ListWebhooks) -> Result<Page<WebhookEndpoint, WebhookId>> {
         caller.require(Scope::WebhooksRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
+        let request = checked_request(request)?;
         self.store()?.read(|tx| endpoints::list(tx, caller.organization, &request))
     }
 
@@ -196,12 +195,10 @@ impl TicketingService {
         request: ListWebhookDeliveries,
     ) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
         caller.require(Scope::WebhooksRead)?;
-        let Request { body, errors } = Request::from(request);
-        let request = checked(body, errors)?;
-        let unfiltered = ListWebhookDeliveries { page: request.page.clone(), ..ListWebhookDeliveries::default() };
-        let has_filters = *request != unfiltered;
-        self.store()?
-            .list(caller.organization, has_filters, |tx| deliveries::list(tx, caller.organization, id, &request))
+        let request = checked_request(request)?;
+        self.store()?.list(caller.organization, request.has_filters(), |tx| {
+            deliveries::list(tx, caller.organization, id, &request)
+        })
     }
 
     /// Queues the notification of a delivery again, with the same body and notification id. Attempts are counted from 1

@@ -1,7 +1,6 @@
 //! How much organizations store.
 
 use crate::error::Result;
-use crate::form::request::Request;
 use crate::model::tenants::organization::{ListOrganizations, OrganizationUsage, OrganizationWithUsage};
 use crate::model::values::id::OrganizationId;
 use crate::model::values::page::Page;
@@ -57,8 +56,7 @@ impl TicketingService {
         &self,
         request: ListOrganizations,
     ) -> Result<Page<OrganizationWithUsage, OrganizationId>> {
-        let Request { body, errors } = Request::from(request);
-        let request = rules::checked(body, errors)?;
+        let request = rules::checked_request(request)?;
         self.store()?.read_on_dedicated_connection(|tx| organization_usage::list(tx, &request))
     }
 }

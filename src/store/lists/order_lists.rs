@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::model::sale::order::{ListOrders, OrderStatus, OrderSummary};
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{CustomerId, EventId, OrderId, OrganizationId};
-use crate::model::values::page::Page;
+use crate::model::values::page::{ListRequest, Page};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::store::engine::ids::first_of;
