@@ -1,7 +1,7 @@
 //! The data of the notifications that only functions of the program get.
 
 use crate::model::values::amount::Amount;
-use crate::model::values::amounts::{InCurrency, amounts};
+use crate::model::values::amounts::amounts;
 use crate::model::values::id::{CustomerId, EventId, OrderId, RefundId, TicketId, TicketTypeId};
 
 /// An order that was created.
@@ -20,13 +20,7 @@ pub struct OrderCreated {
     pub currency: String,
 }
 
-amounts! { OrderCreated { total } }
-
-impl InCurrency for OrderCreated {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { OrderCreated { total } in currency }
 
 /// An order that was marked as expired.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -54,13 +48,7 @@ pub struct RefundNotification {
     pub currency: String,
 }
 
-amounts! { RefundNotification { amount } }
-
-impl InCurrency for RefundNotification {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { RefundNotification { amount } in currency }
 
 /// A ticket that was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -5,7 +5,7 @@ use crate::enums::text_enum::text_enum;
 use crate::model::payments::dispute::DisputeStatus;
 use crate::model::payments::refund::RefundSource;
 use crate::model::values::amount::Amount;
-use crate::model::values::amounts::{InCurrency, amounts};
+use crate::model::values::amounts::amounts;
 use crate::model::values::id::{CustomerId, DisputeId, EventId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;
 
@@ -27,13 +27,7 @@ pub struct OrderCompleted {
     pub currency: String,
 }
 
-amounts! { OrderCompleted { total } }
-
-impl InCurrency for OrderCompleted {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { OrderCompleted { total } in currency }
 
 /// An order that was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -109,13 +103,7 @@ pub struct RefundSucceeded {
     pub source: RefundSource,
 }
 
-amounts! { RefundSucceeded { amount } }
-
-impl InCurrency for RefundSucceeded {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { RefundSucceeded { amount } in currency }
 
 /// A refund that was not made, or that has failed after it was made.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -142,13 +130,7 @@ pub struct RefundFailed {
     pub requires_manual_refund: bool,
 }
 
-amounts! { RefundFailed { amount } }
-
-impl InCurrency for RefundFailed {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { RefundFailed { amount } in currency }
 
 /// A dispute of a payment, which was opened or decided.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -172,13 +154,7 @@ pub struct DisputeNotification {
     pub status: DisputeStatus,
 }
 
-amounts! { DisputeNotification { amount } }
-
-impl InCurrency for DisputeNotification {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { DisputeNotification { amount } in currency }
 
 text_enum! {
     /// Why a payment goes back to the customer.
@@ -213,10 +189,4 @@ pub struct PaymentReturned {
     pub reason: PaymentReturnReason,
 }
 
-amounts! { PaymentReturned { amount } }
-
-impl InCurrency for PaymentReturned {
-    fn currency(&self) -> &str {
-        &self.currency
-    }
-}
+amounts! { PaymentReturned { amount } in currency }

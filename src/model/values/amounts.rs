@@ -55,8 +55,18 @@ impl<T: Amounts> Amounts for Vec<T> {
     }
 }
 
-/// Implements [`Amounts`] for a struct: lists its fields that are or contain amounts.
+/// Implements [`Amounts`] for a struct: lists its fields that are or contain amounts. With `in currency`, implements
+/// [`InCurrency`] too, with its field `currency`.
 macro_rules! amounts {
+    ($type:ident { $($field:ident),* } in currency) => {
+        $crate::model::values::amounts::amounts! { $type { $($field),* } }
+
+        impl $crate::model::values::amounts::InCurrency for $type {
+            fn currency(&self) -> &str {
+                &self.currency
+            }
+        }
+    };
     ($type:ty { $($field:ident),* $(,)? }) => {
         impl $crate::model::values::amounts::Amounts for $type {
             #[allow(unused_variables, reason = "a type may have no amounts")]
