@@ -32,10 +32,6 @@ impl FormValue for Json {
         Some(value.to_serde_json())
     }
 
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
-    }
-
     fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
         if nests_deeper_than(self, MAX_DEPTH) {
             errors.add(path, format!("must nest at most {MAX_DEPTH} levels deep"));

@@ -42,10 +42,6 @@ impl FormValue for BTreeMap<String, String> {
         Some(metadata)
     }
 
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
-    }
-
     fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
         let has_allowed_length = |name: &String| !name.is_empty() && name.chars().count() <= MAX_NAME_LENGTH;
         let bytes: usize = self.iter().map(|(name, value)| name.len() + value.len()).sum();

@@ -29,8 +29,10 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
         Self::read(value, path, errors)
     }
 
-    /// Whether the value is within a limit.
-    fn is_within(&self, limit: Self::Limit) -> bool;
+    /// Whether the value is within a limit. Types without limits need not implement it.
+    fn is_within(&self, _limit: Self::Limit) -> bool {
+        true
+    }
 
     /// Whether this entry of a list repeats another one: see [`ListLimit::Unique`].
     fn is_same(&self, other: &Self) -> bool
@@ -122,10 +124,6 @@ impl FormValue for bool {
         or_error(boolean, path, errors, "must be true or false")
     }
 
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
-    }
-
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
         json!({"type": "boolean"})
     }
@@ -187,10 +185,6 @@ impl<T: TextEnum + serde::Serialize> FormValue for T {
             errors.add(path, format!("must be one of {}", texts.join(", ")));
         }
         known
-    }
-
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
     }
 
     fn schema(named: &mut NamedSchemas) -> serde_json::Value {

@@ -126,10 +126,6 @@ macro_rules! implement_form {
                 Some($crate::form::object::read(value, path, errors))
             }
 
-            fn is_within(&self, limit: Self::Limit) -> bool {
-                match limit {}
-            }
-
             fn check_parts(&self, path: $crate::form::path::Path<'_>, errors: &mut $crate::error::FieldErrors) {
                 $crate::form::object::Form::check_fields(self, path, errors);
             }

@@ -177,10 +177,6 @@ impl<K: Kind> FormValue for Id<K> {
         Some(text.parse().unwrap_or(Self::UNKNOWN))
     }
 
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
-    }
-
     fn is_missing(&self) -> bool {
         *self == Self::MISSING
     }

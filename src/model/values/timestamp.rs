@@ -179,10 +179,6 @@ impl FormValue for Timestamp {
         read.map_err(|error| errors.add(path, error.to_string())).ok()
     }
 
-    fn is_within(&self, limit: NoLimit) -> bool {
-        match limit {}
-    }
-
     /// The schema does not have the format `date-time`: for that, generated clients have a type for dates, which many
     /// write with the offset `+00:00`.
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
