@@ -9,32 +9,28 @@ use super::id::{Id, Kind};
 use super::secret::Secret;
 use super::timestamp::Timestamp;
 
-impl JsonSchema for Amount {
-    fn schema_name() -> Cow<'static, str> {
-        "Amount".into()
-    }
+macro_rules! inline_schemas {
+    ($($type:ident $schema:tt;)+) => {
+        $(impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
 
-    fn inline_schema() -> bool {
-        true
-    }
+            fn inline_schema() -> bool {
+                true
+            }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "number"})
-    }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        })+
+    };
 }
 
-impl JsonSchema for Timestamp {
-    fn schema_name() -> Cow<'static, str> {
-        "Timestamp".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "format": "date-time"})
-    }
+inline_schemas! {
+    Amount {"type": "number"};
+    Timestamp {"type": "string", "format": "date-time"};
+    Secret {"type": "string"};
 }
 
 impl<K: Kind> JsonSchema for Id<K> {
@@ -44,19 +40,5 @@ impl<K: Kind> JsonSchema for Id<K> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         Self::json_schema().try_into().unwrap_or_default()
-    }
-}
-
-impl JsonSchema for Secret {
-    fn schema_name() -> Cow<'static, str> {
-        "Secret".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string"})
     }
 }

@@ -114,26 +114,14 @@ pub(in crate::server) trait Revisioned {
     fn revision(&self) -> i64;
 }
 
-impl Revisioned for Event {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
+macro_rules! revisioned {
+    ($($resource:ident),+) => {
+        $(impl Revisioned for $resource {
+            fn revision(&self) -> i64 {
+                self.revision
+            }
+        })+
+    };
 }
 
-impl Revisioned for TicketType {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
-
-impl Revisioned for Discount {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
-
-impl Revisioned for WebhookEndpoint {
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-}
+revisioned! { Event, TicketType, Discount, WebhookEndpoint }

@@ -21,10 +21,6 @@ pub(in crate::server) struct ProblemCode {
 }
 
 impl ProblemCode {
-    const fn new(status: StatusCode, name: &'static str, title: &'static str) -> Self {
-        Self { name, title, status }
-    }
-
     /// The problem's `type`.
     pub(in crate::server) fn type_uri(self) -> String {
         format!("urn:ticketing:problem:{}", self.name)
@@ -32,7 +28,7 @@ impl ProblemCode {
 
     /// The kind of problem that an error is.
     fn of(error: &Error) -> &'static Self {
-        CODES.into_iter().find(|code| code.name == error.code()).unwrap_or(&INTERNAL)
+        CODES.iter().copied().find(|code| code.name == error.code()).unwrap_or(&INTERNAL)
     }
 
     /// The members that every problem has.
@@ -54,64 +50,39 @@ impl ProblemCode {
     }
 }
 
-/// Every problem, ordered by status.
-pub(in crate::server) const CODES: [&ProblemCode; 19] = [
-    &MALFORMED_REQUEST,
-    &IDEMPOTENCY_KEY_REQUIRED,
-    &UNAUTHENTICATED,
-    &FORBIDDEN,
-    &ORGANIZATION_SUSPENDED,
-    &NOT_FOUND,
-    &METHOD_NOT_ALLOWED,
-    &CONFLICT,
-    &GONE,
-    &IDEMPOTENCY_IN_PROGRESS,
-    &PRECONDITION_FAILED,
-    &PAYLOAD_TOO_LARGE,
-    &UNSUPPORTED_MEDIA_TYPE,
-    &VALIDATION_FAILED,
-    &IDEMPOTENCY_KEY_REUSED,
-    &RATE_LIMITED,
-    &INTERNAL,
-    &PAYMENT_GATEWAY_FAILED,
-    &UNAVAILABLE,
-];
+macro_rules! problem_codes {
+    ($($constant:ident: $status:ident, $name:literal, $title:literal;)+) => {
+        /// Every problem, ordered by status.
+        pub(in crate::server) const CODES: &[&ProblemCode] = &[$(&$constant),+];
 
-pub(in crate::server) const MALFORMED_REQUEST: ProblemCode =
-    ProblemCode::new(StatusCode::BAD_REQUEST, "malformed-request", "Malformed request");
-pub(in crate::server) const IDEMPOTENCY_KEY_REQUIRED: ProblemCode =
-    ProblemCode::new(StatusCode::BAD_REQUEST, "idempotency-key-required", "Idempotency key required");
-pub(in crate::server) const UNAUTHENTICATED: ProblemCode =
-    ProblemCode::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Authentication required");
-pub(in crate::server) const FORBIDDEN: ProblemCode =
-    ProblemCode::new(StatusCode::FORBIDDEN, "forbidden", "Insufficient scope");
-pub(in crate::server) const ORGANIZATION_SUSPENDED: ProblemCode =
-    ProblemCode::new(StatusCode::FORBIDDEN, "organization-suspended", "Organization suspended");
-pub(in crate::server) const NOT_FOUND: ProblemCode = ProblemCode::new(StatusCode::NOT_FOUND, "not-found", "Not found");
-pub(in crate::server) const METHOD_NOT_ALLOWED: ProblemCode =
-    ProblemCode::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed");
-pub(in crate::server) const CONFLICT: ProblemCode = ProblemCode::new(StatusCode::CONFLICT, "conflict", "Conflict");
-pub(in crate::server) const IDEMPOTENCY_IN_PROGRESS: ProblemCode =
-    ProblemCode::new(StatusCode::CONFLICT, "idempotency-in-progress", "Request in progress");
-pub(in crate::server) const GONE: ProblemCode = ProblemCode::new(StatusCode::GONE, "gone", "Gone");
-pub(in crate::server) const PRECONDITION_FAILED: ProblemCode =
-    ProblemCode::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", "Precondition failed");
-pub(in crate::server) const PAYLOAD_TOO_LARGE: ProblemCode =
-    ProblemCode::new(StatusCode::PAYLOAD_TOO_LARGE, "payload-too-large", "Payload too large");
-pub(in crate::server) const UNSUPPORTED_MEDIA_TYPE: ProblemCode =
-    ProblemCode::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type");
-pub(in crate::server) const VALIDATION_FAILED: ProblemCode =
-    ProblemCode::new(StatusCode::UNPROCESSABLE_ENTITY, "validation-failed", "Validation failed");
-pub(in crate::server) const IDEMPOTENCY_KEY_REUSED: ProblemCode =
-    ProblemCode::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused", "Idempotency key reused");
-pub(in crate::server) const RATE_LIMITED: ProblemCode =
-    ProblemCode::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", "Rate limit exceeded");
-pub(in crate::server) const INTERNAL: ProblemCode =
-    ProblemCode::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error");
-pub(in crate::server) const PAYMENT_GATEWAY_FAILED: ProblemCode =
-    ProblemCode::new(StatusCode::BAD_GATEWAY, "payment-gateway-failed", "Payment gateway failed");
-pub(in crate::server) const UNAVAILABLE: ProblemCode =
-    ProblemCode::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable");
+        $(
+            pub(in crate::server) const $constant: ProblemCode =
+                ProblemCode { name: $name, title: $title, status: StatusCode::$status };
+        )+
+    };
+}
+
+problem_codes! {
+    MALFORMED_REQUEST: BAD_REQUEST, "malformed-request", "Malformed request";
+    IDEMPOTENCY_KEY_REQUIRED: BAD_REQUEST, "idempotency-key-required", "Idempotency key required";
+    UNAUTHENTICATED: UNAUTHORIZED, "unauthenticated", "Authentication required";
+    FORBIDDEN: FORBIDDEN, "forbidden", "Insufficient scope";
+    ORGANIZATION_SUSPENDED: FORBIDDEN, "organization-suspended", "Organization suspended";
+    NOT_FOUND: NOT_FOUND, "not-found", "Not found";
+    METHOD_NOT_ALLOWED: METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed";
+    CONFLICT: CONFLICT, "conflict", "Conflict";
+    GONE: GONE, "gone", "Gone";
+    IDEMPOTENCY_IN_PROGRESS: CONFLICT, "idempotency-in-progress", "Request in progress";
+    PRECONDITION_FAILED: PRECONDITION_FAILED, "precondition-failed", "Precondition failed";
+    PAYLOAD_TOO_LARGE: PAYLOAD_TOO_LARGE, "payload-too-large", "Payload too large";
+    UNSUPPORTED_MEDIA_TYPE: UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type";
+    VALIDATION_FAILED: UNPROCESSABLE_ENTITY, "validation-failed", "Validation failed";
+    IDEMPOTENCY_KEY_REUSED: UNPROCESSABLE_ENTITY, "idempotency-key-reused", "Idempotency key reused";
+    RATE_LIMITED: TOO_MANY_REQUESTS, "rate-limited", "Rate limit exceeded";
+    INTERNAL: INTERNAL_SERVER_ERROR, "internal", "Internal error";
+    PAYMENT_GATEWAY_FAILED: BAD_GATEWAY, "payment-gateway-failed", "Payment gateway failed";
+    UNAVAILABLE: SERVICE_UNAVAILABLE, "unavailable", "Service unavailable";
+}
 
 /// The detail if the disk is full, or if the store has stopped. The cause is only in the log.
 const STORE_NOT_WRITABLE: &str = "the store cannot be written at the moment";

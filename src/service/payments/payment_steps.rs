@@ -25,52 +25,27 @@ const CHECKS_PER_RUN: usize = 20;
 pub(in crate::service) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
 pub(in crate::service) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), Step::new(check_payments)];
 
-impl GatewayRow for DueCheckout {
-    const TABLE: SkippedTable = SkippedTable::Checkouts;
+macro_rules! gateway_rows {
+    ($($row:ident of $table:ident by $key:ident;)+) => {
+        $(impl GatewayRow for $row {
+            const TABLE: SkippedTable = SkippedTable::$table;
 
-    fn key(&self) -> i64 {
-        self.order.raw()
-    }
+            fn key(&self) -> i64 {
+                self.$key.raw()
+            }
 
-    fn organization(&self) -> OrganizationId {
-        self.organization
-    }
+            fn organization(&self) -> OrganizationId {
+                self.organization
+            }
+        })+
+    };
 }
 
-impl GatewayRow for CheckoutAttempt {
-    const TABLE: SkippedTable = SkippedTable::Checkouts;
-
-    fn key(&self) -> i64 {
-        self.order.raw()
-    }
-
-    fn organization(&self) -> OrganizationId {
-        self.organization
-    }
-}
-
-impl GatewayRow for DueRefund {
-    const TABLE: SkippedTable = SkippedTable::Refunds;
-
-    fn key(&self) -> i64 {
-        self.id.raw()
-    }
-
-    fn organization(&self) -> OrganizationId {
-        self.organization
-    }
-}
-
-impl GatewayRow for DuePayment {
-    const TABLE: SkippedTable = SkippedTable::Payments;
-
-    fn key(&self) -> i64 {
-        self.id.raw()
-    }
-
-    fn organization(&self) -> OrganizationId {
-        self.organization
-    }
+gateway_rows! {
+    DueCheckout of Checkouts by order;
+    CheckoutAttempt of Checkouts by order;
+    DueRefund of Refunds by id;
+    DuePayment of Payments by id;
 }
 
 /// Closes the checkouts of orders that have ended, and looks up those that are due.
