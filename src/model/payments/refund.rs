@@ -47,6 +47,7 @@ text_enum! {
 
 /// A decision to return a payment to the customer, completely or in part. An order may have several refunds.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Refund {
@@ -63,6 +64,12 @@ pub struct Refund {
     pub source: RefundSource,
     /// The amount.
     pub amount: Amount,
+    /// How much of the amount was returned.
+    pub returned: Amount,
+    /// How much of the amount the organizer still has to return manually. See
+    /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
+    #[cfg_attr(feature = "server", schemars(description = "What of it has to be returned manually."))]
+    pub owed: Amount,
     /// The currency of the payment: an ISO 4217 code.
     pub currency: String,
     /// The organization's reason. Not set if it gave none.
@@ -71,18 +78,20 @@ pub struct Refund {
     pub reference: Option<String>,
     /// The state.
     pub status: RefundStatus,
-    /// How much of the amount was returned.
-    pub returned: Amount,
-    /// How much of the amount the organizer still has to return manually. See
-    /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
-    pub owed: Amount,
     /// Whether the organizer has to return money manually: `owed` is more than 0.
     #[serde(default)]
+    #[cfg_attr(feature = "server", schemars(!default))]
     pub requires_manual_refund: bool,
     /// How many times the service has asked the gateway for the refund.
     pub attempts: i64,
     /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal
     /// internal addresses: do not show it to customers. The server leaves it out.
+    #[cfg_attr(
+        feature = "server",
+        schemars(
+            description = "Why the money has not gone back yet, without the text of the gateway. Not set if nothing has failed."
+        )
+    )]
     pub last_error: Option<String>,
     /// When the refund was decided, or when the gateway reported it.
     pub created_at: Timestamp,
