@@ -227,6 +227,38 @@ form! {
     }
 }
 
+impl LoggedScan {
+    /// A row that is not stored yet, without what is said of scans only.
+    pub(crate) const fn new(
+        event: EventId,
+        ticket: Option<TicketId>,
+        kind: LoggedKind,
+        scanned_at: Timestamp,
+        received_at: Timestamp,
+    ) -> Self {
+        Self {
+            id: ScanId::UNKNOWN,
+            uuid: None,
+            event_id: event,
+            ticket_id: ticket,
+            api_key_id: None,
+            device: None,
+            kind,
+            scanned_at,
+            received_at,
+            verdict: None,
+            outcome: None,
+            reason: None,
+            is_override: false,
+        }
+    }
+
+    /// The position of the row in the log of its ticket. Rows of the server at the same time stay in the order of their ids.
+    pub(crate) fn position(&self) -> impl Ord {
+        (self.scanned_at, self.kind != LoggedKind::Base, self.uuid.as_deref())
+    }
+}
+
 /// A row of the log of an event.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "server", derive(schemars::JsonSchema))]

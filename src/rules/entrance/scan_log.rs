@@ -10,12 +10,10 @@
 //! - A holder who was let in has the outcome `ADMITTED_TWICE` exactly if the ticket was checked in at that time, and nothing else
 //!   speaks against it.
 
-use uuid::Uuid;
-
 use super::admission::Scanned;
 use crate::error::Reason;
 use crate::model::sale::event::EventStatus;
-use crate::model::tickets::scan::{LoggedKind, ScanOutcome, Verdict};
+use crate::model::tickets::scan::{LoggedKind, LoggedScan, ScanOutcome, Verdict};
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::ApiKeyId;
 use crate::model::values::timestamp::Timestamp;
@@ -23,25 +21,6 @@ use crate::model::values::timestamp::Timestamp;
 /// The greatest number of rows of a log that is replayed. With more, a new scan is judged by the present state of the
 /// ticket, as if it were the last one.
 pub(crate) const MOST_REPLAYED: usize = 200;
-
-/// A row of the log of a ticket.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LogRow {
-    pub(crate) kind: LoggedKind,
-    pub(crate) at: Timestamp,
-    /// The id that the device gave. `None` if the server made the row.
-    pub(crate) client_id: Option<Uuid>,
-    pub(crate) api_key: Option<ApiKeyId>,
-    /// `None` for rows that are no scans.
-    pub(crate) verdict: Option<Verdict>,
-}
-
-impl LogRow {
-    /// The position of the row in its log. Rows of the server at the same time stay in the order of their ids.
-    pub(crate) fn position(&self) -> impl Ord + use<> {
-        (self.at, self.kind != LoggedKind::Base, self.client_id)
-    }
-}
 
 /// A ticket, and what scans have changed of it.
 #[derive(Debug, Clone)]
@@ -64,7 +43,7 @@ pub(crate) struct Judgement {
     pub(crate) other: Option<usize>,
 }
 
-/// A log that is replayed, row by row.
+/// A log that is replayed, row by row, in the order of the [positions](LoggedScan::position).
 #[derive(Debug)]
 pub(crate) struct Replay {
     /// What follows from the rows so far.
@@ -75,21 +54,16 @@ pub(crate) struct Replay {
     inside: Option<usize>,
 }
 
+impl From<TicketState> for Replay {
+    /// Begins with this state.
+    fn from(state: TicketState) -> Self {
+        Self { state, judgements: Vec::new(), inside: None }
+    }
+}
+
 impl Replay {
-    /// Replays a whole log that is sorted by [`position`](LogRow::position). `present` is the ticket as it is stored.
-    pub(crate) fn of<'r>(present: &TicketState, log: impl Iterator<Item = &'r LogRow> + Clone) -> Self {
-        let mut replay = Self::after(present.before(&log));
-        log.for_each(|row| replay.push(row));
-        replay
-    }
-
-    /// Begins with the present state of a ticket whose log is too long.
-    pub(crate) const fn after(present: TicketState) -> Self {
-        Self { state: present, judgements: Vec::new(), inside: None }
-    }
-
     /// Adds the next row.
-    pub(crate) fn push(&mut self, row: &LogRow) {
+    pub(crate) fn push(&mut self, row: &LoggedScan) {
         let index = self.judgements.len();
         let mut judgement = self.state.apply(row);
         if judgement.reason == Some(Reason::AlreadyCheckedIn) {
@@ -105,12 +79,12 @@ impl Replay {
 }
 
 impl TicketState {
-    /// The state when the log began: without what rows of the log have set.
-    fn before<'r>(&self, log: &(impl Iterator<Item = &'r LogRow> + Clone)) -> Self {
+    /// The state when the log began: without what its rows have set.
+    pub(crate) fn before(&self, log: &[&LoggedScan]) -> Self {
         let mut state = self.clone();
         let is_of_log = |at: Option<Timestamp>, kind: LoggedKind| {
-            let is_source = |row: &LogRow| row.kind == kind && row.verdict == Some(Verdict::Admitted);
-            at.is_some_and(|at| log.clone().any(|row| row.at == at && is_source(row)))
+            let is_source = |row: &LoggedScan| row.kind == kind && row.verdict == Some(Verdict::Admitted);
+            at.is_some_and(|at| log.iter().any(|row| row.scanned_at == at && is_source(row)))
         };
         if is_of_log(state.ticket.first_scan_date, LoggedKind::In) {
             state.ticket.first_scan_date = None;
@@ -123,7 +97,7 @@ impl TicketState {
         if is_of_log(state.check_out_date, LoggedKind::Out) {
             state.check_out_date = None;
         }
-        let is_cancelled_later = log.clone().any(|row| row.kind == LoggedKind::Cancelled);
+        let is_cancelled_later = log.iter().any(|row| row.kind == LoggedKind::Cancelled);
         if state.ticket.status != TicketStatus::Cancelled || is_cancelled_later {
             state.ticket.status = TicketStatus::NotCheckedIn;
         }
@@ -139,7 +113,7 @@ impl TicketState {
     }
 
     /// Changes the state by a row, and judges the row.
-    pub(crate) fn apply(&mut self, row: &LogRow) -> Judgement {
+    pub(crate) fn apply(&mut self, row: &LoggedScan) -> Judgement {
         let refusal = match row.kind {
             LoggedKind::Base => {
                 if self.ticket.status != TicketStatus::Cancelled {
@@ -152,9 +126,9 @@ impl TicketState {
                 return Judgement::default();
             }
             LoggedKind::In => {
-                let is_before = self.event_cancelled_at.is_some_and(|cancelled| row.at < cancelled);
+                let is_before = self.event_cancelled_at.is_some_and(|cancelled| row.scanned_at < cancelled);
                 self.ticket.event_status = if is_before { EventStatus::Published } else { self.event_status };
-                self.ticket.check_in(None, row.at)
+                self.ticket.check_in(None, row.scanned_at)
             }
             LoggedKind::Out => self.ticket.check_out(None),
         };
@@ -165,13 +139,13 @@ impl TicketState {
             (Some(_), _) => ScanOutcome::WouldBeRefused,
             (None, LoggedKind::Out) => {
                 self.ticket.status = TicketStatus::NotCheckedIn;
-                self.check_out_date = Some(row.at);
+                self.check_out_date = Some(row.scanned_at);
                 ScanOutcome::Left
             }
             (None, _) => {
-                if self.ticket.first_scan_date.is_none_or(|first| row.at < first) {
-                    self.ticket.first_scan_date = Some(row.at);
-                    self.ticket.expires_at = self.ticket.expiry_after_first_scan(row.at);
+                if self.ticket.first_scan_date.is_none_or(|first| row.scanned_at < first) {
+                    self.ticket.first_scan_date = Some(row.scanned_at);
+                    self.ticket.expires_at = self.ticket.expiry_after_first_scan(row.scanned_at);
                 }
                 self.enter(row);
                 ScanOutcome::Admitted
@@ -180,10 +154,10 @@ impl TicketState {
         Judgement { outcome: Some(outcome), reason, other: None }
     }
 
-    fn enter(&mut self, row: &LogRow) {
+    fn enter(&mut self, row: &LoggedScan) {
         self.ticket.status = TicketStatus::CheckedIn;
-        self.ticket.check_in_date = Some(row.at);
-        self.checked_in_by = row.api_key;
+        self.ticket.check_in_date = Some(row.scanned_at);
+        self.checked_in_by = row.api_key_id;
     }
 }
 
@@ -315,7 +289,8 @@ mod tests {
         instants.sort_unstable();
         let scans = instants.into_iter().map(|at| {
             let kind = if numbers.below(4) == 0 { LoggedKind::Out } else { LoggedKind::In };
-            let row = LogRow { kind, at, client_id: None, api_key: None, verdict: Some(Verdict::Admitted) };
+            let scan = LoggedScan::new(EventId::from_raw(1), None, kind, at, at);
+            let row = LoggedScan { verdict: Some(Verdict::Admitted), ..scan };
             let reason = state.apply(&row).reason.map(|reason| reason.as_str().to_owned());
             *reasons.entry(reason.clone().unwrap_or_default()).or_default() += 1;
             json!({"kind": kind, "at": at.millis(), "reason": reason, "after": of_ticket(&state)})

@@ -6,8 +6,6 @@
 use super::server_scans;
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
-use crate::model::notifications::notification_data::TicketCheckedIn;
-use crate::model::notifications::notification_types::NotificationData;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::scan::LoggedKind;
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
@@ -65,20 +63,14 @@ fn accept(
     api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
     server_scans::log(tx, organization, &scanned, LoggedKind::In, at, api_key, None)?;
-    let LockedTicket { mut ticket, order_id, state, .. } = scanned;
+    let notification = scanned.checked_in(at);
+    let LockedTicket { mut ticket, state, .. } = scanned;
     let expires_at = match state.first_scan_date {
         None => state.expiry_after_first_scan(at),
         Some(_) => state.expires_at,
     };
     scans::check_in(tx, ticket.id, at, api_key, expires_at)?;
     tx.record(CommitEvent::ScanAccepted);
-    let notification = NotificationData::TicketCheckedIn(TicketCheckedIn {
-        issued_ticket_id: ticket.id,
-        ticket_type_id: ticket.ticket_type_id,
-        event_id: state.event_id,
-        order_id,
-        check_in_date: at,
-    });
     outbox::enqueue(tx, organization, [notification])?;
     // A ticket that admits its holder again on another day is checked in already.
     if state.status != TicketStatus::CheckedIn {

@@ -9,19 +9,18 @@ use uuid::Uuid;
 
 use super::server_scans;
 use crate::error::{Error, Reason, ResourceKind, Result};
-use crate::model::notifications::notification_data::TicketCheckedIn;
 use crate::model::notifications::notification_types::NotificationData;
 use crate::model::tickets::scan::{
     LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket, UploadScans,
     UploadedScans, Verdict,
 };
 use crate::model::tickets::ticket::TicketStatus;
-use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, ScanId, TicketId, TicketTypeId};
+use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::Checked;
 use crate::rules::entrance::door::{is_proof, no_door_link, time_of_scan};
 use crate::rules::entrance::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
 use crate::store::sale::sales_figures;
-use crate::store::tickets::scan_log::{self, NewScans, StoredScan};
+use crate::store::tickets::scan_log::{self, StoredScan};
 use crate::store::tickets::scans::{self, LockedTicket};
 use crate::store::webhooks::{outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, Transaction};
@@ -36,23 +35,15 @@ struct Device<'r> {
 }
 
 /// A scan of a report.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Reported<'r> {
     /// The place in the report.
     index: usize,
     scan: &'r NewScan,
-    client_id: Uuid,
-    code: ScannedCode,
-}
-
-/// What the code of a scan belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ScannedCode {
-    /// A ticket, which has not been read yet.
-    Ticket(TicketId),
-    /// A ticket of another event.
-    OtherEvent,
-    Unknown,
+    /// Its id, as the log has it.
+    uuid: String,
+    /// The ticket that it names, or whose code it has. It can be one of another event.
+    ticket: Option<TicketId>,
 }
 
 /// What a report changes besides the tickets and their logs.
@@ -61,7 +52,8 @@ struct Changes {
     notifications: Vec<NotificationData>,
     /// By how much the number of checked-in tickets of a ticket type changes.
     inside: BTreeMap<TicketTypeId, i64>,
-    results: HashMap<Uuid, ScanResult>,
+    /// By the ids of the scans.
+    results: HashMap<String, ScanResult>,
 }
 
 /// Adds the scans of a report to the logs of their tickets. A scan that was reported before is not added again.
@@ -85,20 +77,19 @@ pub(crate) fn upload(
     tx.read_ahead(|| tickets.keys().try_for_each(|ticket| scan_log::of_ticket(tx, *ticket).map(drop)));
 
     let mut changes = Changes::default();
-    let mut of_tickets: BTreeMap<TicketId, Vec<Reported<'_>>> = BTreeMap::new();
+    let mut of_tickets: BTreeMap<TicketId, Vec<&Reported<'_>>> = BTreeMap::new();
     for scan in &entries {
-        match scan.code {
-            ScannedCode::Ticket(id) if shows_code(scan, tickets.get(&id), event) => {
-                of_tickets.entry(id).or_default().push(*scan);
-            }
-            code => {
-                let result = match known.get(&scan.client_id) {
-                    Some(stored) => stored_result(scan, stored),
-                    None => without_ticket(tx, &device, scan, code)?,
-                };
-                changes.results.insert(scan.client_id, result);
-            }
+        let ticket = scan.ticket.and_then(|id| tickets.get(&id));
+        if let Some(shown) = ticket.filter(|ticket| shows_code(scan, ticket, event)) {
+            of_tickets.entry(shown.ticket.id).or_default().push(scan);
+            continue;
         }
+        let result = match known.get(&scan.uuid) {
+            Some(stored) => stored_result(scan, stored),
+            // A ticket that is named without the proof is none that was scanned.
+            None => without_ticket(tx, &device, scan, ticket.is_some() && scan.scan.code.is_some())?,
+        };
+        changes.results.insert(scan.uuid.clone(), result);
     }
     for (id, scans) in of_tickets {
         if let Some(ticket) = tickets.get(&id) {
@@ -112,7 +103,7 @@ pub(crate) fn upload(
         sales_figures::inside_changed(tx, ticket_type, by)?;
     }
     let of_id = |scan: &NewScan| {
-        let result = Uuid::try_parse(&scan.id).ok().and_then(|id| results.get(&id)).cloned();
+        let result = results.get(&uuid(scan)?).cloned();
         let result = result.ok_or_else(|| Error::Internal(format!("the scan {} has no result", scan.id)))?;
         Ok(ScanResult { id: scan.id.clone(), ..result })
     };
@@ -125,21 +116,22 @@ fn entries<'r>(tx: &Transaction<'_>, device: &Device<'_>, scans: &'r [NewScan]) 
     tx.read_ahead(|| scans.iter().filter_map(|scan| scan.code.as_deref()).try_for_each(|code| of_code(code).map(drop)));
     let mut entries: Vec<Reported<'r>> = Vec::with_capacity(scans.len());
     for (index, scan) in scans.iter().enumerate() {
-        let code = match (&scan.code, scan.ticket_id) {
-            (Some(code), _) => match of_code(code)? {
-                Some((ticket, event)) if event == device.event => ScannedCode::Ticket(ticket),
-                Some(_) => ScannedCode::OtherEvent,
-                None => ScannedCode::Unknown,
-            },
-            (None, Some(ticket)) => ScannedCode::Ticket(ticket),
-            (None, None) => ScannedCode::Unknown,
+        let ticket = match &scan.code {
+            Some(code) => of_code(code)?,
+            None => scan.ticket_id,
         };
-        let client_id = Uuid::try_parse(&scan.id).map_err(|error| Error::Internal(error.to_string()))?;
-        if entries.iter().all(|earlier| earlier.client_id != client_id) {
-            entries.push(Reported { index, scan, client_id, code });
+        let uuid = uuid(scan)?;
+        if entries.iter().all(|earlier| earlier.uuid != uuid) {
+            entries.push(Reported { index, scan, uuid, ticket });
         }
     }
     Ok(entries)
+}
+
+/// The id of a scan in the form in which the log has it: with small letters and hyphens.
+fn uuid(scan: &NewScan) -> Result<String> {
+    let uuid = Uuid::try_parse(&scan.id).map_err(|error| Error::Internal(error.to_string()))?;
+    Ok(uuid.to_string())
 }
 
 /// Locks the tickets of the scans, in the order of their ids.
@@ -148,11 +140,7 @@ fn lock_tickets(
     organization: OrganizationId,
     entries: &[Reported<'_>],
 ) -> Result<BTreeMap<TicketId, LockedTicket>> {
-    let ids = entries.iter().filter_map(|scan| match scan.code {
-        ScannedCode::Ticket(id) => Some(id),
-        _ => None,
-    });
-    let ids: BTreeSet<TicketId> = ids.collect();
+    let ids: BTreeSet<TicketId> = entries.iter().filter_map(|scan| scan.ticket).collect();
     let find = |id: &TicketId| scans::find_by_id(tx, organization, *id);
     tx.read_ahead(|| ids.iter().try_for_each(|id| find(id).map(drop)));
     let mut tickets = BTreeMap::new();
@@ -169,8 +157,8 @@ fn known_scans(
     tx: &Transaction<'_>,
     device: &Device<'_>,
     entries: &[Reported<'_>],
-) -> Result<HashMap<Uuid, StoredScan>> {
-    let find = |scan: &Reported<'_>| scan_log::find(tx, device.organization, scan.client_id);
+) -> Result<HashMap<String, StoredScan>> {
+    let find = |scan: &Reported<'_>| scan_log::find(tx, device.organization, &scan.uuid);
     tx.read_ahead(|| entries.iter().try_for_each(|scan| find(scan).map(drop)));
     let mut known = HashMap::new();
     for scan in entries {
@@ -178,19 +166,17 @@ fn known_scans(
             Some(stored) if stored.logged.event_id != device.event => {
                 return Err(Error::field(format!("scans[{}].id", scan.index), "is that of a scan at another event"));
             }
-            Some(stored) => drop(known.insert(scan.client_id, stored)),
+            Some(stored) => drop(known.insert(scan.uuid.clone(), stored)),
             None => {}
         }
     }
     Ok(known)
 }
 
-/// Whether the scan shows that the code of the ticket was seen.
-fn shows_code(scan: &Reported<'_>, ticket: Option<&LockedTicket>, event: EventId) -> bool {
-    ticket.is_some_and(|found| {
-        found.state.event_id == event
-            && scan.scan.proof.as_ref().is_none_or(|proof| is_proof(proof, event, &found.ticket.code))
-    })
+/// Whether the scan shows that the code of the ticket was seen, and the ticket is one of the event.
+fn shows_code(scan: &Reported<'_>, ticket: &LockedTicket, event: EventId) -> bool {
+    ticket.state.event_id == event
+        && scan.scan.proof.as_ref().is_none_or(|proof| is_proof(proof, event, &ticket.ticket.code))
 }
 
 /// The result of a scan of a code that no ticket of the event has. It is logged only if somebody passed: invented codes would
@@ -199,48 +185,41 @@ fn without_ticket(
     tx: &Transaction<'_>,
     device: &Device<'_>,
     scan: &Reported<'_>,
-    code: ScannedCode,
+    is_of_other_event: bool,
 ) -> Result<ScanResult> {
     let has_passed = scan.scan.verdict == Some(Verdict::Admitted);
-    let (outcome, reason) = match (code, has_passed) {
-        (ScannedCode::OtherEvent, true) => (ScanOutcome::WouldBeRefused, Some(Reason::WrongEvent)),
-        (ScannedCode::OtherEvent, false) => (ScanOutcome::Refused, Some(Reason::WrongEvent)),
-        (ScannedCode::Unknown | ScannedCode::Ticket(_), _) => (ScanOutcome::UnknownCode, None),
+    let (outcome, reason) = match (is_of_other_event, has_passed) {
+        (true, true) => (ScanOutcome::WouldBeRefused, Some(Reason::WrongEvent)),
+        (true, false) => (ScanOutcome::Refused, Some(Reason::WrongEvent)),
+        (false, _) => (ScanOutcome::UnknownCode, None),
     };
-    let mut row = new_row(tx, device, scan, None);
-    row.logged.outcome = Some(outcome);
-    row.logged.reason = reason;
+    let logged = LoggedScan { outcome: Some(outcome), reason, ..new_row(tx, device, scan, None) };
+    let row = StoredScan::from(logged);
     if has_passed {
         scan_log::insert(tx, device.organization, &row)?;
     }
-    if row.row.kind == LoggedKind::In {
+    if row.logged.kind == LoggedKind::In {
         tx.record(reason.map_or(CommitEvent::ScanUnknown, CommitEvent::ScanRefused));
     }
     Ok(stored_result(scan, &row))
 }
 
 /// The row of a scan that is not stored yet.
-fn new_row(tx: &Transaction<'_>, device: &Device<'_>, scan: &Reported<'_>, ticket: Option<TicketId>) -> StoredScan {
+fn new_row(tx: &Transaction<'_>, device: &Device<'_>, scan: &Reported<'_>, ticket: Option<TicketId>) -> LoggedScan {
     let NewScan { kind, scanned_at, verdict, is_override, .. } = scan.scan;
-    let logged = LoggedScan {
-        id: ScanId::UNKNOWN,
-        uuid: Some(scan.client_id.to_string()),
-        event_id: device.event,
-        ticket_id: ticket,
+    let kind = match kind {
+        ScanKind::In => LoggedKind::In,
+        ScanKind::Out => LoggedKind::Out,
+    };
+    let at = time_of_scan(*scanned_at, scan.index, tx.now());
+    LoggedScan {
+        uuid: Some(scan.uuid.clone()),
         api_key_id: device.api_key,
         device: Some(device.name.to_owned()),
-        kind: match kind {
-            ScanKind::In => LoggedKind::In,
-            ScanKind::Out => LoggedKind::Out,
-        },
-        scanned_at: time_of_scan(*scanned_at, scan.index, tx.now()),
-        received_at: tx.now(),
         verdict: *verdict,
-        outcome: None,
-        reason: None,
         is_override: is_override.unwrap_or_default(),
-    };
-    StoredScan::new(logged, Some(scan.client_id))
+        ..LoggedScan::new(device.event, ticket, kind, at, tx.now())
+    }
 }
 
 /// Adds scans to the log of a locked ticket, and writes what follows.
@@ -248,14 +227,14 @@ fn merge(
     tx: &Transaction<'_>,
     device: &Device<'_>,
     ticket: &LockedTicket,
-    scans: &[Reported<'_>],
-    known: &HashMap<Uuid, StoredScan>,
+    scans: &[&Reported<'_>],
+    known: &HashMap<String, StoredScan>,
     changes: &mut Changes,
 ) -> Result<()> {
     let id = ticket.ticket.id;
     let present = ticket.present();
     let mut log = scan_log::of_ticket(tx, id)?;
-    let new = scans.iter().filter(|scan| !known.contains_key(&scan.client_id));
+    let new = scans.iter().filter(|scan| !known.contains_key(&scan.uuid));
     let (decided, open): (Vec<_>, Vec<_>) = new.partition(|scan| scan.scan.verdict.is_some());
     let has_new = !decided.is_empty() || !open.is_empty();
     if has_new && log.is_empty() {
@@ -265,26 +244,23 @@ fn merge(
     if is_long {
         log.clear();
     }
-    log.extend(decided.into_iter().map(|scan| new_row(tx, device, scan, Some(id))));
-    let mut replay = if is_long {
-        let mut replay = Replay::after(present.clone());
-        for scan in &log {
-            replay.push(&scan.row);
-        }
-        replay
-    } else {
-        log.sort_by_cached_key(|scan| scan.row.position());
-        Replay::of(&present, log.iter().map(|scan| &scan.row))
-    };
+    log.extend(decided.into_iter().map(|scan| new_row(tx, device, scan, Some(id)).into()));
+    log.sort_by(|one, other| one.logged.position().cmp(&other.logged.position()));
+    let rows: Vec<_> = log.iter().map(|scan| &scan.logged).collect();
+    let mut replay = Replay::from(if is_long { present.clone() } else { present.before(&rows) });
+    for row in rows {
+        replay.push(row);
+    }
     if !open.is_empty() {
-        let in_log = log.iter().map(|scan| scan.row.at).max();
+        let in_log = log.iter().map(|scan| scan.logged.scanned_at).max();
         let mut last = if is_long { in_log.max(scan_log::last(tx, id)?) } else { in_log };
         for scan in open {
             let mut row = new_row(tx, device, scan, Some(id));
             let at = server_scans::next_after(tx, last);
-            row.set_decision(at, replay.state.decide(row.row.kind, at));
-            replay.push(&row.row);
-            log.push(row);
+            row.scanned_at = at;
+            row.verdict = Some(replay.state.decide(row.kind, at));
+            replay.push(&row);
+            log.push(row.into());
             last = Some(at);
         }
     }
@@ -294,21 +270,21 @@ fn merge(
     }
     let shown = if has_new { &state } else { &present };
     for scan in scans {
-        let position = log.iter().position(|row| row.row.client_id == Some(scan.client_id));
+        let position = log.iter().position(|row| row.logged.uuid.as_ref() == Some(&scan.uuid));
         let (Some(index), Some(judgement)) = (position, position.and_then(|index| judgements.get(index))) else {
             // It was reported of another ticket, or is one of very many.
-            if let Some(stored) = known.get(&scan.client_id) {
-                changes.results.insert(scan.client_id, stored_result(scan, stored));
+            if let Some(stored) = known.get(&scan.uuid) {
+                changes.results.insert(scan.uuid.clone(), stored_result(scan, stored));
             }
             continue;
         };
         let other = judgement.other.and_then(|other| log.get(other));
         let result = ScanResult {
             ticket: Some(shown_ticket(ticket, shown)),
-            other: other.map(|other| OtherScan { at: other.row.at, device: other.logged.device.clone() }),
+            other: other.map(|other| OtherScan { at: other.logged.scanned_at, device: other.logged.device.clone() }),
             ..stored_result(scan, &log[index])
         };
-        changes.results.insert(scan.client_id, result);
+        changes.results.insert(scan.uuid.clone(), result);
     }
     Ok(())
 }
@@ -323,15 +299,12 @@ fn write(
     judgements: &[Judgement],
     changes: &mut Changes,
 ) -> Result<()> {
-    let new: Vec<_> = log.iter().filter(|scan| scan.is_new() && scan.row.kind == LoggedKind::In).collect();
-    let added = NewScans {
-        count: i64::try_from(new.len()).unwrap_or(i64::MAX),
-        last: new.iter().map(|scan| scan.row.at).max(),
-    };
+    let new = log.iter().filter(|scan| scan.is_new() && scan.logged.kind == LoggedKind::In);
+    let new: Vec<_> = new.map(|scan| scan.logged.scanned_at).collect();
     let inside = |status| i64::from(status == TicketStatus::CheckedIn);
     let by = inside(state.ticket.status) - inside(ticket.ticket.status);
     *changes.inside.entry(ticket.ticket.ticket_type_id).or_default() += by;
-    scan_log::set_ticket(tx, ticket.ticket.id, state, added)?;
+    scan_log::set_ticket(tx, ticket.ticket.id, state, new.len(), new.iter().max().copied())?;
     log.iter_mut()
         .zip(judgements)
         .try_for_each(|(scan, judgement)| write_judgement(tx, organization, ticket, scan, *judgement, changes))
@@ -348,7 +321,7 @@ fn write_judgement(
 ) -> Result<()> {
     let before = scan.logged.outcome;
     // The server has said why it turned somebody away.
-    let keeps_reason = judgement.outcome == Some(ScanOutcome::Refused) && scan.row.client_id.is_none();
+    let keeps_reason = judgement.outcome == Some(ScanOutcome::Refused) && scan.logged.uuid.is_none();
     let is_same = before == judgement.outcome && (keeps_reason || scan.logged.reason == judgement.reason);
     if !scan.is_new() && is_same {
         return Ok(());
@@ -357,20 +330,15 @@ fn write_judgement(
     scan.logged.reason = judgement.reason;
     if judgement.outcome == Some(ScanOutcome::Admitted) && !scan.is_reported {
         scan.is_reported = true;
-        changes.notifications.push(NotificationData::TicketCheckedIn(TicketCheckedIn {
-            issued_ticket_id: ticket.ticket.id,
-            ticket_type_id: ticket.ticket.ticket_type_id,
-            event_id: ticket.state.event_id,
-            order_id: ticket.order_id,
-            check_in_date: scan.row.at,
-        }));
+        changes.notifications.push(ticket.checked_in(scan.logged.scanned_at));
     }
     match (judgement.outcome, judgement.reason) {
         (Some(ScanOutcome::AdmittedTwice), _) if before != judgement.outcome => {
-            tx.record(CommitEvent::AdmittedTwice { ticket: ticket.ticket.id, scan: scan.row.client_id });
+            let uuid = scan.logged.uuid.as_deref().and_then(|uuid| Uuid::try_parse(uuid).ok());
+            tx.record(CommitEvent::AdmittedTwice { ticket: ticket.ticket.id, scan: uuid });
         }
         (Some(ScanOutcome::Admitted), _) if scan.is_new() => tx.record(CommitEvent::ScanAccepted),
-        (_, Some(reason)) if scan.is_new() && scan.row.kind == LoggedKind::In => {
+        (_, Some(reason)) if scan.is_new() && scan.logged.kind == LoggedKind::In => {
             tx.record(CommitEvent::ScanRefused(reason));
         }
         _ => {}

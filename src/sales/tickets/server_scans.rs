@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use crate::error::{Reason, Result};
-use crate::model::tickets::scan::{LoggedKind, ScanOutcome, Verdict};
+use crate::model::tickets::scan::{LoggedKind, LoggedScan, ScanOutcome, Verdict};
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::Transaction;
 use crate::store::tickets::issued_tickets::CancelledTicket;
-use crate::store::tickets::scan_log::{self, LoggedTicket, StoredScan};
+use crate::store::tickets::scan_log::{self, StoredScan};
 use crate::store::tickets::scans::LockedTicket;
 
 /// The time of a scan of a locked ticket that is decided on now. Begins the log of the ticket, if its event has one.
@@ -37,7 +37,7 @@ fn begin(
     let last = match (last, base) {
         (None, Some(base)) => {
             scan_log::insert(tx, organization, &base)?;
-            Some(base.row.at)
+            Some(base.logged.scanned_at)
         }
         (last, _) => last,
     };
@@ -62,26 +62,22 @@ pub(super) fn log(
     if !scanned.has_log {
         return Ok(());
     }
-    let ticket = LoggedTicket { id: scanned.ticket.id, event: scanned.state.event_id, api_key };
-    let mut row = StoredScan::of_server(tx, &ticket, kind, at);
     let (verdict, outcome) = match (refusal, kind) {
         (Some(_), _) => (Verdict::Refused, ScanOutcome::Refused),
         (None, LoggedKind::Out) => (Verdict::Admitted, ScanOutcome::Left),
         (None, _) => (Verdict::Admitted, ScanOutcome::Admitted),
     };
-    row.set_decision(at, verdict);
-    row.logged.outcome = Some(outcome);
-    row.logged.reason = refusal;
-    row.is_reported = outcome == ScanOutcome::Admitted;
-    scan_log::insert(tx, organization, &row)
+    let row = LoggedScan::new(scanned.state.event_id, Some(scanned.ticket.id), kind, at, tx.now());
+    let decision = LoggedScan { verdict: Some(verdict), outcome: Some(outcome), reason: refusal, ..row };
+    let logged = LoggedScan { api_key_id: api_key, ..decision };
+    scan_log::insert(tx, organization, &StoredScan { logged, is_reported: outcome == ScanOutcome::Admitted })
 }
 
 /// The row with which the log of a ticket begins that is checked in.
 pub(super) fn base(tx: &Transaction<'_>, ticket: &LockedTicket) -> Option<StoredScan> {
     let at = ticket.state.check_in_date.filter(|_| ticket.state.status == TicketStatus::CheckedIn)?;
-    let api_key = ticket.ticket.checked_in_by_id;
-    let ticket = LoggedTicket { id: ticket.ticket.id, event: ticket.state.event_id, api_key };
-    Some(StoredScan::of_server(tx, &ticket, LoggedKind::Base, at))
+    let row = LoggedScan::new(ticket.state.event_id, Some(ticket.ticket.id), LoggedKind::Base, at, tx.now());
+    Some(LoggedScan { api_key_id: ticket.ticket.checked_in_by_id, ..row }.into())
 }
 
 /// Adds the cancellation of a ticket to the log of its event, if it has one.
@@ -94,8 +90,9 @@ pub(crate) fn log_cancellation(
     if !cancelled.has_log {
         return Ok(());
     }
-    let row =
-        |kind, at, api_key| StoredScan::of_server(tx, &LoggedTicket { id: cancelled.id, event, api_key }, kind, at);
+    let row = |kind, at, api_key_id| {
+        StoredScan::from(LoggedScan { api_key_id, ..LoggedScan::new(event, Some(cancelled.id), kind, at, tx.now()) })
+    };
     let check_in = cancelled.check_in_date.filter(|_| cancelled.was_checked_in);
     let base = check_in.map(|at| row(LoggedKind::Base, at, cancelled.checked_in_by));
     let at = begin(tx, organization, scan_log::last(tx, cancelled.id)?, base)?;

@@ -1,15 +1,13 @@
 //! The log of the scans of events with devices at the entrance.
 
-use uuid::Uuid;
-
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Reason, Result, Unavailable};
-use crate::model::tickets::scan::{ListScans, LoggedKind, LoggedScan, ScanOutcome, Verdict};
-use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, ScanId, TicketId};
+use crate::model::tickets::scan::{ListScans, LoggedScan, ScanOutcome};
+use crate::model::values::id::{EventId, OrganizationId, ScanId, TicketId};
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::entrance::scan_log::{LogRow, MOST_REPLAYED, TicketState};
+use crate::rules::entrance::scan_log::{MOST_REPLAYED, TicketState};
 use crate::store::engine::ids::first_of;
 use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 use crate::store::lists::pages::read_page;
@@ -51,23 +49,30 @@ const START: &str = "UPDATE events SET has_scan_log = 1 WHERE id = ?1 AND organi
 /// How many rows of a log one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: usize = 1000;
 
-/// A row of the log, and what is stored of its judgement.
+/// A row of the log. A new one has the id 0.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredScan {
-    pub(crate) row: LogRow,
-    /// As it is stored. A new row has the id 0.
     pub(crate) logged: LoggedScan,
     /// Whether `ticket.checked_in` was sent.
     pub(crate) is_reported: bool,
 }
 
+impl From<LoggedScan> for StoredScan {
+    fn from(logged: LoggedScan) -> Self {
+        Self { logged, is_reported: false }
+    }
+}
+
+impl StoredScan {
+    pub(crate) fn is_new(&self) -> bool {
+        self.logged.id == ScanId::UNKNOWN
+    }
+}
+
 fn decode(row: &Row<'_>) -> Result<StoredScan> {
-    let client_id: Option<String> = row.get("client_id")?;
-    let uuid = client_id.as_deref().map(Uuid::try_parse).transpose();
-    let uuid = uuid.map_err(|_| row.corrupt("client_id", "is not a UUID"))?;
     let logged = LoggedScan {
         id: row.get("id")?,
-        uuid: client_id,
+        uuid: row.get("client_id")?,
         event_id: row.get("event_id")?,
         ticket_id: row.get("ticket_id")?,
         api_key_id: row.get("api_key_id")?,
@@ -80,62 +85,11 @@ fn decode(row: &Row<'_>) -> Result<StoredScan> {
         reason: optional(row, "reason")?,
         is_override: row.get("is_override")?,
     };
-    Ok(StoredScan { row: log_row(&logged, uuid), logged, is_reported: row.get("is_reported")? })
+    Ok(StoredScan { logged, is_reported: row.get("is_reported")? })
 }
 
 fn optional<T: TextEnum>(row: &Row<'_>, name: &'static str) -> Result<Option<T>> {
     if row.is_null(name)? { Ok(None) } else { row.text_enum(name).map(Some) }
-}
-
-fn log_row(logged: &LoggedScan, client_id: Option<Uuid>) -> LogRow {
-    LogRow { kind: logged.kind, at: logged.scanned_at, client_id, api_key: logged.api_key_id, verdict: logged.verdict }
-}
-
-impl StoredScan {
-    /// A row that is not stored yet.
-    pub(crate) fn new(logged: LoggedScan, client_id: Option<Uuid>) -> Self {
-        Self { row: log_row(&logged, client_id), logged, is_reported: false }
-    }
-
-    /// A row of the server about a ticket, received now.
-    pub(crate) fn of_server(tx: &Transaction<'_>, ticket: &LoggedTicket, kind: LoggedKind, at: Timestamp) -> Self {
-        let logged = LoggedScan {
-            id: ScanId::UNKNOWN,
-            uuid: None,
-            event_id: ticket.event,
-            ticket_id: Some(ticket.id),
-            api_key_id: ticket.api_key,
-            device: None,
-            kind,
-            scanned_at: at,
-            received_at: tx.now(),
-            verdict: None,
-            outcome: None,
-            reason: None,
-            is_override: false,
-        };
-        Self::new(logged, None)
-    }
-
-    pub(crate) fn is_new(&self) -> bool {
-        self.logged.id == ScanId::UNKNOWN
-    }
-
-    /// Sets what the service has decided on a scan, and when.
-    pub(crate) fn set_decision(&mut self, at: Timestamp, verdict: Verdict) {
-        self.logged.scanned_at = at;
-        self.logged.verdict = Some(verdict);
-        self.row.at = at;
-        self.row.verdict = Some(verdict);
-    }
-}
-
-/// A ticket about which the server makes a row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LoggedTicket {
-    pub(crate) id: TicketId,
-    pub(crate) event: EventId,
-    pub(crate) api_key: Option<ApiKeyId>,
 }
 
 /// Starts the log of an event.
@@ -149,8 +103,8 @@ pub(crate) fn is_kept(tx: &Transaction<'_>, organization: OrganizationId, event:
 }
 
 /// The scan to which a device gave this id.
-pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, client_id: Uuid) -> Result<Option<StoredScan>> {
-    tx.query_opt(BY_CLIENT_ID, &[organization.into(), client_id.to_string().into()], decode)
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, uuid: &str) -> Result<Option<StoredScan>> {
+    tx.query_opt(BY_CLIENT_ID, &[organization.into(), uuid.into()], decode)
 }
 
 /// The log of a ticket, in the order of the times: one row more than are replayed, if it has so many.
@@ -206,15 +160,15 @@ pub(crate) fn judge(tx: &Transaction<'_>, scan: &StoredScan) -> Result<()> {
     tx.execute(JUDGE, &[(*id).into(), outcome.into(), reason.into(), scan.is_reported.into()])
 }
 
-/// The number of scans for check-in that were added to a log, and the time of the last one.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct NewScans {
-    pub(crate) count: i64,
-    pub(crate) last: Option<Timestamp>,
-}
-
-/// Writes what follows from its log to a locked ticket.
-pub(crate) fn set_ticket(tx: &Transaction<'_>, ticket: TicketId, state: &TicketState, new: NewScans) -> Result<()> {
+/// Writes what follows from its log to a locked ticket. `new` is the number of scans for check-in that were added to the
+/// log, and `last` the time of the last one.
+pub(crate) fn set_ticket(
+    tx: &Transaction<'_>,
+    ticket: TicketId,
+    state: &TicketState,
+    new: usize,
+    last: Option<Timestamp>,
+) -> Result<()> {
     let binds = [
         ticket.into(),
         TextEnum::as_str(state.ticket.status).into(),
@@ -223,8 +177,8 @@ pub(crate) fn set_ticket(tx: &Transaction<'_>, ticket: TicketId, state: &TicketS
         state.check_out_date.into(),
         state.ticket.first_scan_date.into(),
         state.ticket.expires_at.into(),
-        new.count.into(),
-        new.last.into(),
+        i64::try_from(new).unwrap_or(i64::MAX).into(),
+        last.into(),
         tx.now().into(),
     ];
     tx.execute(SET_TICKET, &binds)

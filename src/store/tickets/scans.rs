@@ -2,8 +2,10 @@
 
 use super::issued_tickets::{decode, ticket_columns};
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::notifications::notification_data::TicketCheckedIn;
+use crate::model::notifications::notification_types::NotificationData;
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
-use crate::model::values::id::{ApiKeyId, EventId, OrderId, OrganizationId, TicketId};
+use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::entrance::admission::Scanned;
@@ -30,7 +32,7 @@ macro_rules! select {
 
 pub(in crate::store) const BY_CODE: &str = select!("t.code = ?1");
 const BY_ID: &str = select!("t.id = ?1");
-const ID_OF_CODE: &str = "SELECT id, event_id FROM tickets WHERE code = ?1 AND organization_id = ?2";
+const ID_OF_CODE: &str = "SELECT id FROM tickets WHERE code = ?1 AND organization_id = ?2";
 const REFUSED: &str =
     "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?3 WHERE id = ?1";
 const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
@@ -59,6 +61,17 @@ impl LockedTicket {
             event_status: self.state.event_status,
             event_cancelled_at: self.event_cancelled_at,
         }
+    }
+
+    /// What is reported when it is checked in.
+    pub(crate) fn checked_in(&self, at: Timestamp) -> NotificationData {
+        NotificationData::TicketCheckedIn(TicketCheckedIn {
+            issued_ticket_id: self.ticket.id,
+            ticket_type_id: self.ticket.ticket_type_id,
+            event_id: self.state.event_id,
+            order_id: self.order_id,
+            check_in_date: at,
+        })
     }
 }
 
@@ -109,13 +122,13 @@ pub(crate) fn find_by_id(
     tx.query_opt(Query::locking(RowLock::Change("t"), BY_ID), &binds, |row| decode_scanned(tx, row))
 }
 
-/// The ticket with this code, and its event.
+/// The ticket with this code.
 pub(crate) fn ticket_of_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     code: &str,
-) -> Result<Option<(TicketId, EventId)>> {
-    tx.query_opt(ID_OF_CODE, &[code.into(), organization.into()], |row| Ok((row.get("id")?, row.get("event_id")?)))
+) -> Result<Option<TicketId>> {
+    tx.query_opt(ID_OF_CODE, &[code.into(), organization.into()], |row| row.get("id"))
 }
 
 /// Counts a scan that was refused.
