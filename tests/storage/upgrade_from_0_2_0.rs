@@ -1,5 +1,5 @@
-//! Upgrades from 0.2.0, and from a program between 0.2.0 and the next version: the current version opens their
-//! databases, finds everything in them, and works with them.
+//! Upgrades from 0.2.0 and later versions: the current version opens their databases, finds everything in them, and works
+//! with them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ const OF_0_2_0: Written = Written {
     answers: "4295dd46ae01fe56cdc1f3d3e1d0cfaf450b70b70e161f1d17b246d7720973c9",
 };
 
-/// Of a program between 0.2.0 and the next version.
+/// Of a program between 0.2.0 and 0.3.0.
 const UNRELEASED: Written = Written {
     folder: "unreleased-schema-32",
     schema: 32,
@@ -43,7 +43,14 @@ const UNRELEASED: Written = Written {
     answers: "3657c78b6a1209c30788d3012973da35211b9781a31fc770b4aafe94f9f9f609",
 };
 
-const ALL: [Written; 2] = [OF_0_2_0, UNRELEASED];
+const OF_0_3_0: Written = Written {
+    folder: "0.3.0",
+    schema: 39,
+    database: "f303484946dd1416fde683c13258669809cb5ecd71c4a2b1cf5ed44a00541d85",
+    answers: "5f9862ca958a979292b8d62fc24296f5c1cb3a257bbc02141a8b9a0d2a6ccd9f",
+};
+
+const ALL: [Written; 3] = [OF_0_2_0, UNRELEASED, OF_0_3_0];
 
 impl Written {
     /// A file of the fixture, compressed.
@@ -100,7 +107,7 @@ fn a_fixture_is_the_one_that_was_written_and_has_the_schema_of_its_time() {
 }
 
 #[test]
-fn a_database_of_0_2_0_is_found_to_be_sound() {
+fn a_database_of_each_version_is_found_to_be_sound() {
     for written in ALL {
         let fixture = written.upgraded();
         let report = fixture.service.check().expect("a check");
@@ -125,14 +132,14 @@ fn the_only_finding_after_sending_is_a_notification_that_0_2_0_could_not_have_qu
 }
 
 #[test]
-fn a_database_of_0_2_0_gets_the_tables_and_checks_of_a_new_one() {
+fn a_database_of_each_version_gets_the_tables_and_checks_of_a_new_one() {
     for written in ALL {
         assert_current_schema(&written.upgraded());
     }
 }
 
 #[test]
-fn everything_that_0_2_0_stored_is_returned_as_it_returned_it() {
+fn everything_that_a_version_stored_is_returned_as_it_returned_it() {
     for written in ALL {
         let fixture = written.upgraded();
         let expected = written.recorded();
@@ -144,7 +151,7 @@ fn everything_that_0_2_0_stored_is_returned_as_it_returned_it() {
 }
 
 #[test]
-fn the_migration_of_0_2_0_keeps_every_value_of_every_row() {
+fn migrations_keep_every_value_of_every_row() {
     for written in ALL {
         let (_folder, path) = written.old_database();
         let fixture = written.upgraded();
@@ -174,7 +181,7 @@ fn checkouts_of_earlier_versions_have_no_gateway_unless_the_sandbox_has_them() {
 }
 
 #[test]
-fn api_keys_of_0_2_0_authenticate_unless_they_are_revoked() {
+fn api_keys_of_each_version_authenticate_unless_they_are_revoked() {
     for written in ALL {
         let fixture = written.upgraded();
         let keys = &written.recorded()["keys"];
@@ -186,7 +193,7 @@ fn api_keys_of_0_2_0_authenticate_unless_they_are_revoked() {
 }
 
 #[test]
-fn a_database_of_0_2_0_pays_its_pending_orders_and_admits_its_tickets() {
+fn a_database_of_each_version_pays_its_pending_orders_and_admits_its_tickets() {
     for written in ALL {
         let fixture = written.upgraded();
         let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
@@ -211,7 +218,8 @@ fn a_database_of_0_2_0_pays_its_pending_orders_and_admits_its_tickets() {
 
 #[test]
 fn tickets_that_0_2_0_checked_in_or_cancelled_begin_their_log_as_they_are() {
-    for written in ALL {
+    // Later versions have logs of their own.
+    for written in [OF_0_2_0, UNRELEASED] {
         let fixture = written.upgraded();
         let tickets = ListTickets::default().limit(100);
         let tickets = fixture.service.list_tickets(&fixture.caller, tickets).expect("tickets").data;
@@ -238,7 +246,7 @@ fn tickets_that_0_2_0_checked_in_or_cancelled_begin_their_log_as_they_are() {
 }
 
 #[test]
-fn an_idempotency_key_of_0_2_0_returns_its_order_again() {
+fn an_idempotency_key_of_each_version_returns_its_order_again() {
     for written in ALL {
         let fixture = written.upgraded();
         let finished = written.recorded()["keys"]["finishedOrder"].as_str().expect("an id").parse().expect("an id");
