@@ -126,7 +126,7 @@ async function enter(link) {
   deviceName = `${(roster.head.gate ?? "").slice(0, 59)} ${suffix}`.trim();
   const notify = { changed: render, revoked, loading: () => {}, conflict };
   door = new Door({ roster, queue, service, device: deviceName, notify });
-  find("#scanner h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
+  find("header h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
   find("#device").textContent = fill(words.device, { device: deviceName });
   view.showScanner();
   render();

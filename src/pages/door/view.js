@@ -49,6 +49,7 @@ export function label() {
 /** Shows a page with a message in place of the scanner. `buttons` are pairs of a text and what a click does. */
 export function showMessage({ title, text }, buttons = []) {
   hideVerdict();
+  find("header").hidden = true;
   find("#scanner").hidden = true;
   const message = find("#message");
   message.hidden = false;
@@ -59,6 +60,7 @@ export function showMessage({ title, text }, buttons = []) {
 
 export function showScanner() {
   find("#message").hidden = true;
+  find("header").hidden = false;
   find("#scanner").hidden = false;
 }
 
