@@ -109,6 +109,8 @@ async function enter(link) {
     if (known !== undefined && known.event !== link.event) {
       tickets.clear();
       values.delete("roster");
+      values.delete("conflicts");
+      queue.conflicts = [];
     }
   });
   navigator.storage?.persist?.().catch(() => {});
@@ -128,6 +130,7 @@ async function enter(link) {
   door = new Door({ roster, queue, service, device: deviceName, notify });
   find("header h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
   find("#device").textContent = fill(words.device, { device: deviceName });
+  queue.conflicts.forEach(conflict);
   view.showScanner();
   render();
   setInterval(render, 1000);
@@ -161,7 +164,7 @@ async function synchronize() {
     await door.synchronize();
     await storage.write(({ values }) => values.put(service.offset, "offset"));
   } catch {
-    view.addNotice(words.reasons["cannot-be-kept"]);
+    view.addNotice(words.reasons["cannot-be-kept"], () => {});
   }
   setTimeout(synchronize, RETRY);
 }
@@ -227,14 +230,16 @@ function show(verdict, letIn) {
   view.showVerdict(verdict, { zone: roster.head.event.timezone, now: service.now(), letIn });
 }
 
-function conflict({ outcome, other, type, at }) {
+function conflict(found) {
+  const { outcome, other, type, at } = found;
   const zone = roster.head.event.timezone;
   const of = (instant) => view.time(instant, zone, service.now());
   const text = fill(outcome === "ADMITTED_TWICE" ? words.admittedTwice : words.wouldBeRefused, { type, time: of(at) });
   const first = other && fill(other.device ? words.firstWithDevice : words.first, {
     time: of(Date.parse(other.at)), device: other.device,
   });
-  view.addNotice([text, first].filter(Boolean).join(". "));
+  // If it cannot be stored that it was seen, it is shown again.
+  view.addNotice([text, first].filter(Boolean).join(". "), () => queue.dismiss(found).catch(() => {}));
 }
 
 // The camera
@@ -275,6 +280,7 @@ function save() {
 async function wipe() {
   await storage.write((stores) => Object.values(stores).forEach((store) => store.clear()));
   queue.scans = [];
+  queue.conflicts = [];
 }
 
 /** The link does not work any more: the roster goes, and what was not reported stays, for another link of the event. */

@@ -46,7 +46,7 @@ export class Door {
   #refreshedAt = 0;
   isOnline = true;
 
-  /** `notify` has the functions `changed`, `revoked`, `loading(done, all)` and `conflict({type, at, outcome, other})`. */
+  /** `notify` has the functions `changed`, `revoked`, `loading(done, all)` and `conflict`, which gets one as in `queue.js`. */
   constructor({ roster, queue, service, device, notify }) {
     this.#roster = roster;
     this.#queue = queue;
@@ -188,6 +188,7 @@ export class Door {
   /** Stores what the service answers, and takes the scans out of the queue. */
   async #store(scans, results, question) {
     const add = [];
+    const conflicts = [];
     let answer = null;
     results.forEach((result, index) => {
       let scan = scans[index];
@@ -204,11 +205,12 @@ export class Door {
       const isConflict = ["ADMITTED_TWICE", "WOULD_BE_REFUSED"].includes(result.outcome) && !scan.override;
       if (isConflict) {
         const { outcome, other, ticket } = result;
-        this.#notify.conflict({ outcome, other, type: ticket?.ticketTypeName, at: scan.scannedAt });
+        conflicts.push({ id: scan.id, outcome, other, type: ticket?.ticketTypeName, at: scan.scannedAt });
       }
     });
     await this.#roster.apply(results.flatMap((result) => result.ticket ?? []));
-    await this.#queue.change({ add, remove: scans });
+    await this.#queue.change({ add, remove: scans, conflicts });
+    conflicts.forEach((conflict) => this.#notify.conflict(conflict));
     this.#notify.changed();
     return answer;
   }

@@ -78,11 +78,16 @@ export function setStatus(id, text, look = "") {
   item.className = look;
 }
 
-export function addNotice(text) {
+/** Adds a notice. `dismissed` is called when the staff has seen it. */
+export function addNotice(text, dismissed) {
   const item = document.createElement("li");
   const paragraph = document.createElement("p");
   paragraph.textContent = text;
-  item.append(paragraph, button(words.ok, () => item.remove()));
+  const dismiss = () => {
+    item.remove();
+    dismissed();
+  };
+  item.append(paragraph, button(words.ok, dismiss));
   find("#notices").prepend(item);
 }
 
