@@ -184,7 +184,8 @@ function render() {
 
 // Scanning
 
-let seen = { code: null, at: 0 };
+/** When each code was last in view. */
+const seen = new Map();
 let isWorking = false;
 let work = Promise.resolve();
 
@@ -192,9 +193,10 @@ let work = Promise.resolve();
 function sighted(text) {
   const code = normalizeCode(text);
   const now = Date.now();
-  const isSame = code === seen.code && now - seen.at < SAME_CODE;
+  seen.forEach((at, old) => { if (now - at >= SAME_CODE) seen.delete(old); });
+  const isSame = seen.has(code);
   if (!isSame && isWorking) return;
-  seen = { code, at: now };
+  seen.set(code, now);
   if (!isSame) check(code);
 }
 
@@ -349,7 +351,7 @@ document.addEventListener("keydown", ({ key, ctrlKey, metaKey, target }) => {
 for (const [id, direction] of [["in", "IN"], ["out", "OUT"]]) {
   find(`#${id}`).addEventListener("click", () => {
     kind = direction;
-    seen = { code: null, at: 0 };
+    seen.clear();
     for (const other of ["in", "out"]) find(`#${other}`).setAttribute("aria-pressed", String(other === id));
   });
 }
