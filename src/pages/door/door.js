@@ -97,7 +97,7 @@ export class Door {
   /** Reports what is in the queue, and refreshes the roster if it is time. To be called every few seconds. */
   async synchronize() {
     try {
-      if (this.#queue.decided.length > 0) await this.#report(null);
+      while (this.#queue.decided.length > 0) await this.#report(null);
       if (!this.isOnline || Date.now() - this.#refreshedAt >= REFRESH) await this.refresh();
       this.#setOnline(true);
     } catch (error) {
