@@ -306,7 +306,11 @@ function showNoLink({ title, text }) {
 }
 
 /** Asks before everything is deleted. What was not reported has to be saved before. */
-function askToForget() {
+async function askToForget() {
+  // Otherwise a scan could come after the file.
+  camera.stop();
+  await work;
+  isActive = false;
   const back = () => location.reload();
   const forget = [words.forget, () => wipe().then(back)];
   const cancel = [words.cancel, back];
