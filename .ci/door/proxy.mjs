@@ -10,9 +10,16 @@ export async function network(target) {
     version: null,
     /** Changes of files, as the end of the path, a text, and what is put in its place. */
     changes: [],
+    /** Files of the test beside those of the page, by their paths. */
+    files: new Map(),
     /** Whether the operations cannot be reached, and the files of the page can. */
     isBlocked: false,
-    /** "good", "cut", or "slow": requests arrive, and answers wait until the network is good again. */
+    /** How many reports of scans the server has answered, or were lost. */
+    reports: 0,
+    /**
+     * "good", "cut", "lost": connections are made, and requests do not arrive, or "slow": requests arrive, and answers wait
+     * until the network is good again.
+     */
     set(wanted) {
       state = wanted;
       if (state === "cut") sockets.forEach((socket) => socket.destroy());
@@ -28,6 +35,8 @@ export async function network(target) {
   async function forward(request, response) {
     const parts = [];
     for await (const part of request) parts.push(part);
+    const isReport = request.url.endsWith("/scans");
+    if (state === "lost") return void (it.reports += Number(isReport));
     const [old, fresh] = it.version ?? ["", ""];
     const { "x-api-key": key, "content-type": type } = request.headers;
     const answer = await fetch(`http://127.0.0.1:${target}${request.url.replace(fresh, old)}`, {
@@ -36,6 +45,7 @@ export async function network(target) {
       body: parts.length > 0 ? Buffer.concat(parts) : undefined,
     });
     let text = await answer.text();
+    it.reports += Number(isReport);
     for (const [file, before, after] of it.changes) {
       if (!request.url.endsWith(file)) continue;
       if (!text.includes(before)) throw new Error(`${file} has no ${before}`);
@@ -53,6 +63,7 @@ export async function network(target) {
 
   const server = http.createServer((request, response) => {
     if (it.isBlocked && request.url.startsWith("/v1/")) return void request.socket.destroy();
+    if (it.files.has(request.url)) return void response.end(it.files.get(request.url));
     forward(request, response).catch(() => request.socket.destroy());
   });
   server.on("connection", (socket) => {
