@@ -2,9 +2,10 @@
 //
 // node check_door.mjs ADDRESS KEY PROGRAM FOLDER [PART...]
 import { entrance } from "./entrance.mjs";
+import { keeping } from "./keeping.mjs";
 import { problems } from "./phone.mjs";
 
-const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox") };
+const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox"), keeping };
 const wanted = process.argv.slice(6);
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
