@@ -1,11 +1,12 @@
 // Uses the page for check-in as the staff of an entrance does: in Chromium, and all but the camera in Firefox.
 //
 // node check_door.mjs ADDRESS KEY PROGRAM FOLDER [PART...]
+import { camera } from "./camera.mjs";
 import { entrance } from "./entrance.mjs";
 import { keeping } from "./keeping.mjs";
 import { problems } from "./phone.mjs";
 
-const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox"), keeping };
+const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox"), keeping, camera };
 const wanted = process.argv.slice(6);
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;

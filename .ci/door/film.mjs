@@ -1,36 +1,21 @@
-// Makes a film of QR codes for the camera of the browser: each is shown for 1.5 seconds, and then nothing for half a second.
+// Makes a film for the camera of Chromium, which plays it with 30 pictures a second, again and again.
 import { spawn } from "node:child_process";
-import encodeQR from "./qr_index.mjs";
+import { draw, HEIGHT, randomNumbers, WIDTH } from "./frames.mjs";
 
-const [WIDTH, HEIGHT, RATE] = [640, 480, 10];
+/** How many pictures are made for a second of the film. */
+const RATE = 2;
 
-export async function film(path, texts) {
-  const options = ["-y", "-loglevel", "error", "-f", "image2pipe", "-framerate", String(RATE), "-c:v", "ppm", "-i", "-"];
-  const ffmpeg = spawn("ffmpeg", [...options, "-pix_fmt", "yuvj420p", "-q:v", "2", "-f", "mjpeg", path], { stdio: ["pipe", "inherit", "inherit"] });
-  for (const text of texts) {
-    for (const [picture, frames] of [[frame(text), 1.5 * RATE], [frame(null), 0.5 * RATE]]) {
-      for (let count = 0; count < frames; count += 1) ffmpeg.stdin.write(picture);
-    }
+/** `shots` are pairs of a picture as `draw` takes it, and its seconds: a multiple of 0.5. */
+export async function film(path, shots) {
+  const from = ["-f", "image2pipe", "-framerate", String(RATE), "-c:v", "pgm", "-i", "-"];
+  const to = ["-r", "30", "-pix_fmt", "yuvj420p", "-q:v", "2", "-f", "mjpeg", path];
+  const ffmpeg = spawn("ffmpeg", ["-y", "-loglevel", "error", ...from, ...to], { stdio: ["pipe", "inherit", "inherit"] });
+  const random = randomNumbers(1);
+  for (const [look, seconds] of shots) {
+    const picture = Buffer.concat([Buffer.from(`P5\n${WIDTH} ${HEIGHT}\n255\n`), draw(look, random)]);
+    for (let count = 0; count < seconds * RATE; count += 1) ffmpeg.stdin.write(picture);
   }
   ffmpeg.stdin.end();
   const code = await new Promise((resolve) => { ffmpeg.on("close", resolve); });
   if (code !== 0) throw new Error(`ffmpeg ends with ${code}`);
-}
-
-/** A picture with noise, and a code that is turned a little. */
-function frame(text) {
-  const modules = text === null ? [] : encodeQR(text, "raw", { border: 4, ecc: "high" });
-  const pixels = Buffer.alloc(WIDTH * HEIGHT * 3);
-  const [angle, module] = [0.2, 300 / Math.max(modules.length, 1)];
-  for (let y = 0; y < HEIGHT; y += 1) {
-    for (let x = 0; x < WIDTH; x += 1) {
-      const [dx, dy] = [x - WIDTH / 2, y - HEIGHT / 2];
-      const column = Math.floor((dx * Math.cos(angle) + dy * Math.sin(angle)) / module + modules.length / 2);
-      const row = Math.floor((dy * Math.cos(angle) - dx * Math.sin(angle)) / module + modules.length / 2);
-      const dark = modules[row]?.[column];
-      const gray = (dark === undefined ? 120 : dark ? 40 : 200) + ((x * 7 + y * 13) % 17);
-      pixels.fill(gray, (y * WIDTH + x) * 3, (y * WIDTH + x) * 3 + 3);
-    }
-  }
-  return Buffer.concat([Buffer.from(`P6\n${WIDTH} ${HEIGHT}\n255\n`), pixels]);
 }
