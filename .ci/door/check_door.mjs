@@ -2,11 +2,12 @@
 //
 // node check_door.mjs ADDRESS KEY PROGRAM FOLDER [PART...]
 import { camera } from "./camera.mjs";
+import { decoder } from "./decoder.mjs";
 import { entrance } from "./entrance.mjs";
 import { keeping } from "./keeping.mjs";
 import { problems } from "./phone.mjs";
 
-const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox"), keeping, camera };
+const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox"), keeping, camera, decoder };
 const wanted = process.argv.slice(6);
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
