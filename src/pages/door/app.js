@@ -30,6 +30,8 @@ let deviceName;
 let kind = "IN";
 /** Whether this window is the one that scans. */
 let isActive = true;
+/** Whether the staff was told that nothing can be stored. */
+let isWarned = false;
 
 async function main() {
   view.label();
@@ -164,7 +166,8 @@ async function synchronize() {
     await door.synchronize();
     await storage.write(({ values }) => values.put(service.offset, "offset"));
   } catch {
-    view.addNotice(words.reasons["cannot-be-kept"], () => {});
+    if (!isWarned) view.addNotice(words.reasons["cannot-be-kept"], () => { isWarned = false; });
+    isWarned = true;
   }
   setTimeout(synchronize, RETRY);
 }
