@@ -89,13 +89,11 @@ async function updatePage(mayUpdate) {
 }
 
 function askToReplace(known, link) {
-  const count = queue.scans.length;
   const replace = async () => {
     await wipe();
     await enter(link);
   };
-  const question = { title: words.replaceQuestion.title, text: fill(words.replaceQuestion.text, { count }) };
-  view.showMessage(question, [[words.save, save], [words.replace, replace], [words.cancel, () => enter(known)]]);
+  askToDelete(words.replaceQuestion, [words.replace, replace], [words.cancel, () => enter(known)]);
 }
 
 /** Starts with a link. */
@@ -308,24 +306,26 @@ function showNoLink({ title, text }) {
   view.showMessage({ title, text: unreported }, [[words.save, save], [words.forget, askToForget]]);
 }
 
-/** Asks before everything is deleted. What was not reported has to be saved before. */
 async function askToForget() {
   // Otherwise a scan could come after the file.
   camera.stop();
   await work;
   isActive = false;
   const back = () => location.reload();
-  const forget = [words.forget, () => wipe().then(back)];
-  const cancel = [words.cancel, back];
+  askToDelete(words.forgetQuestion, [words.forget, () => wipe().then(back)], [words.cancel, back]);
+}
+
+/** Asks before everything is deleted, with two buttons. What was not reported has to be saved before. */
+function askToDelete({ title, text }, confirm, cancel) {
+  const ask = () => view.showMessage({ title, text }, [confirm, cancel]);
   const count = queue.scans.length;
-  const question = words.forgetQuestion;
-  if (count === 0) return view.showMessage(question, [forget, cancel]);
+  if (count === 0) return ask();
   const saveFirst = () => {
     save();
-    view.showMessage(question, [forget, cancel]);
+    ask();
   };
-  const text = `${question.text} ${fill(words.unreported, { count })}`;
-  view.showMessage({ title: question.title, text }, [[words.save, saveFirst], cancel]);
+  const unreported = `${text} ${fill(words.unreported, { count })}`;
+  view.showMessage({ title, text: unreported }, [[words.save, saveFirst], cancel]);
 }
 
 // What the staff does
