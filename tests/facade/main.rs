@@ -5,6 +5,7 @@ mod api_keys;
 mod box_office;
 mod check_in;
 mod checkout_gateways;
+mod checkout_links;
 mod checkout_renewals;
 mod checkout_runs;
 mod checkouts;

@@ -180,13 +180,14 @@ fn is_without_link(order: &Order) -> bool {
     order.status == OrderStatus::Pending && order.payment_gateway.is_none()
 }
 
-/// Records the checkout that the gateway has created for an order. Returns `None` if another process has cancelled the
-/// order because it got no link. Fails with [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if
+/// Records the checkout that the gateway has created for an order; `new` is the order if it was just created. Returns `None`
+/// if another process has cancelled the order because it got no link. Fails with [`Error::PaymentGatewayFailed`](crate::Error::PaymentGatewayFailed) if
 /// another order has the same payment reference.
 pub(crate) fn record(
     tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
     CheckoutOrder { organization, id }: CheckoutOrder,
+    new: Option<Order>,
     checkout: &NewCheckout<'_>,
 ) -> Result<Option<Replayable<CreateOrderResponse>>> {
     match operation.prior_outcome(tx)? {
@@ -196,8 +197,15 @@ pub(crate) fn record(
         PriorOutcome::None if !operation.has_key() => {}
         PriorOutcome::None | PriorOutcome::PendingOrder(_) => return Ok(None),
     }
-    checkouts::record(tx, organization, id, checkout)?;
-    let response = CreateOrderResponse::from(orders::get(tx, organization, id)?);
+    let recorded = new.map(|new| checkouts::record_of_new(tx, new, checkout)).transpose()?.flatten();
+    let order = match recorded {
+        Some(order) => order,
+        None => {
+            checkouts::record(tx, organization, id, checkout)?;
+            orders::get(tx, organization, id)?
+        }
+    };
+    let response = CreateOrderResponse::from(order);
     operation.store_result(tx, &response)?;
     Ok(Some(Replayable::executed(response)))
 }

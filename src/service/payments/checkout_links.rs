@@ -141,13 +141,14 @@ impl TicketingService {
     ) -> Result<Replayable<CreateOrderResponse>, LinkFailure> {
         let organization = order.order.organizer_id;
         let (id, event) = (order.order.id, order.order.event_id);
+        let new = order.is_first_start.then(|| order.order.clone());
         let request = checkout_request(order);
         let checkout = gateway.call(organization, move |gateway| gateway.start(&request))?;
 
         let operation = operation.clone();
         let recorded = self.store_in_operation().write_event(organization, event.into(), move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
-            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, &checkout)
+            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, new.clone(), &checkout)
         });
         match recorded {
             Ok(Some(response)) => Ok(response),

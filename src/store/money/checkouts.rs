@@ -5,12 +5,17 @@ use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::checkout::OrderCheckout;
 use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::sale::order::{Order, Payment, PaymentStatus};
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::store::{Constraint, LockedEvent, Row, Transaction, on_violation};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
+const RECORD_OF_NEW: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4, payment_status = 'WAITING',
+        updated_at = ?5
+    WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?5 AND payment_link IS NULL
+        AND payment_status IS NULL AND reminder_sent = 0";
 const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE id = ?1 AND payment_reference IS NULL";
 pub(in crate::store) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 pub(in crate::store) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id
@@ -39,9 +44,33 @@ pub(crate) fn record(
     order: OrderId,
     checkout: &NewCheckout<'_>,
 ) -> Result<()> {
+    store(tx, RECORD, organization, order, checkout).map(drop)
+}
+
+/// Stores the checkout of an order that was just created, if nothing has changed the order since. Returns the order as it is
+/// now, without reading it. Fails like [`record`].
+pub(crate) fn record_of_new(
+    tx: &LockedEvent<'_>,
+    mut order: Order,
+    checkout: &NewCheckout<'_>,
+) -> Result<Option<Order>> {
+    if store(tx, RECORD_OF_NEW, order.organizer_id, order.id, checkout)? == 0 {
+        return Ok(None);
+    }
+    order.payment_gateway = Some(Payment { link: checkout.link.to_owned(), status: PaymentStatus::Waiting });
+    order.updated_at = tx.now();
+    Ok(Some(order))
+}
+
+fn store(
+    tx: &LockedEvent<'_>,
+    sql: &str,
+    organization: OrganizationId,
+    order: OrderId,
+    checkout: &NewCheckout<'_>,
+) -> Result<usize> {
     let binds = [order.into(), organization.into(), checkout.link.into(), checkout.reference.into(), tx.now().into()];
-    on_violation(tx.try_execute(RECORD, &binds), Constraint::PaymentReference, reference_taken)?;
-    Ok(())
+    on_violation(tx.try_execute(sql, &binds), Constraint::PaymentReference, reference_taken)
 }
 
 /// Stores the gateway's reference of the checkout of an order that has none. Fails with
