@@ -33,28 +33,8 @@ type Call = dyn Fn(&TicketingService, &Notification) -> Result<(), BoxError> + S
 pub(in crate::service) struct NotificationHandler {
     pub(in crate::service) registration: Registration,
     pub(in crate::service) call: Arc<Call>,
-    /// The organization of the last notification, whose turn is over.
-    pub(in crate::service) last: LastOrganization,
-}
-
-/// An organization that is shared by the clones of a handler.
-#[derive(Debug, Clone)]
-pub(in crate::service) struct LastOrganization(Arc<AtomicI64>);
-
-impl Default for LastOrganization {
-    fn default() -> Self {
-        Self(Arc::new(AtomicI64::new(OrganizationId::UNKNOWN.raw())))
-    }
-}
-
-impl LastOrganization {
-    fn get(&self) -> OrganizationId {
-        OrganizationId::from_raw(self.0.load(Ordering::Relaxed))
-    }
-
-    fn set(&self, organization: OrganizationId) {
-        self.0.store(organization.raw(), Ordering::Relaxed);
-    }
+    /// The organization of the last notification, whose turn is over. Clones share it.
+    pub(in crate::service) last: Arc<AtomicI64>,
 }
 
 impl fmt::Debug for NotificationHandler {
@@ -109,11 +89,11 @@ impl TicketingService {
             return Ok(false);
         }
         let name = handler.registration.name.clone();
-        let last = handler.last.get();
+        let last = OrganizationId::from_raw(handler.last.load(Ordering::Relaxed));
         match store.write(None, move |tx| handler_queue::claim(tx, &name, last))? {
             Claim::Nothing => return Ok(false),
             Claim::Call(claimed) => {
-                handler.last.set(claimed.notification.organization_id);
+                handler.last.store(claimed.notification.organization_id.raw(), Ordering::Relaxed);
                 self.call(handler, claimed)?;
             }
             Claim::Skipped { id, error } => self.skip_row(SkippedTable::Notifications, id.raw(), &error),

@@ -11,7 +11,7 @@ use crate::model::notifications::notification_types::NotificationTopic;
 use crate::payment::PaymentGateway;
 use crate::service::TicketingService;
 use crate::service::background::handler_thread::Registration;
-use crate::service::background::notification_handlers::{LastOrganization, NotificationHandler};
+use crate::service::background::notification_handlers::NotificationHandler;
 use crate::webhook::{SenderOptions, Transport};
 
 /// # Payments and orders
@@ -205,11 +205,7 @@ impl Builder {
         + 'static,
     ) -> Self {
         let registration = Registration { name: name.into(), topics: topics.into_iter().collect() };
-        self.handlers.push(NotificationHandler {
-            registration,
-            call: Arc::new(handler),
-            last: LastOrganization::default(),
-        });
+        self.handlers.push(NotificationHandler { registration, call: Arc::new(handler), last: Arc::default() });
         self
     }
 
