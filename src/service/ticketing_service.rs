@@ -12,7 +12,6 @@ use super::background::deferred_rows::DeferredRows;
 use super::background::skipped_rows::SkippedRows;
 use super::background::threads::Background;
 use super::calls::backlog_limit::BacklogLimit;
-use super::calls::in_flight::InFlightKeys;
 use super::calls::write_quota::WriteQuota;
 use super::opening::downtime::Downtime;
 use super::opening::webhook_settings::WebhookSettings;
@@ -20,7 +19,9 @@ use super::payments::look_up_limit::LookUpLimit;
 use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
+use crate::fair::InUse;
 use crate::model::tenants::caller::{Caller, Identity};
+use crate::model::tenants::idempotency::IdempotencyKey;
 use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -99,7 +100,8 @@ pub(super) struct Inner {
     pub(super) keys_used: DeferredRows<ApiKeyId, Timestamp>,
     /// The views of the pages of events that are not stored yet.
     pub(super) page_views: DeferredRows<EventId, i64>,
-    pub(super) in_flight_keys: InFlightKeys,
+    /// The idempotency keys of the requests that this process is executing. Organizations have keys of their own.
+    pub(super) in_flight_keys: InUse<(OrganizationId, IdempotencyKey)>,
     /// The look-ups for pages to which customers come back.
     pub(super) page_look_ups: LookUpLimit,
     pub(super) renewal_look_ups: LookUpLimit,

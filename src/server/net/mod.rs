@@ -1,6 +1,5 @@
 //! Connections: sockets, limits, and the framing of requests.
 
-pub(super) mod body_budget;
 pub(super) mod byte_stream;
 pub(super) mod client_connection;
 pub(super) mod client_network;

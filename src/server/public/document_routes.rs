@@ -10,13 +10,12 @@ use axum::response::Response;
 use axum::routing::{any, get};
 
 use super::content::Content;
-use super::link_permits::LinkPermit;
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
 use super::representation::{not_modified, prefers_gzip};
 use crate::error::{Error, Result};
-use crate::fair::Semaphore;
+use crate::fair::{InUseGuard, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
 use crate::model::values::id::OrganizationId;
 use crate::pages::{self, ProblemKind};
@@ -138,9 +137,9 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
 }
 
 /// Begins a request of a link, unless its address has made too many, or the link has too many in progress.
-fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<LinkPermit, Problem> {
+fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<InUseGuard<String>, Problem> {
     state.limits.count_link_request(client, state.service.service().now())?;
-    let permit = state.link_permits.acquire(token);
+    let permit = state.requests_of_links.take(token.to_owned(), 1);
     permit.ok_or_else(|| Problem::unavailable("too many requests of one link are in progress"))
 }
 
@@ -175,7 +174,7 @@ async fn answer(
     wanted: Wanted,
     client: Option<IpAddr>,
     source: Source,
-    link_permit: LinkPermit,
+    link_permit: InUseGuard<String>,
 ) -> Result<Response, Problem> {
     let service = &state.service;
     let shared = AppState::clone(state);
@@ -228,10 +227,9 @@ mod tests {
     use axum::body::Body;
     use tokio::task::JoinHandle;
 
-    use super::super::link_permits::MOST;
     use super::*;
     use crate::server::options::ServerOptions;
-    use crate::server::state::ServerState;
+    use crate::server::state::{MAX_REQUESTS_OF_LINK as MOST, ServerState};
 
     fn state() -> AppState {
         let service = TicketingService::temporary().open().expect("a service");
@@ -287,13 +285,13 @@ mod tests {
         tokio::task::yield_now().await;
         waiting.abort();
         let _ = waiting.await;
-        let of_link: Vec<_> = (0..MOST).map(|_| state.link_permits.acquire("another")).collect();
+        let of_link: Vec<_> = (0..MOST).map(|_| state.requests_of_links.take("another".to_owned(), 1)).collect();
         assert!(of_link.iter().all(Option::is_some));
         drop(permits);
 
         WORK.0.lock().expect("the work").1 = true;
         WORK.1.notify_all();
-        while state.link_permits.acquire("one").is_none() {
+        while state.requests_of_links.take("one".to_owned(), 1).is_none() {
             tokio::task::yield_now().await;
         }
     }

@@ -9,8 +9,6 @@ pub(super) mod docs;
 pub(super) mod document_routes;
 pub(super) mod door_routes;
 pub(super) mod files;
-#[cfg(feature = "documents")]
-pub(super) mod link_permits;
 pub(super) mod metrics;
 pub(super) mod monitoring;
 pub(super) mod notice_routes;

@@ -11,6 +11,7 @@ use axum::routing::post;
 use crate::payment::NoticeHeaders;
 use crate::server::http::body::{RequestBody, declared_length};
 use crate::server::http::problem::Problem;
+use crate::server::net::client_network::network;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
@@ -34,7 +35,7 @@ async fn receive(State(state): State<AppState>, request: Request) -> Result<Stat
     state.service.service().check_gateway_notice_headers(&headers)?;
     let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
     let length = declared_length(&head.headers, MAX_NOTICE_BYTES);
-    let reservation = state.unverified_bodies.reserve(client, length);
+    let reservation = state.unverified_bodies.take(client.map(network), length);
     let reservation = reservation.ok_or_else(|| Problem::unavailable("too many notices are in progress"))?;
     let body = RequestBody::up_to(MAX_NOTICE_BYTES, body).read(&head.headers).await?;
     let receive = move |service: &TicketingService| {

@@ -5,18 +5,23 @@
 //! and stores its result itself.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use serde::Serialize;
 
-use super::in_flight::InFlightGuard;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fair::InUseGuard;
 use crate::form::request::Request;
 use crate::model::tenants::caller::KeyedCaller;
-use crate::model::tenants::idempotency::Replayable;
+use crate::model::tenants::idempotency::{IdempotencyKey, Replayable};
+use crate::model::values::id::OrganizationId;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
 use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::service::TicketingService;
 use crate::store::{EventKey, LockedEvent, Transaction};
+
+/// When a request should be repeated whose key is in flight: most operations take much less.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// How an operation starts.
 pub(in crate::service) enum Start<T> {
@@ -31,7 +36,7 @@ pub(in crate::service) enum Start<T> {
 #[derive(Debug)]
 pub(in crate::service) struct RunningOperation {
     operation: IdempotentOperation,
-    _in_flight: Option<InFlightGuard>,
+    _in_flight: Option<InUseGuard<(OrganizationId, IdempotencyKey)>>,
 }
 
 impl RunningOperation {
@@ -56,7 +61,8 @@ impl TicketingService {
         if let PriorOutcome::Result(result) = self.store()?.read_one(|tx| operation.prior_outcome(tx))? {
             return Ok(Start::Replay(result));
         }
-        let guard = self.inner.in_flight_keys.acquire(keyed.organization, &keyed.key)?;
+        let guard = self.inner.in_flight_keys.take((keyed.organization, keyed.key.clone()), 1);
+        let guard = guard.ok_or(Error::IdempotencyInProgress { retry_after: RETRY_AFTER })?;
         Ok(Start::Run(RunningOperation { operation, _in_flight: Some(guard) }))
     }
 

@@ -5,7 +5,6 @@ pub(crate) mod async_calls;
 pub(super) mod backlog_limit;
 pub(super) mod expired_holds;
 pub(super) mod idempotency;
-pub(super) mod in_flight;
 pub(super) mod open_store;
 pub(super) mod suspension;
 pub(super) mod write_quota;

@@ -11,6 +11,7 @@ use super::downtime::Downtime;
 use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
+use crate::fair::InUse;
 use crate::form::text::is_uri;
 use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::timestamp::Timestamp;
@@ -23,7 +24,6 @@ use crate::service::background::notification_handlers::{self, NotificationHandle
 use crate::service::background::skipped_rows::SkippedRows;
 use crate::service::background::threads::Background;
 use crate::service::calls::backlog_limit::BacklogLimit;
-use crate::service::calls::in_flight::InFlightKeys;
 use crate::service::calls::write_quota::WriteQuota;
 #[cfg(feature = "documents")]
 use crate::service::facade::document_links;
@@ -254,7 +254,7 @@ impl Builder {
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: DeferredRows::new(Timestamp::max),
             page_views: DeferredRows::new(i64::saturating_add),
-            in_flight_keys: InFlightKeys::default(),
+            in_flight_keys: InUse::new(1, usize::MAX),
             page_look_ups: LookUpLimit::for_pages(),
             renewal_look_ups: LookUpLimit::for_renewals(),
             suspended: SuspendedOrganizations::default(),
