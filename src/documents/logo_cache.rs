@@ -146,21 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn a_logo_is_due_after_an_hour_and_used_for_a_day_if_it_cannot_be_fetched_again() {
-        let mut cache = LogoCache::default();
-        let key = key(1, 1);
-        assert_eq!(state(&mut cache, key, minutes(0)), (true, None));
-        cache.fetched(key, Logo::new(vec![7]), minutes(0));
-        assert_eq!(state(&mut cache, key, minutes(59)), (false, Some(7)));
-        assert_eq!(state(&mut cache, key, minutes(60)), (true, Some(7)));
-        cache.failed(key, minutes(60));
-        assert_eq!(state(&mut cache, key, minutes(60)), (false, Some(7)));
-        assert_eq!(state(&mut cache, key, minutes(61)), (true, Some(7)));
-        assert_eq!(state(&mut cache, key, minutes(24 * 60 - 1)), (true, Some(7)));
-        assert_eq!(state(&mut cache, key, minutes(24 * 60)), (true, None));
-    }
-
-    #[test]
     fn after_each_failure_the_pause_is_twice_as_long_up_to_an_hour() {
         let mut cache = LogoCache::default();
         let key = key(1, 1);

@@ -106,35 +106,6 @@ mod tests {
         to_stripe(amount.parse().expect(amount), currency)
     }
 
-    /// The examples on Stripe's page "Supported currencies", and amounts that follow from its rules.
-    #[test]
-    fn amounts_are_right_to_the_unit() {
-        for (amount, currency, expected) in [
-            ("10", "USD", 1000),
-            ("10.99", "USD", 1099),
-            ("12.5", "EUR", 1250),
-            ("0.01", "EUR", 1),
-            ("500", "JPY", 500),
-            ("10", "JPY", 10),
-            ("1000", "KRW", 1000),
-            ("5", "ISK", 500),
-            ("12345", "ISK", 1_234_500),
-            ("5", "UGX", 500),
-            ("2000", "UGX", 200_000),
-            ("5", "MGA", 5),
-            ("25000.00", "MGA", 25_000),
-            ("5.120", "KWD", 5120),
-            ("5.13", "KWD", 5130),
-            ("1", "TND", 1000),
-            ("17.50", "HUF", 1750),
-            ("9999999999.99", "IDR", 999_999_999_999),
-        ] {
-            assert_eq!(units(amount, currency), Ok(expected), "{amount} {currency}");
-            let back = from_stripe(expected, &currency.to_lowercase());
-            assert_eq!(back, Some(amount.parse().expect(amount)), "{expected} {currency}");
-        }
-    }
-
     #[test]
     fn the_step_of_refunds_is_the_least_amount_that_can_be_expressed() {
         for (currency, minor_units) in [

@@ -114,27 +114,4 @@ mod tests {
             assert!(!check(&header, &[], SIGNED), "{header}");
         }
     }
-
-    #[test]
-    fn other_headers_are_not_valid() {
-        for header in [
-            String::new(),
-            ",,,===".to_owned(),
-            format!("t={SIGNED}"),
-            format!("v1={SIGNATURE}"),
-            format!("t={SIGNED},v0={SIGNATURE}"),
-            format!("t={SIGNED},t={SIGNED},v1={SIGNATURE}"),
-            format!("t=+{SIGNED},v1={SIGNATURE}"),
-            format!("t=,v1={SIGNATURE}"),
-            format!("t={SIGNED}0,v1={SIGNATURE}"),
-            format!("t={SIGNED},v1={}", &SIGNATURE[1..]),
-            format!("t={SIGNED},v1=ü"),
-            format!("t={SIGNED},v1={},", "zz".repeat(32)),
-            format!("t={SIGNED}{}", ",v1=00".repeat(100_000)),
-        ] {
-            assert!(!check(&header, &[SECRET], SIGNED), "{}", &header[..header.len().min(80)]);
-        }
-        let header = format!("t={SIGNED},v1={SIGNATURE}");
-        assert!(!is_valid(&header, b"{}", &[Secret::from(SECRET)], at(SIGNED)));
-    }
 }

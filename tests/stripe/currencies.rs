@@ -19,6 +19,7 @@ const AMOUNTS: &[(&str, i64, u8, i64)] = &[
     // "to charge 10 USD, provide an amount value of 1000"
     ("USD", 1000, 2, 1000),
     ("EUR", 1250, 2, 1250),
+    ("EUR", 1, 2, 1),
     // Zero-decimal currencies: "to charge ¥500, provide an amount value of 500".
     ("BIF", 5000, 0, 5000),
     ("CLP", 5000, 0, 5000),
@@ -50,6 +51,7 @@ const AMOUNTS: &[(&str, i64, u8, i64)] = &[
     ("BHD", 5120, 3, 5120),
     ("JOD", 5120, 3, 5120),
     ("KWD", 5120, 3, 5120),
+    ("KWD", 5130, 3, 5130),
     ("OMR", 5120, 3, 5120),
     ("TND", 5120, 3, 5120),
 ];

@@ -184,6 +184,12 @@ fn a_signature_header_of_any_form_is_refused() {
         format!("{time},v1={hex}{hex}"),
         format!("{time}{}", ",v1=00".repeat(10_000)),
         format!("{time},v1={}", "é".repeat(32)),
+        format!("{time},v1={}", "zz".repeat(32)),
+        time.to_owned(),
+        format!("{time},v0={hex}"),
+        format!("{time},{time},v1={hex}"),
+        format!("{time}0,v1={hex}"),
+        format!("{},v1={hex}", time.replace('=', "=+")),
     ];
     for header in headers {
         let read = read(&gateway, &header, notice.body.as_bytes());

@@ -309,16 +309,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_starts_with_the_first_request_and_lasts_a_minute() {
-        let mut windows = Windows::new(2);
-        assert_eq!(count(&mut windows, 1, 500), (1, 60_500, None));
-        assert_eq!(count(&mut windows, 1, 60_499), (0, 60_500, None));
-        assert_eq!(count(&mut windows, 1, 60_499), (0, 60_500, Some(1)));
-        assert_eq!(count(&mut windows, 2, 1_000), (1, 61_000, None), "another key has its own window");
-        assert_eq!(count(&mut windows, 1, 60_500), (1, 120_500, None));
-    }
-
-    #[test]
     fn the_time_to_wait_is_rounded_up_to_seconds() {
         let mut windows = Windows::new(0);
         assert_eq!(count(&mut windows, 1, 0), (0, 60_000, Some(60)));

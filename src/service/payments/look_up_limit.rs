@@ -98,7 +98,7 @@ impl LookUpLimit {
 
 #[cfg(test)]
 mod tests {
-    use super::LookUpPermission::{Answered, Granted, InProgress, TooMany};
+    use super::LookUpPermission::{Answered, Granted, InProgress};
     use super::*;
 
     fn at(millis: i64) -> Timestamp {
@@ -127,15 +127,6 @@ mod tests {
         assert_eq!(request(8001), Answered(CheckoutState::Open));
         limit.forget("one");
         assert_eq!(request(8001), Granted);
-    }
-
-    #[test]
-    fn an_organization_alone_looks_up_forty_checkouts_in_four_seconds_for_pages_and_eighty_for_renewals() {
-        for (limit, expected) in [(LookUpLimit::for_pages(), 40), (LookUpLimit::for_renewals(), 80)] {
-            assert_eq!(granted(&limit, 1, at(1000)), expected);
-            assert_eq!(limit.request(organization(1), "another", at(4999)), TooMany);
-            assert_eq!(limit.request(organization(1), "another", at(5000)), Granted);
-        }
     }
 
     #[test]
