@@ -68,7 +68,6 @@ pub struct Notification {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::enums::text_enum::TextEnum;
     use crate::model::notifications::notification_types::EventType;
 
     #[test]
