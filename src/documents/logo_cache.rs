@@ -77,7 +77,6 @@ impl LogoCache {
         if now < entry.next_try { Known::Now(logo) } else { Known::Due(logo) }
     }
 
-    /// Remembers a logo that was fetched.
     pub(super) fn fetched(&mut self, key: LogoKey, logo: Logo, now: Duration) {
         let used = self.uses;
         self.entries.insert(key, Entry { logo: Some((logo, now)), next_try: now + AGE, failures: 0, used });

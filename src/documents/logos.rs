@@ -62,7 +62,6 @@ impl Drop for Fetching<'_> {
     }
 }
 
-/// The logos of one document.
 pub(crate) struct LogosOfDocument<'a> {
     logos: &'a Logos,
     organization: OrganizationId,
@@ -107,7 +106,6 @@ impl Logos {
         }
     }
 
-    /// The logos of a document of an organization.
     pub(super) fn of_document(&self, organization: OrganizationId) -> LogosOfDocument<'_> {
         let deadline = time().saturating_add(self.timeout);
         LogosOfDocument { logos: self, organization, deadline, fetched: HashMap::new() }

@@ -91,7 +91,6 @@ impl Sheets {
         self.elements.len() - 1
     }
 
-    /// The index of the last page.
     pub(super) fn last_page(&self) -> usize {
         self.pages.len() - 1
     }

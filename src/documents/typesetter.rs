@@ -81,7 +81,6 @@ impl Typesetter {
         }
     }
 
-    /// Begins a document in this language.
     pub(super) fn begin_document(&mut self, language: Option<Language>) {
         let families = self.fonts.families_for(language.as_ref()).into_iter();
         self.families = families.map(|name| FontFamilyName::Named(Cow::Owned(name))).collect();

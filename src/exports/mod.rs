@@ -81,7 +81,6 @@ pub fn columns(kind: ExportKind) -> impl Iterator<Item = ExportColumn> {
     })
 }
 
-/// The table of a kind.
 const fn table(kind: ExportKind) -> &'static [Column] {
     match kind {
         ExportKind::Ledger => movements::COLUMNS,

@@ -111,7 +111,6 @@ impl Lines {
     }
 }
 
-/// The settlement of an event.
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<Settlement> {
     let (summary, further) = event_figures::with_types(tx, organization, event)?;
     let mode = summary.mode.unwrap_or(PaymentMode::Live);

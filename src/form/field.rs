@@ -86,7 +86,6 @@ pub(crate) trait FormField: Sized {
     /// Writes the field as a member of its object, unless it is absent.
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<Self::Limit>) -> Result<(), M::Error>;
 
-    /// Adds the field to the schema of its object.
     fn describe(object: &mut ObjectSchema<'_>, field: &Field<Self::Limit>);
 }
 

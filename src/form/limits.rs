@@ -28,7 +28,6 @@ pub(crate) const ENTRY_LENGTH: usize = 100;
 /// The greatest length of a URL, in characters.
 pub(crate) const URL_LENGTH: usize = 2048;
 
-/// A limit on text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TextLimit {
     /// At least this many characters.

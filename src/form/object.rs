@@ -78,7 +78,6 @@ pub(crate) fn read<T: Form>(value: &Value, path: Path<'_>, errors: &mut FieldErr
     T::read_fields(&mut ObjectReader::new(members, path, errors))
 }
 
-/// Serializes a form as an object.
 pub(crate) fn serialize<T: Form, S: Serializer>(form: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let mut object = serializer.serialize_map(None)?;
     form.write_fields(&mut object)?;

@@ -14,12 +14,10 @@ pub(crate) enum Path<'a> {
 }
 
 impl Path<'_> {
-    /// The field `name` of the object at this path.
     pub(crate) fn field<'a>(&'a self, name: &'a str) -> Path<'a> {
         Path::Field(self, name)
     }
 
-    /// An entry of the list at this path.
     pub(crate) fn entry(&self, index: usize) -> Path<'_> {
         Path::Entry(self, index)
     }

@@ -29,7 +29,6 @@ impl Zone {
         if NAMES.contains(name) { tzdb_data::find_tz(name.as_bytes()).map(Self) } else { None }
     }
 
-    /// The zone of a stored name.
     pub(crate) fn stored(name: &str) -> Result<Self> {
         Self::of(name).ok_or_else(|| Error::Internal(format!("the time zone {name} is not known to this program")))
     }

@@ -39,7 +39,6 @@ pub(crate) struct Sale {
 }
 
 impl Sale {
-    /// Checks that the event is on sale.
     pub(crate) fn check_on_sale(&self, now: Timestamp) -> Result<()> {
         match status_at(self.status, self.over_at, now) {
             EventStatus::Published => Ok(()),

@@ -6,7 +6,6 @@ use crate::error::{FieldErrors, Result};
 use crate::form::request::Request;
 use crate::model::tenants::organization::{CreateOrganization, OrganizationFields, UpdateOrganization};
 
-/// Checks a new organization.
 pub(crate) fn check_new(request: CreateOrganization) -> Result<Checked<OrganizationFields>> {
     // The limits of each field are those of an update.
     let Request { errors, .. } = Request::from(UpdateOrganization::from(request.clone()));

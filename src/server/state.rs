@@ -44,7 +44,6 @@ pub(super) struct ServerState {
     pub(super) files: Files,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
-    /// The path of the public URL.
     pub(super) public_path: String,
 }
 

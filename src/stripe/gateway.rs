@@ -31,7 +31,6 @@ const OTHER_MODE: &str = "the session is one of live mode and the secret key one
 pub struct StripeGateway {
     pub(super) client: Client,
     livemode: Option<bool>,
-    /// The mode of the events that are read.
     events: EventMode,
     secrets: Vec<Secret>,
     pub(super) accounts: Accounts,

@@ -103,7 +103,6 @@ fn all_organizations(service: &TicketingService) -> impl Iterator<Item = ticketi
     page::all(|page| service.list_organizations(ListOrganizations::default().page(page)))
 }
 
-/// The organization that an event belongs to.
 pub(crate) fn organization_of_event(service: &TicketingService, event: EventId) -> Result<OrganizationId, Failure> {
     for organization in all_organizations(service) {
         let organization = organization?.id;

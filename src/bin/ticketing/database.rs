@@ -63,7 +63,6 @@ pub(crate) fn check(database: &Database) -> Result<(), Failure> {
     }
 }
 
-/// Checks the database of a service.
 pub(crate) fn find(service: &TicketingService) -> ticketing::Result<CheckReport> {
     with_bar(|progress| service.check_with_progress(progress))
 }

@@ -43,7 +43,6 @@ pub(crate) enum Database {
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no value of it"))]
 pub(crate) struct PostgresOptions {
     url: String,
-    /// The file with the password.
     password_file: Option<PathBuf>,
     /// The password of the environment.
     password: Option<String>,
@@ -75,7 +74,6 @@ pub(crate) fn refuse_passwords(arguments: &[OsString]) -> Result<(), Failure> {
 }
 
 impl Database {
-    /// Reads the options of the database.
     pub(crate) fn read(options: &DatabaseOptions) -> Result<Self, Failure> {
         if let Some(url) = options.database.to_str().filter(|value| is_url(value)) {
             return PostgresOptions::read(url, options).map(Self::Postgres);

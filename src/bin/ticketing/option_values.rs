@@ -52,7 +52,6 @@ pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {
     }
 }
 
-/// A parser of the values of an enum.
 #[cfg(feature = "exports")]
 pub(super) fn text_enum<T: TextEnum + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
     use clap::builder::{PossibleValuesParser, TypedValueParser as _};

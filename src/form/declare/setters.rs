@@ -80,7 +80,6 @@ macro_rules! constructor {
     };
 }
 
-/// The setters of one field of a form.
 macro_rules! form_setter {
     ($docs:tt event_id: $($type:tt)*) => {
         $crate::form::declare::setters::form_setter! { $docs event event_id: $($type)* }
@@ -131,7 +130,6 @@ macro_rules! form_setter {
     };
 }
 
-/// The setters of one writable field.
 macro_rules! writable_setter {
     (create $docs:tt $field:ident: [$($type:tt)*] required) => {
         $crate::form::declare::setters::setter! { $docs $field $field is_value: $($type)* }

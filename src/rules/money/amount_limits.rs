@@ -16,7 +16,6 @@ pub(crate) fn decimals_of_stored(currency: &str) -> Result<Decimals> {
     Decimals::of_currency(currency).ok_or_else(|| Error::Internal(format!("unknown currency {currency}")))
 }
 
-/// Checks that a currency exists.
 pub(crate) fn check_currency(errors: &mut FieldErrors, path: &str, code: &str) {
     errors.check(Decimals::of_currency(code).is_some(), path, "must be a currency code of ISO 4217");
 }
@@ -37,7 +36,6 @@ pub(crate) fn check_decimals(
     minor.unwrap_or(0)
 }
 
-/// Checks the total of an order.
 pub(crate) fn check_total(errors: &mut FieldErrors, path: &str, total: Amount, decimals: Decimals) {
     let highest = Amount::in_currency(MAX_TOTAL, decimals);
     if total > highest {

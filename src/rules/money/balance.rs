@@ -6,7 +6,6 @@
 //! A customer who got the money from the bank does not get it again: what banks have taken reduces what the newest
 //! decisions give back. What a bank has not decided about is on hold until it has.
 
-/// The sums of a payment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PaymentSums {
     /// What was paid.

@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::model::sale::discount_value::DiscountValue;
 use crate::model::values::percentage::Percentage;
 
-/// The price of one item of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemPrice {
     /// The price of one ticket.
@@ -29,7 +28,6 @@ impl ItemPrice {
     }
 }
 
-/// The price of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OrderPrice {
     pub(crate) items: Vec<ItemPrice>,

@@ -59,7 +59,6 @@ pub(crate) fn update(
     events::get(tx, organization, id)
 }
 
-/// Updates the settings of an event.
 pub(crate) fn update_settings(
     tx: &LockedEvent<'_>,
     call: &ConditionalCaller,

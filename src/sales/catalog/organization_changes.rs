@@ -63,7 +63,6 @@ pub(crate) fn update(
     organizations::get(tx, id)
 }
 
-/// Suspends an organization.
 pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     let organization = organizations::suspend(tx, id)?;
     api_keys::set_suspended(tx, &organization)?;

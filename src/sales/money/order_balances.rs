@@ -37,7 +37,6 @@ impl Sums {
     }
 }
 
-/// Returns the balance of an order.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderBalance> {
     let state = order_status::load(tx, organization, id)?;
     let of_order = payments::of_order(tx, id)?;

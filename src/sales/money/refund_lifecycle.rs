@@ -97,7 +97,6 @@ pub(in crate::sales) struct Account<'t, 'c> {
 }
 
 impl<'t, 'c> Account<'t, 'c> {
-    /// Loads the refunds of a payment.
     pub(in crate::sales) fn load(tx: &'t LockedEvent<'c>, payment: StoredPayment) -> Result<Self> {
         let refunds = refunds::not_settled(tx, payment.id)?;
         let stored = refunds.clone();
@@ -447,7 +446,6 @@ fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timesta
     refund.owed = outcome.owed;
 }
 
-/// Reports the new status of a refund.
 fn report(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund, was: RefundStatus) -> Result<()> {
     match refund.status {
         RefundStatus::Done => money_notifications::refund_succeeded(tx, payment, refund),
@@ -462,7 +460,6 @@ pub(in crate::sales) fn payment_of_order(tx: &Transaction<'_>, order: OrderId) -
     Ok(payments::of_order(tx, order)?.into_iter().find(|payment| payment.purpose == PaymentPurpose::Order))
 }
 
-/// Withdraws a refund of an order.
 pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
     let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(crate::error::ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;

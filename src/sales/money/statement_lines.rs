@@ -76,7 +76,6 @@ impl From<Comparison> for Compared {
     }
 }
 
-/// Compares a line.
 pub(crate) fn compare(tx: &Transaction<'_>, account: &ReconciledAccount, line: &StatementLine) -> Result<Compared> {
     let mut payment = find_payment(tx, account, line)?;
     let mut order = payment.as_ref().map(order_of);

@@ -20,7 +20,6 @@ pub(in crate::sales) struct Priced {
     pub(in crate::sales) discount: Option<DiscountTerms>,
 }
 
-/// The result of pricing an order.
 pub(in crate::sales) enum OrderPricing {
     Priced(Box<Priced>),
     /// The discount that the order names does not apply.

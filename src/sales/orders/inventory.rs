@@ -32,7 +32,6 @@ pub(in crate::sales) fn sell_to_expired(
     close_if_sold_out(tx, seats, unsold)
 }
 
-/// Sells seats that an order has reserved.
 pub(in crate::sales) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
     let unsold = seat_counts::sell_reserved(tx, seats, paid_through)?;
     close_if_sold_out(tx, seats, unsold)

@@ -26,7 +26,6 @@ pub(crate) fn find_ticket(tx: &Transaction<'_>, token: &str) -> Result<(Organiza
     Ok((found.organization, found.id))
 }
 
-/// Returns the ticket that the token is of.
 pub(crate) fn ticket(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedTicket> {
     let (organization, id) = find_ticket(tx, token)?;
     get_ticket(tx, organization, id, get_ticket_type)
@@ -104,7 +103,6 @@ pub(crate) fn find_order(tx: &Transaction<'_>, token: &str) -> Result<(Organizat
     Ok((organization, token.order()))
 }
 
-/// Returns the order that the token is of.
 pub(crate) fn order(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTicketType) -> Result<LinkedOrder> {
     let (organization, id) = find_order(tx, token)?;
     completed_order(tx, organization, orders::get(tx, organization, id)?, get_ticket_type)

@@ -44,7 +44,6 @@ impl Call<'_> {
         self.id_at(0)
     }
 
-    /// The second id in the path.
     pub(in crate::server) fn second_id<K: Kind>(&self) -> Id<K> {
         self.id_at(1)
     }
@@ -76,7 +75,6 @@ const LARGE_BODY: usize = 64 * 1024;
 /// Held while a large body is parsed, which takes some hundredths of a second.
 static LARGE_BODY_IS_PARSED: Mutex<()> = Mutex::new(());
 
-/// Reads a request from a body.
 pub(in crate::server) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, Problem> {
     if body.is_empty() {
         return Err(Problem::malformed("the body is empty"));
@@ -85,7 +83,6 @@ pub(in crate::server) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, P
     Ok(Request::from_json(body)?)
 }
 
-/// A response with this body as JSON.
 pub(in crate::server) fn json(body: &impl Serialize) -> Result<Response, Problem> {
     // Large enough for most responses, and small enough for what glibc allocates without tidying up first.
     let mut bytes = Vec::with_capacity(1000);
@@ -95,7 +92,6 @@ pub(in crate::server) fn json(body: &impl Serialize) -> Result<Response, Problem
     Ok(response)
 }
 
-/// A response with this resource as JSON, and its revision as `ETag`.
 pub(in crate::server) fn json_with_etag<T: Serialize + Revisioned>(resource: &T) -> Result<Response, Problem> {
     let mut response = json(resource)?;
     if let Ok(etag) = HeaderValue::try_from(format!("\"{}\"", resource.revision())) {
@@ -104,7 +100,6 @@ pub(in crate::server) fn json_with_etag<T: Serialize + Revisioned>(resource: &T)
     Ok(response)
 }
 
-/// A response without a body.
 pub(in crate::server) fn no_content() -> Response {
     Response::new(Body::empty())
 }

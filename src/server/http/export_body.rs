@@ -50,7 +50,6 @@ pub(super) async fn call(
     Ok(response.map(|body| Body::new(Permitted { body, _permit: permit })))
 }
 
-/// The response with a file.
 pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: ExportFile) -> Response {
     let ExportFile { file, bytes, sha256, report } = export;
     let mut response = Response::new(Body::new(FileBody { state: State::Idle(file), left: bytes }));

@@ -247,7 +247,6 @@ impl<K: Hash + Eq> Windows<K> {
         window.map_or(0, |window| window.count)
     }
 
-    /// Counts one more for `key`.
     fn count(&mut self, key: K, now: i64) -> RateLimitStatus {
         let window = self.by_key.entry(key).or_insert(Window { started_at: now, count: 0 });
         if now >= window.started_at + WINDOW {

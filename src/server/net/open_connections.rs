@@ -9,7 +9,6 @@ use tokio::task::Id;
 use super::client_connection::ClientConnection;
 use super::client_network::network;
 
-/// The open connections.
 #[derive(Debug, Default)]
 pub(in crate::server) struct OpenConnections {
     /// The network of the client of each connection.

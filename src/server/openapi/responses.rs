@@ -192,7 +192,6 @@ fn problem_description(code: &ProblemCode, reasons: &[Reason]) -> String {
     format!("{title} (`{kind}`; `reason`: {})", reasons.join(", "))
 }
 
-/// An example of each problem, and of each reason of a conflict.
 fn problem_examples(codes: &[&ProblemCode], reasons: &[Reason]) -> Value {
     let mut examples = Map::new();
     for code in codes {

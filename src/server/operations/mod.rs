@@ -5,7 +5,6 @@
 
 use operation::Operation;
 
-/// All operations.
 pub(super) fn all() -> Vec<Operation> {
     let mut operations = event_operations::operations();
     operations.extend(ticket_type_operations::operations());

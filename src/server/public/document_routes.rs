@@ -40,7 +40,6 @@ struct Wanted {
     part: usize,
 }
 
-/// Makes the content of a link.
 type Make = fn(&TicketingService, &Wanted) -> Result<Content>;
 
 /// How the content of a link is made: for the organization that the token is of, with permits that organizations share.

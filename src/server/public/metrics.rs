@@ -52,7 +52,6 @@ struct RouteLabels {
     method: &'static str,
 }
 
-/// The labels of a request with its response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResponseLabels {
     route: String,

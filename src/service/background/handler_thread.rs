@@ -70,7 +70,6 @@ pub(in crate::service) struct Registration {
 /// Calls a handler with the next notification that is due. Returns `false` if none is, or if the service is closed.
 pub(in crate::service) type CallNext = dyn Fn() -> Result<bool> + Send + Sync;
 
-/// A handler of a service.
 pub(in crate::service) struct RegisteredHandler {
     pub(in crate::service) registration: Registration,
     pub(in crate::service) call_next: Arc<CallNext>,

@@ -27,7 +27,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(in crate::service) enum Start<T> {
     /// The same request has succeeded before; this is its stored result.
     Replay(T),
-    /// The operation has to run.
     Run(RunningOperation),
 }
 

@@ -62,7 +62,6 @@ impl TicketingService {
         Ok(CreatedApiKey { api_key, key })
     }
 
-    /// Checks the request and generates a key.
     pub(in crate::service) fn generate_api_key(&self, request: CreateApiKey) -> Result<GeneratedApiKey> {
         let request = rules::check(request, self.inner.environment.now(), FieldErrors::default())?;
         let random = self.inner.environment.random_text(rules::ALPHABET, rules::RANDOM_LENGTH);

@@ -81,7 +81,6 @@ impl TicketingService {
         self.store()?.read(|tx| linked_documents::order_part(tx, token, part, size))
     }
 
-    /// The version of what the link of a ticket shows.
     #[cfg(feature = "server")]
     pub(crate) fn version_of_ticket_link(&self, token: &str) -> Result<Option<LinkVersion>> {
         self.store()?.read(|tx| {
@@ -99,13 +98,11 @@ impl TicketingService {
         })
     }
 
-    /// The organization of the ticket of a link.
     #[cfg(feature = "server")]
     pub(crate) fn organization_of_ticket_link(&self, token: &str) -> Result<OrganizationId> {
         self.store()?.read_one(|tx| linked_documents::find_ticket(tx, token)).map(|(organization, _)| organization)
     }
 
-    /// The organization of the order of a link.
     #[cfg(feature = "server")]
     pub(crate) fn organization_of_order_link(&self, token: &str) -> Result<OrganizationId> {
         self.store()?.read_one(|tx| linked_documents::find_order(tx, token)).map(|(organization, _)| organization)

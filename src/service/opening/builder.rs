@@ -71,7 +71,6 @@ pub struct Builder {
     pub(in crate::service) webhook_sender: Option<SenderOptions>,
     pub(in crate::service) maintenance: bool,
     pub(in crate::service) handlers: Vec<NotificationHandler>,
-    /// Whether each handler has a thread.
     pub(in crate::service) handler_threads: bool,
     pub(in crate::service) allow_local_webhooks: bool,
     #[cfg(feature = "exports")]

@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::store::Store;
 use crate::webhook::{SenderOptions, Transport, WebhookSenderGuard};
 
-/// The webhook settings of a service.
 pub(in crate::service) struct WebhookSettings {
     /// Whether endpoints may have loopback addresses and plain `http` URLs.
     pub(in crate::service) allow_local: bool,

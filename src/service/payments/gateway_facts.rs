@@ -103,7 +103,6 @@ pub(in crate::service) fn parts(listing: &Listing) -> Vec<Listing> {
     refunds.chain(disputes).collect()
 }
 
-/// Logs what was recorded.
 pub(in crate::service) fn log_facts(order: CheckoutOrder, recorded: &Recorded) {
     for refund in &recorded.outside {
         tracing::info!(

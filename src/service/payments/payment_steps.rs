@@ -82,7 +82,6 @@ fn attempt_due_checkouts(
     })
 }
 
-/// Attempts the refunds that are due.
 fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
     let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);

@@ -14,13 +14,11 @@ pub(in crate::stripe) enum Failure {
     NotSent(String),
     /// Stripe did not answer, or not in time. The request may have been executed.
     NoAnswer(String),
-    /// Stripe answered with an error.
     Answer(ErrorAnswer),
     /// The answer is not what the API documents.
     Unexpected(String),
 }
 
-/// An answer of Stripe that is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::stripe) struct ErrorAnswer {
     pub(in crate::stripe) status: u16,

@@ -274,7 +274,6 @@ mod tests {
         admit_all(queue, now).into_iter().map(|(_, time)| time).collect()
     }
 
-    /// The most requests in any second.
     fn most_in_a_second(times: &[Duration]) -> usize {
         let second = Duration::from_secs(1);
         let until_a_second_after =

@@ -214,7 +214,6 @@ impl Owner {
     }
 }
 
-/// When an object was created.
 fn created(object: &Value) -> Option<Timestamp> {
     let seconds = object.get("created")?.as_i64()?;
     Timestamp::from_millis(seconds.checked_mul(1000)?).ok()

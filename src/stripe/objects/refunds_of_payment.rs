@@ -25,7 +25,6 @@ const NOTHING_LEFT: [&str; 2] = ["charge_already_refunded", "charge_disputed"];
 /// The codes of errors about a payment that cannot be refunded.
 const FINAL: [&str; 3] = ["amount_too_small", "charge_not_refundable", "payment_intent_unexpected_state"];
 
-/// A refund, as Stripe describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::stripe) struct StripeRefund {
     pub(in crate::stripe) id: String,

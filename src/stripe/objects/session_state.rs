@@ -11,7 +11,6 @@ pub(in crate::stripe) fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= 255 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether the text is the id of a session.
 pub(in crate::stripe) fn is_session_id(text: &str) -> bool {
     text.starts_with("cs_") && is_plain(text)
 }
@@ -56,7 +55,6 @@ fn charge_is(session: &Value, field: &str) -> bool {
     charge.and_then(|charge| charge.get(field)?.as_bool()) == Some(true)
 }
 
-/// The payment of a session that was paid.
 fn payment(session: &Value) -> Option<GatewayPayment> {
     let intent = id_of(session.get("payment_intent")?)?;
     let (amount, currency) = money(session, "amount_total")?;
