@@ -6,7 +6,6 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{Id, Kind};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::Row;
-use crate::store::money::currency::read_decimals;
 use crate::store::sale::order_details::StoredDetails;
 
 /// The value of a cell.
@@ -153,5 +152,5 @@ pub(super) fn amount(row: &Row<'_>, name: &'static str) -> Result<Amount> {
 }
 
 pub(super) fn in_currency(row: &Row<'_>, minor: i64) -> Result<Amount> {
-    Ok(Amount::in_currency(minor, read_decimals(row)?))
+    Ok(Amount::in_currency(minor, row.get("currency")?))
 }

@@ -225,7 +225,7 @@ impl Totals {
 
     fn add(&mut self, row: &Row<'_>, amount: Amount) -> Result<()> {
         let currency: String = row.get("currency")?;
-        let mode: Option<PaymentMode> = if self.has_modes { Some(row.text_enum("mode")?) } else { None };
+        let mode: Option<PaymentMode> = if self.has_modes { Some(row.get("mode")?) } else { None };
         let known = self.sums.iter_mut().find(|total| total.currency == currency && total.mode == mode);
         match known {
             Some(total) => total.amount = total.amount.plus(amount),

@@ -13,7 +13,6 @@ use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::rules::money::balance::PaymentSums;
-use crate::store::money::currency::read_decimals;
 use crate::store::sale::event_figures;
 use crate::store::{Row, Transaction};
 
@@ -179,7 +178,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
             section: OtherMoney,
             label: row.get("mode")?,
             count: Some(row.get("number")?),
-            amount: Some(Amount::in_currency(row.get("amount")?, read_decimals(row)?)),
+            amount: Some(Amount::in_currency(row.get("amount")?, row.get("currency")?)),
             currency: row.get("currency")?,
         })
     })?;

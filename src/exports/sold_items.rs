@@ -57,7 +57,7 @@ fn address(details: &StoredDetails, part: fn(&ShippingAddress) -> &String) -> Op
 /// The status at the instant of the export.
 fn status(row: &Row<'_>) -> Result<String> {
     let now = row.get("now")?;
-    Ok(status_at_hold(row.text_enum("status")?, row.get("hold_until")?, now).to_string())
+    Ok(status_at_hold(row.get("status")?, row.get("hold_until")?, now).to_string())
 }
 
 fn paid_by(row: &Row<'_>) -> Result<Option<String>> {

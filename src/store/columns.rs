@@ -3,33 +3,23 @@
 //! Each resource that callers create and update lists its columns once, with [`columns!`]. The list yields the columns
 //! of its SELECT, INSERT and UPDATE statements, the values to write, and the function that reads a row.
 
-use super::{Bind, Row};
+use super::{Bind, FromValue, Value};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
+use crate::model::values::currency::Decimals;
 use crate::model::values::id::{Id, Kind};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::timestamp::Timestamp;
 
 /// A type of field that is stored in one column.
-pub(super) trait Column: Sized {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self>;
-
+pub(super) trait Column: FromValue {
     fn bind(&self) -> Result<Bind<'_>>;
-}
-
-/// Reads the value of a column.
-pub(super) fn read<T: Column>(row: &Row<'_>, column: &'static str) -> Result<T> {
-    T::read(row, column)
 }
 
 macro_rules! plain_column {
     ($($type:ty),+) => { $(
         impl Column for $type {
-            fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-                row.get(column)
-            }
-
             fn bind(&self) -> Result<Bind<'_>> {
                 Ok((*self).into())
             }
@@ -40,30 +30,18 @@ macro_rules! plain_column {
 plain_column!(i64, bool, Timestamp, Option<i64>, Option<Timestamp>);
 
 impl Column for String {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-        row.get(column)
-    }
-
     fn bind(&self) -> Result<Bind<'_>> {
         Ok(self.into())
     }
 }
 
 impl Column for Option<String> {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-        row.get(column)
-    }
-
     fn bind(&self) -> Result<Bind<'_>> {
         Ok(self.as_ref().into())
     }
 }
 
 impl<T: TextEnum> Column for T {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-        row.text_enum(column)
-    }
-
     fn bind(&self) -> Result<Bind<'_>> {
         Ok(self.as_str().into())
     }
@@ -72,11 +50,13 @@ impl<T: TextEnum> Column for T {
 /// Types that are stored as their JSON.
 macro_rules! json_column {
     ($($type:ty),+) => { $(
-        impl Column for $type {
-            fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-                row.json(column)
+        impl FromValue for $type {
+            fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+                value.json()
             }
+        }
 
+        impl Column for $type {
             fn bind(&self) -> Result<Bind<'_>> {
                 json(self).map(Bind::from)
             }
@@ -86,25 +66,36 @@ macro_rules! json_column {
 
 json_column!(serde_json::Value, Vec<String>, Vec<EventType>);
 
-/// A JSON object; NULL if it is empty.
-impl Column for Metadata {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-        if row.is_null(column)? { Ok(Self::new()) } else { row.json(column) }
+/// The decimals of the amounts in a row, by their currency.
+impl FromValue for Decimals {
+    fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+        value.parsed(Self::of_currency, "is not a known currency")
     }
+}
 
+/// A JSON object; NULL if it is empty.
+impl FromValue for Metadata {
+    fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+        if value == Value::Null { Ok(Self::new()) } else { value.json() }
+    }
+}
+
+impl Column for Metadata {
     fn bind(&self) -> Result<Bind<'_>> {
         if self.is_empty() { Ok(Bind::Null) } else { json(self).map(Bind::from) }
     }
 }
 
 /// A JSON array of milliseconds.
-impl Column for Vec<Timestamp> {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-        let millis: Vec<i64> = row.json(column)?;
-        let times: Result<Vec<_>, _> = millis.into_iter().map(Timestamp::from_millis).collect();
-        times.map_err(|_| row.corrupt(column, "has a time outside of the years 1970 to 9999"))
+impl FromValue for Vec<Timestamp> {
+    fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+        let millis: Vec<i64> = value.json()?;
+        let times: Result<_, _> = millis.into_iter().map(Timestamp::from_millis).collect();
+        times.map_err(|_| "has a time outside of the years 1970 to 9999")
     }
+}
 
+impl Column for Vec<Timestamp> {
     fn bind(&self) -> Result<Bind<'_>> {
         let millis: Vec<i64> = self.iter().map(|timestamp| timestamp.millis()).collect();
         json(&millis).map(Bind::from)
@@ -112,12 +103,14 @@ impl Column for Vec<Timestamp> {
 }
 
 /// A JSON array of numbers.
-impl<K: Kind> Column for Vec<Id<K>> {
-    fn read(row: &Row<'_>, column: &'static str) -> Result<Self> {
-        let ids: Vec<i64> = row.json(column)?;
+impl<K: Kind> FromValue for Vec<Id<K>> {
+    fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+        let ids: Vec<i64> = value.json()?;
         Ok(ids.into_iter().map(Id::from_raw).collect())
     }
+}
 
+impl<K: Kind> Column for Vec<Id<K>> {
     fn bind(&self) -> Result<Bind<'_>> {
         let ids: Vec<i64> = self.iter().map(|id| id.raw()).collect();
         json(&ids).map(Bind::from)
@@ -222,10 +215,7 @@ macro_rules! columns {
             Ok($resource {
                 $($read: $read_value,)*
                 $($(
-                    $field: $crate::store::columns::read(
-                        $row,
-                        $crate::store::columns::column_name!($field $(=> $column)?),
-                    )?,
+                    $field: $row.get($crate::store::columns::column_name!($field $(=> $column)?))?,
                 )*)+
             })
         }

@@ -17,7 +17,7 @@ use crate::rules::{event, ticket};
 use crate::store::money::checkout_parameters;
 use crate::store::sale::order_details;
 use crate::store::webhooks::handler_queue;
-use crate::store::{Row, Transaction, columns};
+use crate::store::{Row, Transaction};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {
@@ -74,7 +74,7 @@ pub(super) const RULES: &[RowRule] = &[
             row.json::<Vec<String>>("tags")?;
             row.json::<serde_json::Value>("location_metadata")?;
             row.json::<serde_json::Value>("tracking_pixels")?;
-            columns::read::<Metadata>(row, "metadata")?;
+            row.get::<Metadata>("metadata")?;
             Ok(is_currency(row, "currency")? && is_zone(row, "timezone")?)
         },
     },
@@ -84,9 +84,9 @@ pub(super) const RULES: &[RowRule] = &[
         sentence: "the allowed dates and the access areas of a ticket type must be lists, and its metadata must be readable",
         rows: "SELECT id, allowed_dates, access_areas, metadata, name FROM ticket_types",
         is_obeyed: |row| {
-            columns::read::<Vec<Timestamp>>(row, "allowed_dates")?;
-            columns::read::<Vec<String>>(row, "access_areas")?;
-            columns::read::<Metadata>(row, "metadata")?;
+            row.get::<Vec<Timestamp>>("allowed_dates")?;
+            row.get::<Vec<String>>("access_areas")?;
+            row.get::<Metadata>("metadata")?;
             is_text(row, "name")
         },
     },
@@ -102,7 +102,7 @@ pub(super) const RULES: &[RowRule] = &[
         table: "customers",
         sentence: "the metadata of a customer must be readable",
         rows: "SELECT id, metadata FROM customers",
-        is_obeyed: |row| columns::read::<Metadata>(row, "metadata").map(|_| true),
+        is_obeyed: |row| row.get::<Metadata>("metadata").map(|_| true),
     },
     RowRule {
         name: "discount-code-key",
@@ -128,7 +128,7 @@ pub(super) const RULES: &[RowRule] = &[
         sentence: "the currency of an order must be a known one, and its details and its metadata must be readable",
         rows: "SELECT id, currency, customer_name, details, metadata FROM orders",
         is_obeyed: |row| {
-            columns::read::<Metadata>(row, "metadata")?;
+            row.get::<Metadata>("metadata")?;
             Ok(is_currency(row, "currency")?
                 && is_text(row, "customer_name")?
                 && (row.is_null("details")? || order_details::is_readable(row, "details")?))

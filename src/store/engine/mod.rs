@@ -36,7 +36,7 @@ pub(crate) use locking::LockedEvent;
 pub(crate) use postgres::{PostgresOptions, ServerClock};
 pub(crate) use sql::query::Query;
 pub(crate) use sql::row::Row;
-pub(crate) use sql::values::Bind;
+pub(crate) use sql::values::{Bind, FromValue, Value};
 pub(super) use sql::violation::{Constraint, on_violation};
 pub(crate) use sqlite::Location;
 pub(super) use sqlite::{ClosingResult, SqliteEngine};

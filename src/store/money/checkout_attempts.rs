@@ -150,7 +150,7 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, order: OrderId, until: Timestamp) -> R
             order: row.get("order_id")?,
             organization: row.get("organization_id")?,
             event: row.get("event_id")?,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             reference: row.get("payment_reference")?,
             account: GatewayAccount::of(gateway_identity::read(row)?.as_ref()),
             hold_until: row.get("hold_until")?,

@@ -44,7 +44,7 @@ pub(crate) struct CurrentCheckout {
 pub(crate) fn current(tx: &Transaction<'_>, order: OrderId) -> Result<CurrentCheckout> {
     let found = tx.query_opt(CURRENT, &[order.into()], |row| {
         Ok(CurrentCheckout {
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             reference: row.get("payment_reference")?,
             link: row.get("payment_link")?,
             expires_at: row.get("expires_at")?,

@@ -133,7 +133,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order: Ord
         }
         Ok(Some(OrderCheckout {
             order_id: row.get("id")?,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             expires_at: row.get("expires_at")?,
             reference: row.get("reference")?,
             payment_reference: row.get("payment_reference")?,

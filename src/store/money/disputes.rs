@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use super::currency::read_currency;
 use super::payments::StoredPayment;
 use crate::error::Result;
 use crate::model::payments::dispute::{Dispute, DisputeStatus, ListDisputes};
@@ -65,17 +64,17 @@ pub(in crate::store) const COUNT_OPEN: &str = "SELECT COUNT(*) AS number FROM di
 const EXISTS: &str = "SELECT 1 FROM disputes WHERE id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Dispute> {
-    let currency = read_currency(row)?;
+    let decimals = row.get("currency")?;
     Ok(Dispute {
         id: row.get("id")?,
         order_id: row.get("order_id")?,
         payment_id: row.get("payment_id")?,
         reference: row.get("reference")?,
-        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
-        taken: Amount::in_currency(row.get("taken")?, currency.decimals),
-        currency: currency.code,
+        amount: Amount::in_currency(row.get("amount")?, decimals),
+        taken: Amount::in_currency(row.get("taken")?, decimals),
+        currency: row.get("currency")?,
         reason: row.get("reason")?,
-        status: row.text_enum("status")?,
+        status: row.get("status")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

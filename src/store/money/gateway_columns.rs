@@ -1,10 +1,7 @@
-//! The columns that payments and ledger entries have in common: the gateway, the account at the provider, and how
-//! something was done manually.
+//! The gateway and the account at the provider, which payments and ledger entries have in common.
 
-use crate::error::Result;
 use crate::model::payments::gateway_account::GatewayAccount;
-use crate::model::payments::received_payment::ManualMethod;
-use crate::store::{Bind, Row};
+use crate::store::{Bind, FromValue, Value};
 
 /// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox
 /// knows all of its own.
@@ -16,14 +13,15 @@ macro_rules! of_gateway {
 
 pub(in crate::store) use of_gateway;
 
-/// Reads the column `account`: empty for the gateway's own account, NULL if it is not known.
-pub(in crate::store) fn account(row: &Row<'_>) -> Result<GatewayAccount> {
-    let account: Option<String> = row.get("account")?;
-    Ok(match account {
-        None => GatewayAccount::Unrecorded,
-        Some(account) if account.is_empty() => GatewayAccount::Own,
-        Some(account) => GatewayAccount::Connected(account),
-    })
+/// The column `account`: empty for the gateway's own account, NULL if it is not known.
+impl FromValue for GatewayAccount {
+    fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+        Ok(match Option::from_value(value)? {
+            None => Self::Unrecorded,
+            Some(account) if String::is_empty(&account) => Self::Own,
+            Some(account) => Self::Connected(account),
+        })
+    }
 }
 
 /// The value of the column `account`.
@@ -33,9 +31,4 @@ pub(in crate::store) fn bind_account(account: &GatewayAccount) -> Bind<'_> {
         GatewayAccount::Own => "".into(),
         GatewayAccount::Connected(id) => id.into(),
     }
-}
-
-/// Reads the column `manual_method`; NULL for what was done through a gateway.
-pub(in crate::store) fn manual_method(row: &Row<'_>) -> Result<Option<ManualMethod>> {
-    if row.is_null("manual_method")? { Ok(None) } else { row.text_enum("manual_method").map(Some) }
 }

@@ -10,7 +10,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Option<GatewayIdentity>> {
     let Some(name) = row.get("gateway")? else { return Ok(None) };
     let account: String = row.get("account")?;
     let account = Some(account).filter(|id| !id.is_empty());
-    Ok(Some(GatewayIdentity { name, account, mode: row.text_enum("mode")? }))
+    Ok(Some(GatewayIdentity { name, account, mode: row.get("mode")? }))
 }
 
 /// The values of the columns `gateway`, `account` and `mode`, in this order.

@@ -5,12 +5,11 @@
 
 use std::sync::LazyLock;
 
-use super::currency::read_currency;
 use super::gateway_columns;
 use super::payments::{self, StoredPayment};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
-use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::ledger_entry::{LedgerEntry, LedgerKind, ListLedgerEntries};
 use crate::model::payments::received_payment::ManualMethod;
 use crate::model::payments::refund::RefundSource;
@@ -121,21 +120,21 @@ const RANGES: TableRanges = TableRanges {
 };
 
 fn decode(row: &Row<'_>) -> Result<LedgerEntry> {
-    let currency = read_currency(row)?;
+    let decimals = row.get("currency")?;
     Ok(LedgerEntry {
         id: row.get("id")?,
-        kind: row.text_enum("kind")?,
-        amount: Amount::in_currency(row.get("amount")?, currency.decimals),
-        currency: currency.code,
+        kind: row.get("kind")?,
+        amount: Amount::in_currency(row.get("amount")?, decimals),
+        currency: row.get("currency")?,
         order_id: row.get("order_id")?,
         event_id: row.get("event_id")?,
         payment_id: row.get("payment_id")?,
         refund_id: row.get("refund_id")?,
         dispute_id: row.get("dispute_id")?,
-        manual_method: gateway_columns::manual_method(row)?,
+        manual_method: row.get("manual_method")?,
         gateway: row.get("gateway")?,
-        account: gateway_columns::account(row)?.id().map(str::to_owned),
-        mode: row.text_enum("mode")?,
+        account: row.get::<GatewayAccount>("account")?.id().map(str::to_owned),
+        mode: row.get("mode")?,
         reference: row.get("reference")?,
         note: row.get("note")?,
         happened_at: row.get("happened_at")?,
@@ -256,7 +255,7 @@ pub(crate) fn made_of(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<Ma
     tx.query_all(MADE_OF, &[payment.into()], |row| {
         Ok(MadeFor {
             refund: row.get("refund_id")?,
-            source: row.text_enum("source")?,
+            source: row.get("source")?,
             reference: row.get("reference")?,
             amount: row.get("returned")?,
             recorded_at: row.get("recorded_at")?,

@@ -4,7 +4,6 @@ pub(crate) mod checkout_attempts;
 pub(crate) mod checkout_parameters;
 pub(crate) mod checkout_renewals;
 pub(crate) mod checkouts;
-pub(crate) mod currency;
 pub(crate) mod disputes;
 pub(super) mod gateway_columns;
 pub(crate) mod gateway_identity;

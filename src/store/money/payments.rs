@@ -4,7 +4,6 @@
 use std::sync::LazyLock;
 
 use super::checkouts::CheckoutOrder;
-use super::currency::read_currency;
 use super::gateway_columns::{self, of_gateway};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
@@ -157,21 +156,20 @@ impl StoredPayment {
 }
 
 fn decode_stored(row: &Row<'_>) -> Result<StoredPayment> {
-    let currency = read_currency(row)?;
     Ok(StoredPayment {
         id: row.get("id")?,
         organization: row.get("organization_id")?,
         order: row.get("order_id")?,
         event: row.get("event_id")?,
-        purpose: row.text_enum("purpose")?,
-        manual_method: gateway_columns::manual_method(row)?,
+        purpose: row.get("purpose")?,
+        manual_method: row.get("manual_method")?,
         gateway: row.get("gateway")?,
-        account: gateway_columns::account(row)?,
-        mode: row.text_enum("mode")?,
+        account: row.get("account")?,
+        mode: row.get("mode")?,
         checkout_reference: row.get("checkout_reference")?,
         reference: row.get("reference")?,
-        currency: currency.code,
-        decimals: currency.decimals,
+        currency: row.get("currency")?,
+        decimals: row.get("currency")?,
         sums: PaymentSums {
             received: row.get("amount")?,
             returned: row.get("returned")?,

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::gateway_columns;
 use crate::error::Result;
 use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::ledger_entry::LedgerKind;
@@ -96,10 +95,10 @@ pub(crate) fn add_accounts(
     tx.query_each(sql, &binds, |row| {
         last = last.max(Some(row.get::<i64>("last_id")?));
         let of: Option<String> = row.get("gateway")?;
-        if of.as_deref() != Some(gateway) || row.text_enum::<PaymentMode>("mode")? != mode {
+        if of.as_deref() != Some(gateway) || row.get::<PaymentMode>("mode")? != mode {
             return Ok(());
         }
-        if let GatewayAccount::Connected(account) = gateway_columns::account(row)? {
+        if let GatewayAccount::Connected(account) = row.get("account")? {
             accounts.insert((account, row.get("organization_id")?));
         }
         Ok(())
@@ -128,21 +127,20 @@ pub(crate) struct Entry {
 }
 
 fn decode(row: &Row<'_>) -> Result<Entry> {
-    let currency = super::currency::read_currency(row)?;
     Ok(Entry {
         id: row.get("id")?,
         organization: row.get("organization_id")?,
         order: row.get("order_id")?,
         payment: row.get("payment_id")?,
         refund: row.get("refund_id")?,
-        kind: row.text_enum("kind")?,
+        kind: row.get("kind")?,
         amount: row.get("amount")?,
-        currency: currency.code,
-        decimals: currency.decimals,
-        is_manual: gateway_columns::manual_method(row)?.is_some(),
+        currency: row.get("currency")?,
+        decimals: row.get("currency")?,
+        is_manual: !row.is_null("manual_method")?,
         gateway: row.get("gateway")?,
-        account: gateway_columns::account(row)?,
-        mode: row.text_enum("mode")?,
+        account: row.get("account")?,
+        mode: row.get("mode")?,
         reference: row.get("reference")?,
         happened_at: row.get("happened_at")?,
     })

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use super::currency::{read_currency, read_decimals};
 use super::gateway_columns::of_gateway;
 use super::payments::StoredPayment;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::values::amount::Amount;
+use crate::model::values::currency::Decimals;
 use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, PaymentId, RefundId};
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
@@ -121,27 +121,27 @@ const EXISTS: &str = "SELECT 1 FROM refunds WHERE id = ?1 AND organization_id = 
 const ORDER_OF: &str = "SELECT order_id FROM refunds WHERE id = ?1 AND organization_id = ?2";
 
 fn decode(row: &Row<'_>) -> Result<Refund> {
-    let currency = read_currency(row)?;
-    let amount = |minor_units| Amount::in_currency(minor_units, currency.decimals);
+    let decimals = row.get("currency")?;
+    let amount = |minor_units| Amount::in_currency(minor_units, decimals);
     let owed = row.get("owed")?;
     Ok(Refund {
         id: row.get("id")?,
         order_id: row.get("order_id")?,
         payment_id: row.get("payment_id")?,
         gateway: row.get("gateway")?,
-        source: row.text_enum("source")?,
+        source: row.get("source")?,
         amount: amount(row.get("amount")?),
         returned: amount(row.get("returned")?),
         owed: amount(owed),
         requires_manual_refund: owed > 0,
         reason: row.get("reason")?,
         reference: row.get("reference")?,
-        status: row.text_enum("status")?,
+        status: row.get("status")?,
         attempts: row.get("attempts")?,
         last_error: row.get("last_error")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
-        currency: currency.code,
+        currency: row.get("currency")?,
     })
 }
 
@@ -197,15 +197,15 @@ impl StoredRefund {
 
 fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
     // An amount of an unknown currency must not be asked for.
-    read_decimals(row)?;
+    row.get::<Decimals>("currency")?;
     Ok(StoredRefund {
         id: row.get("id")?,
         order: row.get("order_id")?,
         payment: row.get("payment_id")?,
-        source: row.text_enum("source")?,
+        source: row.get("source")?,
         amount: row.get("amount")?,
         reference: row.get("reference")?,
-        status: row.text_enum("status")?,
+        status: row.get("status")?,
         by_gateway: row.get("by_gateway")?,
         refused: row.get("refused")?,
         promised: row.get("promised")?,

@@ -4,7 +4,7 @@ use crate::error::{Error, Result, Unavailable};
 use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{CustomerId, OrganizationId};
 use crate::rules::text::fold;
-use crate::store::columns::{self, Column};
+use crate::store::columns::Column;
 use crate::store::{Query, RowLock, Transaction};
 
 pub(in crate::store) const BY_EMAIL: &str =
@@ -52,7 +52,7 @@ fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &New
         Ok(Customer {
             id: row.get("id")?,
             email: row.get("email")?,
-            metadata: columns::read(row, "metadata")?,
+            metadata: row.get("metadata")?,
             name: new.name.clone(),
         })
     })?;

@@ -13,11 +13,10 @@ use crate::model::values::percentage::Percentage;
 use crate::rules::Checked;
 use crate::rules::discount::DiscountTerms;
 use crate::rules::text::fold;
-use crate::store::columns::{self, columns};
+use crate::store::columns::columns;
 use crate::store::lists::list_query::{ListQuery, cursor_bound, has_at_least};
 use crate::store::lists::page_ids::{PageIds, select_ids};
 use crate::store::lists::pages::read_page_of;
-use crate::store::money::currency::{read_currency, read_decimals};
 use crate::store::{Bind, Constraint, LockedEvent, Row, Transaction, on_violation};
 
 columns! {
@@ -51,12 +50,14 @@ columns! {
 }
 
 fn decode(row: &Row<'_>) -> Result<Discount> {
-    decode_amounts(row, read_decimals(row)?)
+    decode_amounts(row, row.get("currency")?)
 }
 
 fn decode_terms(row: &Row<'_>) -> Result<DiscountTerms> {
+    // Amounts of an unknown currency mean nothing.
+    row.get::<Decimals>("currency")?;
     Ok(DiscountTerms {
-        currency: read_currency(row)?.code,
+        currency: row.get("currency")?,
         id: row.get("id")?,
         code: row.get("code")?,
         value: read_value(row)?,
@@ -66,7 +67,7 @@ fn decode_terms(row: &Row<'_>) -> Result<DiscountTerms> {
         usage_limit: row.get("usage_limit")?,
         used_count: row.get("used_count")?,
         minimum_purchase: row.get("minimum_purchase")?,
-        applicable_ticket_types: columns::read(row, "applicable_ticket_types")?,
+        applicable_ticket_types: row.get("applicable_ticket_types")?,
     })
 }
 
@@ -75,7 +76,7 @@ fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
     let units = row.get("value")?;
     let decimals: i64 = row.get("value_decimals")?;
     let decimals = u8::try_from(decimals).map_err(|_| row.corrupt("value_decimals", "is not a number of decimals"))?;
-    match row.text_enum("type")? {
+    match row.get("type")? {
         DiscountType::Percentage => Percentage::new(units, decimals)
             .map(DiscountValue::Percentage)
             .map_err(|_| row.corrupt("value", "is not a percentage")),

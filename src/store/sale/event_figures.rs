@@ -8,8 +8,8 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 use crate::model::values::amount::Amount;
+use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
-use crate::store::money::currency::read_currency;
 use crate::store::{Row, Transaction};
 
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -94,9 +94,10 @@ pub(crate) fn with_types(
     organization: OrganizationId,
     event: EventId,
 ) -> Result<(EventSummary, Vec<FurtherFigures>)> {
-    let currency = tx.query_opt(CURRENCY, &[event.into(), organization.into()], read_currency)?;
-    let currency = currency.ok_or(Error::NotFound(ResourceKind::Event))?;
-    let amount = |minor| Amount::in_currency(minor, currency.decimals);
+    let decode = |row: &Row<'_>| Ok((row.get("currency")?, row.get("currency")?));
+    let currency: Option<(String, Decimals)> = tx.query_opt(CURRENCY, &[event.into(), organization.into()], decode)?;
+    let (currency, decimals) = currency.ok_or(Error::NotFound(ResourceKind::Event))?;
+    let amount = |minor| Amount::in_currency(minor, decimals);
 
     // These orders are still stored and counted as PENDING.
     let expired = expired_orders(tx, event)?;
@@ -104,7 +105,7 @@ pub(crate) fn with_types(
     let has_mode = |mode: PaymentMode| tx.exists(HAS_MODE, &[event.into(), mode.as_str().into()]);
     let (live, test) = (has_mode(PaymentMode::Live)?, has_mode(PaymentMode::Test)?);
     let test_sales = if live && test { test_sales(tx, event)? } else { HashMap::new() };
-    let test_returns = if live && test { test_returns(tx, event, &currency.code)? } else { MoneyFigures::default() };
+    let test_returns = if live && test { test_returns(tx, event, &currency)? } else { MoneyFigures::default() };
     let types = tx.query_all(TYPES, &[event.into()], |row| {
         let ticket_type_id = row.get("id")?;
         let name = row.get("name")?;
@@ -141,7 +142,7 @@ pub(crate) fn with_types(
     let further = types.iter().map(|(_, figures)| further(figures)).collect();
     let summary = EventSummary {
         event_id: event,
-        currency: currency.code,
+        currency: currency,
         mode: match (live, test) {
             (true, _) => Some(PaymentMode::Live),
             (false, true) => Some(PaymentMode::Test),

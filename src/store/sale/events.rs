@@ -13,7 +13,6 @@ use crate::rules::event::status_at;
 use crate::rules::order::Sale;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::ListQuery;
-use crate::store::money::currency::read_decimals;
 use crate::store::{Bind, Constraint, EventKey, LockedEvent, Row, Transaction, on_violation};
 
 columns! {
@@ -52,7 +51,7 @@ columns! {
         let start_date: Timestamp = row.get("start_at")?;
         let end_date: Option<Timestamp> = row.get("end_at")?;
         let over_at: Timestamp = row.get("over_at")?;
-        let stored_status = row.text_enum("status")?;
+        let stored_status = row.get("status")?;
         let status = status_at(stored_status, over_at, now);
         let updated_at: Timestamp = row.get("updated_at")?;
     } and {
@@ -238,10 +237,10 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
     tx.query_opt(SALE, &[id.into(), organization.into()], |row| {
         Ok(Sale {
             title: row.get("title")?,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             over_at: row.get("over_at")?,
             currency: row.get("currency")?,
-            delivery_method: row.text_enum("delivery_method")?,
+            delivery_method: row.get("delivery_method")?,
             shipping_countries: row.json("shipping_countries")?,
             accepts_company: row.get("accepts_company")?,
         })
@@ -250,7 +249,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
 
 /// Returns the number of decimals of an event's currency; `None` if there is no such event.
 pub(crate) fn decimals(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Decimals>> {
-    tx.query_opt(CURRENCY, &[id.into(), organization.into()], read_decimals)
+    tx.query_opt(CURRENCY, &[id.into(), organization.into()], |row| row.get("currency"))
 }
 
 /// Adds views of an event's page. Does nothing if the event was deleted.

@@ -9,7 +9,6 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::order::payment_method;
 use crate::store::columns::json;
-use crate::store::money::currency::read_currency;
 use crate::store::tickets::link_urls;
 use crate::store::{Row, Transaction};
 
@@ -88,7 +87,7 @@ pub(crate) fn stored(row: &Row<'_>) -> Result<StoredDetails> {
 
 fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<OrderDetails> {
     let stored = stored(row)?;
-    let decimals = read_currency(row)?.decimals;
+    let decimals = row.get("currency")?;
     let completed_at: Option<Timestamp> = row.get("completed_at")?;
     let total: i64 = row.get("total")?;
     let by_gateway: bool = row.get("paid_by_gateway")?;

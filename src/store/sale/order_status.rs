@@ -129,19 +129,19 @@ fn decode(row: &Row<'_>) -> Result<OrderState> {
         event: row.get("event_id")?,
         customer: row.get("customer_id")?,
         customer_name: row.get("customer_name")?,
-        status: row.text_enum("status")?,
+        status: row.get("status")?,
         hold_until: row.get("hold_until")?,
         currency: row.get("currency")?,
         total: row.get("total")?,
-        payment: if row.is_null("payment_status")? { None } else { Some(row.text_enum("payment_status")?) },
+        payment: row.get("payment_status")?,
         paid_by_gateway: row.get("paid_by_gateway")?,
         discount: row.get("discount_id")?,
-        event_status: row.text_enum("event_status")?,
+        event_status: row.get("event_status")?,
         event_over_at: row.get("event_over_at")?,
         gateway: gateway_identity::read(row)?,
         renewals: row.get::<Option<i64>>("renewals")?.unwrap_or(0),
         checkout_reference: row.get("checkout_reference")?,
-        checkout: if row.is_null("checkout_status")? { None } else { Some(row.text_enum("checkout_status")?) },
+        checkout: row.get("checkout_status")?,
     })
 }
 

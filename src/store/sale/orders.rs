@@ -14,7 +14,7 @@ use crate::model::values::id::{OrderId, OrderItemId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::discount::DiscountTerms;
 use crate::rules::order::{payment_method, status_at_hold};
-use crate::store::columns::{self, Column};
+use crate::store::columns::Column;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::tickets::issued_tickets;
 use crate::store::{LockedEvent, Row, Transaction};
@@ -52,10 +52,9 @@ const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
 
 /// Reads an order without its items, and the decimals of its currency.
 pub(in crate::store) fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Decimals)> {
-    let currency: String = row.get("currency")?;
-    let decimals =
-        Decimals::of_currency(&currency).ok_or_else(|| row.corrupt("currency", "is not a known currency"))?;
-    let stored: OrderStatus = row.text_enum("status")?;
+    let currency = row.get("currency")?;
+    let decimals: Decimals = row.get("currency")?;
+    let stored: OrderStatus = row.get("status")?;
     let hold_until: Option<Timestamp> = row.get("hold_until")?;
     let status = status_at_hold(stored, hold_until, now);
     let changed_at: Timestamp = row.get("updated_at")?;
@@ -71,7 +70,7 @@ pub(in crate::store) fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSu
             id: customer_id,
             name: row.get("customer_name")?,
             email: row.get("email")?,
-            metadata: columns::read(row, "customer_metadata")?,
+            metadata: row.get("customer_metadata")?,
         },
         status,
         total: Amount::in_currency(row.get("total")?, decimals),
@@ -81,12 +80,12 @@ pub(in crate::store) fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSu
         discount_code: row.get("discount_code")?,
         affiliate_code: row.get("affiliate_code")?,
         reference: row.get("reference")?,
-        metadata: columns::read(row, "metadata")?,
+        metadata: row.get("metadata")?,
         checkout_reminder_sent: row.get("reminder_sent")?,
         created_at: row.get("created_at")?,
         updated_at,
         payment_gateway: match row.get("payment_link")? {
-            Some(link) => Some(Payment { link, status: row.text_enum("payment_status")? }),
+            Some(link) => Some(Payment { link, status: row.get("payment_status")? }),
             None => None,
         },
         completed_at: row.get("completed_at")?,

@@ -13,7 +13,6 @@ use crate::rules::ticket_type::Offer;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::{has_at_least, limit_plus_one, unknown_cursor};
 use crate::store::lists::pages::read_page;
-use crate::store::money::currency::read_decimals;
 use crate::store::{Bind, LockedEvent, RowLength, Transaction};
 
 columns! {
@@ -42,7 +41,7 @@ columns! {
     }
 
     read decode(row: &Row<'_>) -> TicketType {
-        let decimals = read_decimals(row)?;
+        let decimals = row.get("currency")?;
     } and {
         id: row.get("id")?,
         event_id: row.get("event_id")?,
@@ -204,7 +203,7 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
         Ok(Offer {
             name: row.get("name")?,
             price: row.get("price")?,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             max_per_order: row.get("max_per_order")?,
             sale_start: row.get("sale_start_at")?,
             sale_end: row.get("sale_end_at")?,

@@ -16,7 +16,7 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::ticket::code_from_random;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::sale::order_items::StoredItem;
-use crate::store::{LockedEvent, Query, Row, Transaction, columns};
+use crate::store::{LockedEvent, Query, Row, Transaction};
 
 /// The columns that [`decode`] reads, in the order in which it reads them, which saves searches for their names. Others
 /// may follow.
@@ -78,7 +78,7 @@ pub(in crate::store) fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Is
         order_item_id,
         customer_id: Some(customer_id),
         code: row.get("code")?,
-        status: row.text_enum("status")?,
+        status: row.get("status")?,
         check_in_date: row.get("check_in_at")?,
         check_out_date: row.get("check_out_at")?,
         checked_in_by_id: row.get("checked_in_by")?,
@@ -100,7 +100,7 @@ pub(in crate::store) fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Is
             id: customer_id,
             name: row.get("customer_name")?,
             email: row.get("email")?,
-            metadata: columns::read(row, "customer_metadata")?,
+            metadata: row.get("customer_metadata")?,
         }),
         download_ticket_url: link_urls::of_ticket(tx, row, id)?,
     })
@@ -206,7 +206,7 @@ pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(Orde
         let ticket = OrderTicket {
             id: row.get("id")?,
             code: row.get("code")?,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             ticket_type_id: row.get("ticket_type_id")?,
         };
         Ok((row.get("order_item_id")?, ticket))

@@ -37,7 +37,7 @@ pub(in crate::store) const LOGOS_OF_ORDER: &str = "SELECT tt.ticket_logo
     WHERE i.order_id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= ?2 ORDER BY i.id";
 
 fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LinkVersion> {
-    let stored: EventStatus = row.text_enum("event_status")?;
+    let stored: EventStatus = row.get("event_status")?;
     Ok(LinkVersion {
         organizer: row.get("organizer")?,
         event: (row.get("event_revision")?, status_at(stored, row.get("over_at")?, tx.now()).as_str()),

@@ -4,7 +4,6 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::store::Transaction;
-use crate::store::money::currency::read_decimals;
 use crate::store::sale::order_details;
 
 const FACTS: &str = "SELECT t.order_id, t.locale, g.name AS organizer, o.details, e.currency, i.price,
@@ -32,7 +31,7 @@ pub(crate) struct TicketFacts {
 pub(crate) fn facts(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<TicketFacts> {
     let found = tx.query_opt(FACTS, &[id.into(), organization.into()], |row| {
         let price: Option<i64> = row.get("price")?;
-        let decimals = read_decimals(row)?;
+        let decimals = row.get("currency")?;
         let at_least_one = |count: i64| usize::try_from(count).unwrap_or_default().max(1);
         let locale: Option<String> = row.get("locale")?;
         Ok(TicketFacts {

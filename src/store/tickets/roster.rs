@@ -19,7 +19,7 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::entrance::door::roster_hash;
 use crate::store::engine::ids::first_of;
-use crate::store::{Row, Transaction, columns};
+use crate::store::{Row, Transaction};
 
 /// Changes since more than this are not looked for.
 const LONGEST_GAP: Duration = Duration::from_hours(24);
@@ -158,7 +158,7 @@ fn get_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId)
             id: row.get("id")?,
             title: row.get("title")?,
             timezone,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             cancelled_at: row.get("cancelled_at")?,
         };
         Ok((event, row.get::<bool>("has_scan_log")?))
@@ -182,10 +182,10 @@ fn types(tx: &Transaction<'_>, event: EventId) -> Result<(Vec<RosterTicketType>,
             name: row.get("name")?,
             valid_from: row.get("valid_from")?,
             valid_until: row.get("valid_until")?,
-            allowed_dates: columns::read(row, "allowed_dates")?,
+            allowed_dates: row.get("allowed_dates")?,
             validity_days: row.get("validity_days")?,
             validity_hours: row.get("validity_hours")?,
-            access_areas: columns::read(row, "access_areas")?,
+            access_areas: row.get("access_areas")?,
         })
     })?;
     Ok((types, counts))
@@ -215,7 +215,7 @@ impl Part<'_, '_> {
             hash: roster_hash(self.event, &code),
             ticket_id: row.get("id")?,
             ticket_type: *ticket_type.ok_or_else(|| row.corrupt("ticket_type_id", "is not one of the event"))?,
-            status: row.text_enum("status")?,
+            status: row.get("status")?,
             check_in_date: row.get("check_in_at")?,
             first_scan_date: row.get("first_scan_at")?,
             expires_at: row.get("expires_at")?,
@@ -249,7 +249,7 @@ impl Part<'_, '_> {
                         room.into(),
                     ];
                     tx.query_each(ALL, &binds, |row| {
-                        last = Position::All(row.get("ticket_type_id")?, row.text_enum("status")?, row.get("id")?);
+                        last = Position::All(row.get("ticket_type_id")?, row.get("status")?, row.get("id")?);
                         self.push(row)
                     })?;
                 }

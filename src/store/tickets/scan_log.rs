@@ -77,19 +77,15 @@ fn decode(row: &Row<'_>) -> Result<StoredScan> {
         ticket_id: row.get("ticket_id")?,
         api_key_id: row.get("api_key_id")?,
         device: row.get("device")?,
-        kind: row.text_enum("kind")?,
+        kind: row.get("kind")?,
         scanned_at: row.get("scanned_at")?,
         received_at: row.get("received_at")?,
-        verdict: optional(row, "verdict")?,
-        outcome: optional(row, "outcome")?,
-        reason: optional(row, "reason")?,
+        verdict: row.get("verdict")?,
+        outcome: row.get("outcome")?,
+        reason: row.get("reason")?,
         is_override: row.get("is_override")?,
     };
     Ok(StoredScan { logged, is_reported: row.get("is_reported")? })
-}
-
-fn optional<T: TextEnum>(row: &Row<'_>, name: &'static str) -> Result<Option<T>> {
-    if row.is_null(name)? { Ok(None) } else { row.text_enum(name).map(Some) }
 }
 
 /// Starts the log of an event.

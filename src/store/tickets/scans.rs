@@ -10,7 +10,7 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::entrance::admission::Scanned;
 use crate::rules::entrance::scan_log::TicketState;
-use crate::store::{Query, Row, RowLock, Transaction, columns};
+use crate::store::{Query, Row, RowLock, Transaction};
 
 // The keys of the joined rows are selected so that an error about one of their values can name the row.
 macro_rules! select {
@@ -81,7 +81,7 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LockedTicket> {
         .map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
     let state = Scanned {
         event_id: ticket.ticket_type.event_id,
-        event_status: row.text_enum("event_status")?,
+        event_status: row.get("event_status")?,
         zone,
         status: ticket.status,
         check_in_date: ticket.check_in_date,
@@ -89,10 +89,7 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LockedTicket> {
         expires_at: ticket.expires_at,
         valid_from: row.get("valid_from")?,
         valid_until: row.get("valid_until")?,
-        allowed_days: columns::read::<Vec<Timestamp>>(row, "allowed_dates")?
-            .into_iter()
-            .map(|at| zone.day(at))
-            .collect(),
+        allowed_days: row.get::<Vec<Timestamp>>("allowed_dates")?.into_iter().map(|at| zone.day(at)).collect(),
         validity_days: row.get("validity_days")?,
         validity_hours: row.get("validity_hours")?,
     };

@@ -165,7 +165,7 @@ fn decode_due(row: &Row<'_>, generation: i64) -> Result<DueRow> {
     Ok(DueRow {
         id: row.get("id")?,
         notification_id: row.get("event_id")?,
-        event_type: row.text_enum("type")?,
+        event_type: row.get("type")?,
         generation,
         body: row.get("body")?,
         due_at: row.get("due_at")?,

@@ -45,7 +45,7 @@ fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
         id: row.get("id")?,
         endpoint_id: row.get("endpoint_id")?,
         outbox_id: row.get("outbox_id")?,
-        event_type: row.text_enum::<EventType>("type")?.into(),
+        event_type: row.get::<EventType>("type")?.into(),
         notification_id: row.get("event_id")?,
         request_body: row.get("body")?,
         response_status: row.get("response_status")?,
@@ -95,7 +95,7 @@ pub(crate) fn get_notification(
     delivery: WebhookDeliveryId,
 ) -> Result<SentNotification> {
     let found = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], |row| {
-        Ok(SentNotification { event_type: row.text_enum("type")?, id: row.get("event_id")?, body: row.get("body")? })
+        Ok(SentNotification { event_type: row.get("type")?, id: row.get("event_id")?, body: row.get("body")? })
     })?;
     found.ok_or(Error::NotFound(ResourceKind::WebhookDelivery))
 }

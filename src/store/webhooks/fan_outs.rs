@@ -115,7 +115,7 @@ fn decode_progress(row: &Row<'_>) -> Result<FanOutProgress> {
     }
     Ok(FanOutProgress {
         organization: row.get("organization_id")?,
-        event_type: row.text_enum("type")?,
+        event_type: row.get("type")?,
         endpoints,
         total,
         done: number("done")?,

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::values::{FromValue, Value};
-use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result, StoreErrorKind};
 
 /// A row as an engine returns it. Columns are counted from 0.
@@ -87,8 +86,7 @@ impl<'r> Row<'r> {
 
     /// Reads a column.
     pub(crate) fn get<T: FromValue>(&self, name: &'static str) -> Result<T> {
-        let index = self.index(name)?;
-        T::from_value(self.value(index)).map_err(|problem| self.corrupt_at(index, problem))
+        self.read(name, T::from_value)
     }
 
     /// Reads a number that cannot be negative.
@@ -96,34 +94,24 @@ impl<'r> Row<'r> {
         u64::try_from(self.get::<i64>(name)?).map_err(|_| self.corrupt(name, "is negative"))
     }
 
-    /// Reads an enum that is stored as text.
-    pub(crate) fn text_enum<T: TextEnum>(&self, name: &'static str) -> Result<T> {
-        self.parsed(name, T::from_text, "is not one of the known values")
-    }
-
     /// Reads a value from its text. `problem` completes the sentence "the value …" if the text is no such value.
     pub(crate) fn parsed<T>(
         &self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
-        problem: &str,
+        problem: &'static str,
     ) -> Result<T> {
-        let index = self.index(name)?;
-        let parsed = match self.value(index) {
-            Value::Text(text) => std::str::from_utf8(text).ok().and_then(parse),
-            _ => None,
-        };
-        parsed.ok_or_else(|| self.corrupt_at(index, problem))
+        self.read(name, |value| value.parsed(parse, problem))
     }
 
     /// Reads a value that is stored as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Result<T> {
+        self.read(name, |value| value.json())
+    }
+
+    fn read<T>(&self, name: &'static str, read: impl FnOnce(Value<'_>) -> Result<T, &'static str>) -> Result<T> {
         let index = self.index(name)?;
-        let parsed = match self.value(index) {
-            Value::Text(text) => serde_json::from_slice(text).ok(),
-            _ => None,
-        };
-        parsed.ok_or_else(|| self.corrupt_at(index, "is not the expected JSON"))
+        read(self.value(index)).map_err(|problem| self.corrupt_at(index, problem))
     }
 
     pub(crate) fn is_null(&self, name: &'static str) -> Result<bool> {

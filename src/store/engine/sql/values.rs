@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::enums::text_enum::TextEnum;
 use crate::model::values::id::{Id, Kind};
 use crate::model::values::timestamp::Timestamp;
 
@@ -113,6 +114,28 @@ pub(crate) enum Value<'r> {
     Other,
 }
 
+impl Value<'_> {
+    /// Reads a value from its text. `problem` completes the sentence "the value …" if the text is no such value.
+    pub(crate) fn parsed<T>(
+        self,
+        parse: impl FnOnce(&str) -> Option<T>,
+        problem: &'static str,
+    ) -> Result<T, &'static str> {
+        match self {
+            Self::Text(text) => std::str::from_utf8(text).ok().and_then(parse).ok_or(problem),
+            _ => Err(problem),
+        }
+    }
+
+    /// Reads a value that is stored as JSON.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, &'static str> {
+        match self {
+            Self::Text(text) => serde_json::from_slice(text).map_err(|_| "is not the expected JSON"),
+            _ => Err("is not the expected JSON"),
+        }
+    }
+}
+
 /// A type that a column can hold.
 pub(crate) trait FromValue: Sized {
     /// Reads the value, or returns what is wrong with it.
@@ -152,6 +175,12 @@ impl FromValue for String {
             Value::Text(text) => std::str::from_utf8(text).map(str::to_owned).map_err(|_| "is not UTF-8"),
             _ => Err("is not text"),
         }
+    }
+}
+
+impl<T: TextEnum> FromValue for T {
+    fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
+        value.parsed(T::from_text, "is not one of the known values")
     }
 }
 
