@@ -42,8 +42,7 @@ text_enum! {
 /// The counters of a service since it was opened, over all organizations. Other processes with the same database have
 /// counters of their own.
 ///
-/// Orders and scans are counted when they are durable; what a failed commit rolled back is not counted. The counters
-/// are read one after the other while the service continues, so that they may differ by a moment.
+/// Orders and scans are counted when they are durable; what a failed commit rolled back is not counted.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -82,7 +82,7 @@ impl TicketingService {
         }
         let Run { report, has_more, .. } = run;
         if report.held_back {
-            self.store_in_operation().counters().maintenance_held_back();
+            self.store_in_operation().counters().update(|counts| counts.maintenance.held_back += 1);
         }
         if report != MaintenanceReport::default() {
             tracing::debug!(

@@ -94,7 +94,10 @@ fn make_if_due(
     if stop.is_set() {
         return None;
     }
-    service.upgrade()?.store_in_operation().counters().backup_made(made.is_ok());
+    service.upgrade()?.store_in_operation().counters().update(|counts| match made {
+        Ok(()) => counts.maintenance.backups_made += 1,
+        Err(_) => counts.maintenance.backups_failed += 1,
+    });
     let pause = match made {
         Ok(()) => schedule.every,
         Err(error) => {

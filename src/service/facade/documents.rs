@@ -223,7 +223,7 @@ impl TicketingService {
         let Rendered { document, has_new_gaps } =
             renderer.render(file_name, &version, &mut logos, &tickets(&linked))?;
         if has_new_gaps {
-            self.store_in_operation().counters().document_has_missing_glyphs();
+            self.store_in_operation().counters().update(|counts| counts.documents.with_missing_glyphs += 1);
             let (file, characters) = (&document.file_name, document.missing_glyphs.len());
             tracing::info!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
         }

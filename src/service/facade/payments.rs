@@ -108,7 +108,7 @@ impl TicketingService {
             })
         })?;
         if recorded.mismatch {
-            self.store_in_operation().counters().amount_mismatched();
+            self.store_in_operation().counters().update(|counts| counts.payments.amounts_mismatched += 1);
             tracing::error!(
                 target: "ticketing::payment",
                 order = %id,

@@ -37,6 +37,6 @@ impl AfterCommit {
 
     /// Counts a transaction that was not committed.
     pub(super) fn commit_failed(&self) {
-        self.counters.commit_failed();
+        self.counters.update(|counts| counts.commits.failed += 1);
     }
 }
