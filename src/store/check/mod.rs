@@ -80,22 +80,15 @@ fn inspect(
 mod tests {
     use std::collections::BTreeSet;
 
-    use std::sync::Arc;
-
     use super::invariant::RowInvariants;
     use super::steps::{FOREIGN_KEYS, INTEGRITY, INVARIANTS, ROWS};
     use super::{values, webhooks};
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::model::values::timestamp::Timestamp;
-    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
+    use crate::store::Store;
 
     #[test]
     fn every_query_returns_the_key_as_id() {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
+        let store = Store::in_folder(&folder).unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
         let mut queries: Vec<_> = violations.chain(values::queries()).map(str::to_owned).collect();
         for rows in ROWS {

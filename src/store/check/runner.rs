@@ -1,9 +1,9 @@
 //! Runs the steps of a check, several at a time.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::steps::{INTEGRITY, Step};
 use crate::error::{Error, Result, StoreErrorKind};
@@ -32,28 +32,30 @@ impl<'p> Runner<'p> {
     /// Runs these steps on threads, each with its own connection.
     pub(super) fn run(&mut self, database: &dyn Snapshots, steps: &[Step]) -> Result<CheckReport> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-        let queue = Queue::new(steps);
+        let (look_ups, scans) = (0..steps.len()).partition(|index| steps[*index].looks_up_rows());
+        let queue = Mutex::new(Queue { look_ups, scans });
+        // The other threads end after their steps.
+        let end = || *locked(&queue) = Queue::default();
         let mut parts: Vec<Option<CheckReport>> = steps.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for number in 0..threads {
-                let (work, sender) = (&queue, sender.clone());
+                let (queue, sender) = (&queue, sender.clone());
                 let looks_up = number == 0;
                 let thread = std::thread::Builder::new().name("ticketing-check".to_owned());
-                let started = thread.spawn_scoped(scope, move || work.run(database, looks_up, &sender));
+                let started = thread.spawn_scoped(scope, move || work(database, steps, queue, looks_up, &sender));
                 if let Err(error) = started {
-                    queue.end();
+                    end();
                     return Err(Error::Internal(format!("a thread for the check did not start: {error}")));
                 }
             }
             drop(sender);
             for (index, part) in results {
-                // An error or a break ends the other threads after their steps.
                 let ended = part.and_then(|part| {
                     parts[index] = Some(part);
                     self.report_step()
                 });
-                ended.inspect_err(|_| queue.end())?;
+                ended.inspect_err(|_| end())?;
             }
             Ok(())
         })?;
@@ -71,63 +73,46 @@ impl<'p> Runner<'p> {
     }
 }
 
-/// The steps from which the threads take the next one.
+/// The indexes of the steps that no thread has taken yet.
 ///
 /// All steps that look up rows run on one thread. The page caches of all connections of a process have one lock in
 /// SQLite, and two of these steps at a time would take longer than one after the other.
-struct Queue<'s> {
-    steps: &'s [Step],
-    look_ups: Indexes,
-    scans: Indexes,
+#[derive(Default)]
+struct Queue {
+    look_ups: VecDeque<usize>,
+    scans: VecDeque<usize>,
 }
 
-/// Indexes of steps, which are taken one after another.
-struct Indexes {
-    indexes: Vec<usize>,
-    next: AtomicUsize,
-}
-
-impl<'s> Queue<'s> {
-    fn new(steps: &'s [Step]) -> Self {
-        let (look_ups, scans) = (0..steps.len()).partition(|index| steps[*index].looks_up_rows());
-        Self { steps, look_ups: Indexes::new(look_ups), scans: Indexes::new(scans) }
+impl Queue {
+    /// Takes the next step: one that looks up rows first if `looks_up`, and otherwise only one of the others.
+    fn take(&mut self, looks_up: bool) -> Option<usize> {
+        let first = if looks_up { self.look_ups.pop_front() } else { None };
+        first.or_else(|| self.scans.pop_front())
     }
+}
 
-    /// Runs steps until there are no more: those that look up rows first if `looks_up`, and otherwise only the others.
-    fn run(&self, database: &dyn Snapshots, looks_up: bool, results: &Sender<(usize, Result<CheckReport>)>) {
-        let mut reader: Option<Box<dyn SnapshotReader>> = None;
-        loop {
-            let first = if looks_up { self.look_ups.take() } else { None };
-            let Some(index) = first.or_else(|| self.scans.take()) else { return };
-            let step = &self.steps[index];
-            let part = match &reader {
-                Some(reader) => run(step, &**reader),
-                None => database.open().and_then(|opened| run(step, &**reader.insert(opened))),
-            };
-            if results.send((index, part)).is_err() {
-                return;
-            }
+fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs steps until there are no more.
+fn work(
+    database: &dyn Snapshots,
+    steps: &[Step],
+    queue: &Mutex<Queue>,
+    looks_up: bool,
+    results: &Sender<(usize, Result<CheckReport>)>,
+) {
+    let mut reader: Option<Box<dyn SnapshotReader>> = None;
+    loop {
+        let Some(index) = locked(queue).take(looks_up) else { return };
+        let part = match &reader {
+            Some(reader) => run(&steps[index], &**reader),
+            None => database.open().and_then(|opened| run(&steps[index], &**reader.insert(opened))),
+        };
+        if results.send((index, part)).is_err() {
+            return;
         }
-    }
-
-    /// Lets the threads find no more steps.
-    fn end(&self) {
-        self.look_ups.end();
-        self.scans.end();
-    }
-}
-
-impl Indexes {
-    fn new(indexes: Vec<usize>) -> Self {
-        Self { indexes, next: AtomicUsize::new(0) }
-    }
-
-    fn take(&self) -> Option<usize> {
-        self.indexes.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
-    }
-
-    fn end(&self) {
-        self.next.store(self.indexes.len(), Ordering::Relaxed);
     }
 }
 

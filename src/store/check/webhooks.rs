@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::model::notifications::notification::WebhookNotification;
 use crate::model::notifications::notification_types::{EventType, NotificationData};
 use crate::model::operation::check::{CheckReport, Finding};
-use crate::model::values::id::{NotificationId, OrganizationId};
+use crate::model::values::id::{NotificationId, OrderId, OrganizationId};
 use crate::store::webhooks::fan_outs;
 use crate::store::webhooks::fan_outs::FanOutKey;
 use crate::store::webhooks::subscribed_endpoints::Generations;
-use crate::store::{Row, Transaction};
+use crate::store::{Bind, Row, Transaction};
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
@@ -88,22 +88,29 @@ pub(super) const INVARIANTS: &[Invariant] = &[
 /// An invariant of a notification that SQL cannot check.
 struct Rule {
     name: &'static str,
+    table: &'static str,
     sentence: &'static str,
 }
 
-const BODY: Rule =
-    Rule { name: "webhook-body", sentence: "the body must be a notification with the id and type of its row" };
+const BODY: Rule = Rule {
+    name: "webhook-body",
+    table: "webhook_notifications",
+    sentence: "the body must be a notification with the id and type of its row",
+};
 const SUBJECT: Rule = Rule {
     name: "webhook-subject",
+    table: "webhook_notifications",
     sentence: "what a notification reports must exist in the reported state, in the organization of its endpoint",
 };
 const SUBSCRIPTION: Rule = Rule {
     name: "webhook-subscription",
+    table: "webhook_outbox",
     sentence: "the endpoint of a WAITING notification must be subscribed to its type since it was queued, unless its \
         notifications are being removed",
 };
 const FAN_OUT: Rule = Rule {
     name: "webhook-fan-out",
+    table: "webhook_fan_outs",
     sentence: "the notifications of a fan-out must have its type, and report what exists in its organization in the \
         reported state",
 };
@@ -135,10 +142,10 @@ const DISPUTE: &str = "SELECT organization_id FROM disputes WHERE id = ?1 AND or
 const ORDER: &str = "SELECT organization_id FROM orders WHERE id = ?1 AND event_id = ?2";
 
 impl Rule {
-    fn finding(&self, table: &str, row: Option<i64>) -> Finding {
+    fn finding(&self, row: Option<i64>) -> Finding {
         Finding {
             invariant: self.name.into(),
-            table: table.to_owned(),
+            table: self.table.to_owned(),
             row: row.map(|key| key.to_string()),
             sentence: self.sentence.to_owned(),
         }
@@ -147,35 +154,28 @@ impl Rule {
 
 /// Compares each notification with what it reports.
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    check_notifications(tx, report)?;
-    check_waiting(tx, report)?;
+    check_rows(tx, NOTIFICATIONS, &BODY, report, |row| broken_rule(tx, row))?;
+    check_rows(tx, WAITING, &SUBSCRIPTION, report, |row| Ok(is_unsubscribed(row)?.then_some(&SUBSCRIPTION)))?;
     check_fan_outs(tx, report)
 }
 
-fn check_notifications(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let finding = |rule: &Rule, row| rule.finding("webhook_notifications", row);
-    let looked = tx.query_table(NOTIFICATIONS, |row| {
+/// Reports each row of a query that breaks a rule. One that cannot be read breaks `rule`.
+fn check_rows(
+    tx: &Transaction<'_>,
+    sql: &str,
+    rule: &'static Rule,
+    report: &mut CheckReport,
+    broken_rule: impl Fn(&Row<'_>) -> Result<Option<&'static Rule>>,
+) -> Result<()> {
+    let looked = tx.query_table(sql, |row| {
         let mut broken = None;
-        report_damage(broken_rule(tx, row).map(|rule| broken = rule), |_| broken = Some(&BODY))?;
+        report_damage(broken_rule(row).map(|found| broken = found), |_| broken = Some(rule))?;
         if let Some(rule) = broken {
-            report.add(finding(rule, row.get("id").ok()));
+            report.add(rule.finding(row.get("id").ok()));
         }
         Ok(())
     });
-    report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(&BODY, None) }))
-}
-
-fn check_waiting(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let finding = |row| SUBSCRIPTION.finding("webhook_outbox", row);
-    let looked = tx.query_table(WAITING, |row| {
-        let mut broken = false;
-        report_damage(is_unsubscribed(row).map(|unsubscribed| broken = unsubscribed), |_| broken = true)?;
-        if broken {
-            report.add(finding(row.get("id").ok()));
-        }
-        Ok(())
-    });
-    report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))
+    report_damage(looked, |problem| report.add(Finding { sentence: problem, ..rule.finding(None) }))
 }
 
 /// Whether a WAITING notification breaks the rule. Types that are unknown break other rules.
@@ -192,18 +192,17 @@ fn is_unsubscribed(row: &Row<'_>) -> Result<bool> {
 }
 
 fn check_fan_outs(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let finding = |row| FAN_OUT.finding("webhook_fan_outs", row);
     let mut after = FanOutKey::FIRST;
     loop {
         let mut next = None;
         let looked = fan_outs::next(tx, after).map(|key| next = key);
-        report_damage(looked, |problem| report.add(Finding { sentence: problem, ..finding(None) }))?;
+        report_damage(looked, |problem| report.add(Finding { sentence: problem, ..FAN_OUT.finding(None) }))?;
         let Some(key) = next else { return Ok(()) };
         after = key;
         let mut broken = false;
         report_damage(breaks_fan_out_rule(tx, key).map(|breaks| broken = breaks), |_| broken = true)?;
         if broken {
-            report.add(finding(Some(key.id.raw())));
+            report.add(FAN_OUT.finding(Some(key.id.raw())));
         }
     }
 }
@@ -238,44 +237,37 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
 
 /// Returns the organization of what a notification reports; `None` if there is none in the reported state.
 fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<OrganizationId>> {
-    let decode = |row: &Row<'_>| row.get("organization_id");
-    match data {
-        NotificationData::OrderCompleted(order) => {
-            let binds = [order.order_id.into(), order.event_id.into(), order.customer_id.into()];
-            tx.query_opt(COMPLETED, &binds, decode)
+    let ids = |ids: [i64; 3]| ids.map(Bind::from).to_vec();
+    let of_ticket = |ticket: [i64; 3], order: Option<OrderId>| {
+        let mut binds = ids(ticket);
+        binds.push(order.into());
+        binds
+    };
+    let (sql, binds) = match data {
+        NotificationData::OrderCompleted(of) => {
+            (COMPLETED, ids([of.order_id.raw(), of.event_id.raw(), of.customer_id.raw()]))
         }
-        NotificationData::OrderCancelled(order) => {
-            let binds = [order.order_id.into(), order.event_id.into(), order.customer_id.into()];
-            tx.query_opt(CANCELLED, &binds, decode)
+        NotificationData::OrderCancelled(of) => {
+            (CANCELLED, ids([of.order_id.raw(), of.event_id.raw(), of.customer_id.raw()]))
         }
-        NotificationData::TicketIssued(ticket) => {
-            let id = ticket.issued_ticket_id;
-            let order = ticket.order_id;
-            let binds = [id.into(), ticket.event_id.into(), ticket.ticket_type_id.into(), order.into()];
-            tx.query_opt(ISSUED, &binds, decode)
+        NotificationData::TicketIssued(of) => {
+            let ticket = [of.issued_ticket_id.raw(), of.event_id.raw(), of.ticket_type_id.raw()];
+            (ISSUED, of_ticket(ticket, of.order_id))
         }
-        NotificationData::TicketCheckedIn(ticket) => {
-            let id = ticket.issued_ticket_id;
-            let order = ticket.order_id;
-            let binds = [id.into(), ticket.event_id.into(), ticket.ticket_type_id.into(), order.into()];
-            tx.query_opt(CHECKED_IN, &binds, decode)
+        NotificationData::TicketCheckedIn(of) => {
+            let ticket = [of.issued_ticket_id.raw(), of.event_id.raw(), of.ticket_type_id.raw()];
+            (CHECKED_IN, of_ticket(ticket, of.order_id))
         }
-        NotificationData::RefundSucceeded(refund) => {
-            let binds = [refund.refund_id.into(), refund.order_id.into(), refund.event_id.into()];
-            tx.query_opt(REFUND, &binds, decode)
+        NotificationData::RefundSucceeded(of) => {
+            (REFUND, ids([of.refund_id.raw(), of.order_id.raw(), of.event_id.raw()]))
         }
-        NotificationData::RefundFailed(refund) => {
-            let binds = [refund.refund_id.into(), refund.order_id.into(), refund.event_id.into()];
-            tx.query_opt(REFUND, &binds, decode)
+        NotificationData::RefundFailed(of) => (REFUND, ids([of.refund_id.raw(), of.order_id.raw(), of.event_id.raw()])),
+        NotificationData::DisputeOpened(of) | NotificationData::DisputeClosed(of) => {
+            (DISPUTE, ids([of.dispute_id.raw(), of.order_id.raw(), of.event_id.raw()]))
         }
-        NotificationData::DisputeOpened(dispute) | NotificationData::DisputeClosed(dispute) => {
-            let binds = [dispute.dispute_id.into(), dispute.order_id.into(), dispute.event_id.into()];
-            tx.query_opt(DISPUTE, &binds, decode)
-        }
-        NotificationData::PaymentReturned(payment) => {
-            tx.query_opt(ORDER, &[payment.order_id.into(), payment.event_id.into()], decode)
-        }
-    }
+        NotificationData::PaymentReturned(of) => (ORDER, vec![of.order_id.into(), of.event_id.into()]),
+    };
+    tx.query_opt(sql, &binds, |row| row.get("organization_id"))
 }
 
 #[cfg(test)]
