@@ -14,7 +14,7 @@ use super::commits::subscriber_queues::{Subscription, Subscriptions};
 use super::engine::PostgresOptions;
 use super::engine::{
     AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, Location, LockedEvent, ReaderOptions,
-    SqliteEngine, Transaction, on_engine,
+    Transaction, on_engine,
 };
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
@@ -125,13 +125,13 @@ impl Store {
 
     /// Why the store has stopped writing. Opening it again starts it again.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
-        on_engine!(&self.engine, engine => engine.stopped())
+        on_engine!(&self.engine, engine => engine.writer.stopped())
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
     #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {
-        self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.last_write_failed())
+        self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.writer.last_write_failed())
     }
 
     /// How the last work of the engine ended: filled when the store is dropped.
@@ -141,17 +141,23 @@ impl Store {
 
     /// How many jobs wait for the writer now.
     pub(crate) fn writes_waiting(&self) -> usize {
-        on_engine!(&self.engine, engine => engine.writes_waiting())
+        on_engine!(&self.engine, engine => engine.writer.waiting())
     }
 
     /// Opens a new database file in this folder, with a clock that stands still.
     #[cfg(test)]
     pub(crate) fn in_folder(folder: &tempfile::TempDir) -> Result<Arc<Self>> {
+        Self::with_seed(folder, 1)
+    }
+
+    /// The same, with this seed of the random numbers.
+    #[cfg(test)]
+    pub(crate) fn with_seed(folder: &tempfile::TempDir, seed: u64) -> Result<Arc<Self>> {
         use crate::environment::{ManualClock, SeededEntropy};
         use crate::model::values::timestamp::Timestamp;
 
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         Self::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).map(Arc::new)
     }
@@ -223,7 +229,8 @@ impl Store {
         target: &Path,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        self.engine.file()?.backup(target, progress)
+        let file = self.engine.file()?;
+        file.location.back_up_to(target, &file.environment, progress)
     }
 
     /// Checks the database, and passes the progress to `progress`.
@@ -263,7 +270,7 @@ impl Store {
 
     /// The size of the write-ahead log of a database file in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        self.engine.file().map_or(0, SqliteEngine::wal_bytes)
+        self.engine.file().map_or(0, |file| file.location.wal_bytes())
     }
 
     /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
@@ -332,7 +339,7 @@ impl Store {
     /// The folder of a database file; `None` for a PostgreSQL database.
     #[cfg(feature = "exports")]
     pub(crate) fn folder(&self) -> Option<&Path> {
-        self.engine.file().ok()?.folder()
+        self.engine.file().ok()?.location.path().parent()
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.

@@ -36,42 +36,39 @@ pub(in crate::store) enum Lock<'a> {
     IdempotencyKey(OrganizationId, &'a str),
 }
 
-/// Names an event by its own id, or by the id of one of its orders, ticket types, tickets or discounts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventKey {
-    Event(EventId),
-    Order(OrderId),
-    TicketType(TicketTypeId),
-    Ticket(TicketId),
-    Discount(DiscountId),
+macro_rules! event_keys {
+    ($($name:ident($id:ident)),+) => {
+        /// Names an event by its own id, or by the id of one of its orders, ticket types, tickets or discounts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum EventKey {
+            $($name($id),)+
+        }
+
+        $(
+            impl From<$id> for EventKey {
+                fn from(id: $id) -> Self {
+                    Self::$name(id)
+                }
+            }
+        )+
+    };
 }
 
-impl From<EventId> for EventKey {
-    fn from(id: EventId) -> Self {
-        Self::Event(id)
-    }
-}
+event_keys!(Event(EventId), Order(OrderId), TicketType(TicketTypeId), Ticket(TicketId), Discount(DiscountId));
 
-impl From<OrderId> for EventKey {
-    fn from(id: OrderId) -> Self {
-        Self::Order(id)
-    }
+/// A statement about the event `e` that a key names, and its parameter. `$select` ends with FROM.
+macro_rules! event_statement {
+    ($key:expr, $select:literal, $end:literal) => {
+        match $key {
+            EventKey::Event(id) => (concat!($select, "events e WHERE e.id = ?1", $end), id.raw()),
+            EventKey::Order(id) => event_statement!("orders", id, $select, $end),
+            EventKey::TicketType(id) => event_statement!("ticket_types", id, $select, $end),
+            EventKey::Ticket(id) => event_statement!("tickets", id, $select, $end),
+            EventKey::Discount(id) => event_statement!("discounts", id, $select, $end),
+        }
+    };
+    ($table:literal, $id:ident, $select:literal, $end:literal) => {
+        (concat!($select, $table, " k JOIN events e ON e.id = k.event_id WHERE k.id = ?1", $end), $id.raw())
+    };
 }
-
-impl From<TicketTypeId> for EventKey {
-    fn from(id: TicketTypeId) -> Self {
-        Self::TicketType(id)
-    }
-}
-
-impl From<TicketId> for EventKey {
-    fn from(id: TicketId) -> Self {
-        Self::Ticket(id)
-    }
-}
-
-impl From<DiscountId> for EventKey {
-    fn from(id: DiscountId) -> Self {
-        Self::Discount(id)
-    }
-}
+pub(in crate::store) use event_statement;

@@ -30,15 +30,15 @@ pub(super) use engines::{Engine, on_engine};
 pub(crate) use ids::first_of;
 pub(super) use isolation::Isolation;
 pub(crate) use lock::EventKey;
-pub(super) use lock::RowLock;
+pub(super) use lock::{RowLock, event_statement};
 pub(crate) use locking::LockedEvent;
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};
 pub(crate) use sql::query::Query;
 pub(crate) use sql::row::Row;
-pub(crate) use sql::values::{Bind, FromValue, Value};
+pub(crate) use sql::values::{Bind, FromValue, Value, from_json};
 pub(super) use sql::violation::{Constraint, on_violation};
+pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
-pub(super) use sqlite::{ClosingResult, SqliteEngine};
 pub(super) use transaction::RowLength;
 pub(crate) use transaction::{Savepoint, Transaction};

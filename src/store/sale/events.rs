@@ -11,9 +11,9 @@ use crate::rules::Checked;
 use crate::rules::calendar::Zone;
 use crate::rules::event::status_at;
 use crate::rules::order::Sale;
-use crate::store::columns::columns;
+use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
-use crate::store::{Bind, Constraint, EventKey, LockedEvent, Row, Transaction, on_violation};
+use crate::store::{Bind, Constraint, EventKey, LockedEvent, Row, Transaction, event_statement, on_violation};
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &EventFields) {
@@ -120,16 +120,6 @@ const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organi
 const ADD_PAGE_VIEWS: &str = "UPDATE events SET page_views = page_views + ?2 WHERE id = ?1";
 pub(in crate::store) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 LIMIT 1";
 pub(in crate::store) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1 LIMIT 1";
-const OWNER: &str = "SELECT id, organization_id FROM events WHERE id = ?1";
-const OWNER_OF_ORDER: &str = "SELECT e.id, e.organization_id FROM orders o JOIN events e ON e.id = o.event_id
-    WHERE o.id = ?1";
-const OWNER_OF_TICKET_TYPE: &str =
-    "SELECT e.id, e.organization_id FROM ticket_types t JOIN events e ON e.id = t.event_id
-    WHERE t.id = ?1";
-const OWNER_OF_TICKET: &str = "SELECT e.id, e.organization_id FROM tickets t JOIN events e ON e.id = t.event_id
-    WHERE t.id = ?1";
-const OWNER_OF_DISCOUNT: &str = "SELECT e.id, e.organization_id FROM discounts d JOIN events e ON e.id = d.event_id
-    WHERE d.id = ?1";
 pub(in crate::store) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'COMPLETED'
     UNION ALL SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'PENDING' AND hold_until > ?2 LIMIT 1";
 pub(in crate::store) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0 LIMIT 1";
@@ -257,25 +247,19 @@ pub(crate) fn add_page_views(tx: &Transaction<'_>, id: EventId, views: i64) -> R
     tx.execute(ADD_PAGE_VIEWS, &[id.into(), views.into()])
 }
 
-/// An event and its organization. Neither an event nor an order, ticket type, ticket or discount ever gets another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EventOwner {
-    pub(crate) event: EventId,
-    pub(crate) organization: OrganizationId,
+row_struct! {
+    /// An event and its organization. Neither an event nor an order, ticket type, ticket or discount ever gets another one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct EventOwner(row) {
+        pub(crate) event: EventId => id,
+        pub(crate) organization: OrganizationId => organization_id,
+    }
 }
 
 /// Returns the event that a key names, and whose it is. `None` if there is no such event.
 pub(crate) fn owner_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<EventOwner>> {
-    let (sql, id) = match key {
-        EventKey::Event(id) => (OWNER, id.raw()),
-        EventKey::Order(id) => (OWNER_OF_ORDER, id.raw()),
-        EventKey::TicketType(id) => (OWNER_OF_TICKET_TYPE, id.raw()),
-        EventKey::Ticket(id) => (OWNER_OF_TICKET, id.raw()),
-        EventKey::Discount(id) => (OWNER_OF_DISCOUNT, id.raw()),
-    };
-    tx.query_opt(sql, &[id.into()], |row| {
-        Ok(EventOwner { event: row.get("id")?, organization: row.get("organization_id")? })
-    })
+    let (sql, id) = event_statement!(key, "SELECT e.id, e.organization_id FROM ", "");
+    tx.query_opt(sql, &[id.into()], EventOwner::read)
 }
 
 /// Whether an event has tickets, or orders that are COMPLETED or PENDING.
@@ -320,20 +304,20 @@ pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: Eve
     Err(in_use())
 }
 
-/// A PUBLISHED or `SOLD_OUT` event that is over.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OverEvent {
-    pub(crate) id: EventId,
-    /// When it ended, in milliseconds. It may be no time that a [`Timestamp`] can represent.
-    at: i64,
+row_struct! {
+    /// A PUBLISHED or `SOLD_OUT` event that is over.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct OverEvent(row) {
+        pub(crate) id: EventId,
+        /// When it ended, in milliseconds. It may be no time that a [`Timestamp`] can represent.
+        at: i64 => over_at,
+    }
 }
 
 /// Up to `limit` PUBLISHED and `SOLD_OUT` events that are over, the earliest first, beginning after `after`.
 pub(crate) fn over(tx: &Transaction<'_>, after: Option<OverEvent>, limit: i64) -> Result<Vec<OverEvent>> {
     let (at, id) = after.map_or((i64::MIN, i64::MIN), |event| (event.at, event.id.raw()));
-    tx.query_all(OVER, &[tx.now().into(), limit.into(), at.into(), id.into()], |row| {
-        Ok(OverEvent { id: row.get("id")?, at: row.get("over_at")? })
-    })
+    tx.query_all(OVER, &[tx.now().into(), limit.into(), at.into(), id.into()], OverEvent::read)
 }
 
 /// Sets a PUBLISHED or `SOLD_OUT` event that is over to EXPIRED. Returns whether it was.

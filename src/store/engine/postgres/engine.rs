@@ -17,7 +17,7 @@ use super::writing::tokens;
 use super::writing::write_state::EventLock;
 use super::writing::writer::PostgresWriter;
 use crate::environment::{Entropy, Environment, SystemEntropy};
-use crate::error::{Result, StoreError, StoreErrorKind};
+use crate::error::{Result, StoreErrorKind};
 use crate::model::values::id::OrganizationId;
 use crate::store::commits::commit_notifier::CommitNotifier;
 use crate::store::engine::after_commit::AfterCommit;
@@ -39,7 +39,7 @@ const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLAT
 /// An open PostgreSQL database.
 pub(in crate::store) struct PostgresEngine {
     pub(in crate::store) readers: Readers<ReadPool>,
-    writer: PostgresWriter,
+    pub(in crate::store) writer: PostgresWriter,
     event_owners: EventOwners,
     connector: Connector,
     /// Serves reads that may look at many rows, if there is one.
@@ -187,26 +187,10 @@ impl PostgresEngine {
         Ok(())
     }
 
-    /// How many callers wait for a transaction or are in one.
-    pub(in crate::store) fn writes_waiting(&self) -> usize {
-        self.writer.callers()
-    }
-
     /// Fails if the store has stopped, if the server does not answer within seconds, or if there is a reason to doubt
     /// that it accepts writes and it does not accept one.
     pub(in crate::store) fn ready(&self) -> Result<()> {
         self.writer.check()
-    }
-
-    /// Why the store has stopped writing: a newer program has migrated the database.
-    pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
-        self.writer.stopped()
-    }
-
-    /// Whether the last attempt to write failed.
-    #[cfg(feature = "server")]
-    pub(in crate::store) fn last_write_failed(&self) -> bool {
-        self.writer.last_write_failed()
     }
 
     /// Filled when the engine is dropped.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::values::{FromValue, Value};
+use super::values::{FromValue, Value, from_json};
 use crate::error::{Error, Result, StoreErrorKind};
 
 /// A row as an engine returns it. Columns are counted from 0.
@@ -106,7 +106,7 @@ impl<'r> Row<'r> {
 
     /// Reads a value that is stored as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Result<T> {
-        self.read(name, |value| value.json())
+        self.read(name, from_json)
     }
 
     fn read<T>(&self, name: &'static str, read: impl FnOnce(Value<'_>) -> Result<T, &'static str>) -> Result<T> {

@@ -126,13 +126,13 @@ impl Value<'_> {
             _ => Err(problem),
         }
     }
+}
 
-    /// Reads a value that is stored as JSON.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, &'static str> {
-        match self {
-            Self::Text(text) => serde_json::from_slice(text).map_err(|_| "is not the expected JSON"),
-            _ => Err("is not the expected JSON"),
-        }
+/// Reads a value that is stored as JSON.
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(value: Value<'_>) -> Result<T, &'static str> {
+    match value {
+        Value::Text(text) => serde_json::from_slice(text).map_err(|_| "is not the expected JSON"),
+        _ => Err("is not the expected JSON"),
     }
 }
 

@@ -1,7 +1,5 @@
 //! An open database file: the writer and the readers.
 
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::checkpoint::Checkpointer;
@@ -12,8 +10,7 @@ use super::inspection::integrity::rewrite_header;
 use super::sqlite_snapshots::{Access, SqliteSnapshots};
 use super::writer::Writer;
 use crate::environment::Environment;
-use crate::error::{Result, StoreError, StoreErrorKind};
-use crate::model::operation::backup::BackupProgress;
+use crate::error::{Result, StoreErrorKind};
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::{MigrationOptions, ReaderOptions};
@@ -33,9 +30,9 @@ const PROBE_WRITES: usize = 64;
 pub(in crate::store) struct SqliteEngine {
     // Dropped first, so that no reader blocks the writer's last checkpoint.
     pub(in crate::store) readers: Readers<ConnectionPool>,
-    writer: Writer,
-    environment: Environment,
-    location: Location,
+    pub(in crate::store) writer: Writer,
+    pub(in crate::store) environment: Environment,
+    pub(in crate::store) location: Location,
 }
 
 impl SqliteEngine {
@@ -113,11 +110,6 @@ impl SqliteEngine {
         Ok(())
     }
 
-    /// How many callers wait for a transaction.
-    pub(in crate::store) fn writes_waiting(&self) -> usize {
-        self.writer.jobs_waiting()
-    }
-
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
     /// fails too.
     pub(in crate::store) fn ready(&self) -> Result<()> {
@@ -129,17 +121,6 @@ impl SqliteEngine {
             }
         }
         self.readers.look_up(Isolation::Statement, organizations::any).map(drop)
-    }
-
-    /// Why the store has stopped writing.
-    pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
-        self.writer.stopped()
-    }
-
-    /// Whether the last attempt to write failed.
-    #[cfg(feature = "server")]
-    pub(in crate::store) fn last_write_failed(&self) -> bool {
-        self.writer.last_write_failed()
     }
 
     /// How the last checkpoint ended: filled when the engine is dropped.
@@ -156,28 +137,8 @@ impl SqliteEngine {
         self.readers.scan(organization, work)
     }
 
-    /// The folder of the file.
-    #[cfg(feature = "exports")]
-    pub(in crate::store) fn folder(&self) -> Option<&Path> {
-        self.location.path().parent()
-    }
-
     /// Opens connections that read large parts of the database in steps.
     pub(in crate::store) fn snapshots(&self) -> SqliteSnapshots {
         SqliteSnapshots::new(self.location.clone(), Access::Existing, self.environment.clone())
-    }
-
-    /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
-    pub(in crate::store) fn backup(
-        &self,
-        target: &Path,
-        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupProgress> {
-        self.location.back_up_to(target, &self.environment, progress)
-    }
-
-    /// The size of the write-ahead log in bytes.
-    pub(in crate::store) fn wal_bytes(&self) -> u64 {
-        self.location.wal_bytes()
     }
 }

@@ -2,10 +2,7 @@
 //! for it. The plans are checked on an empty store, with many rows, and after ANALYZE.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use crate::environment::{Environment, ManualClock, SeededEntropy};
-use crate::model::values::timestamp::Timestamp;
 use crate::store::lists::{event_lists, order_lists, ticket_lists};
 use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, payments, reconciliation, refunds};
 use crate::store::sale::{
@@ -20,7 +17,7 @@ use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, fan_outs, handler_queue, outbox_backlog, outbox_rows,
     subscribed_endpoints, webhook_notifications, webhook_removals, webhook_retention,
 };
-use crate::store::{Bind, EngineOptions, Location, Query, ReaderOptions, Store, Transaction};
+use crate::store::{Bind, Query, Store, Transaction};
 
 /// A statement and the indexes that its plan must use.
 type Expected = (&'static str, &'static [&'static str]);
@@ -285,13 +282,6 @@ const ROWS: &[&str] = &[
         SELECT id, endpoint_id, id, type, 1, 1, created_at FROM webhook_outbox WHERE state = 'DELIVERED'",
 ];
 
-fn open(folder: &tempfile::TempDir) -> Store {
-    let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-    let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-    let location = Location::new(folder.path().join("ticketing.db"), None);
-    Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap()
-}
-
 fn plan(store: &Store, sql: &str) -> Vec<String> {
     explain(store, "EXPLAIN QUERY PLAN", "detail", sql)
 }
@@ -343,7 +333,7 @@ fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
 #[test]
 fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_analyze() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder);
+    let store = Store::in_folder(&folder).unwrap();
     let named = assert_plans(&store);
     let insert_rows = |tx: &Transaction<'_>| {
         for sql in ROWS {
@@ -355,7 +345,7 @@ fn every_index_serves_a_query_and_every_list_has_its_index_before_and_after_anal
     assert_plans(&store);
     store.write(None, |tx| tx.execute("ANALYZE", &[])).unwrap();
     drop(store);
-    let store = open(&folder);
+    let store = Store::in_folder(&folder).unwrap();
     assert_plans(&store);
 
     let indexes = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
@@ -376,7 +366,7 @@ const FREQUENT_WRITES: &[&str] = &[
 #[test]
 fn checks_of_frequently_written_rows_fill_no_temporary_tables() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder);
+    let store = Store::in_folder(&folder).unwrap();
     let outbox = [1, 9].map(outbox_rows::statement);
     let notifications = [1, 9].map(webhook_notifications::statement);
     for sql in outbox.iter().chain(&notifications).map(String::as_str).chain(FREQUENT_WRITES.iter().copied()) {

@@ -131,7 +131,7 @@ impl Writer {
     }
 
     /// How many jobs are queued.
-    pub(crate) fn jobs_waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.group_commit.leadership.with_queue(|jobs| jobs.0.iter().count())
     }
 }

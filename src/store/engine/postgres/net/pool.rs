@@ -260,7 +260,7 @@ impl ReaderPool for Pool {
         let Borrowed { connection, place } = borrowed;
         if connection.is_lost() {
             self.lose(connection);
-        } else if !connection.write.is_open() {
+        } else if !connection.write.is_open.get() {
             self.keep(connection);
         }
         drop(place);

@@ -40,7 +40,7 @@ impl PostgresWriter {
     pub(in crate::store::engine::postgres) fn commit(&self, connection: Borrowed, began_at: Timestamp) -> Commit {
         let token = Token::new(began_at, &self.environment);
         let result = connection.commit(token);
-        let (failure, has_changed) = (connection.failure(), connection.write.has_changed());
+        let (failure, has_changed) = (connection.failure(), connection.write.changed.get());
         match result {
             Ok(()) => {
                 self.pool.give_back(connection);
@@ -165,7 +165,7 @@ impl PostgresWriter {
         if let Some(reason) = self.stopped() {
             return Err(reason.clone().into());
         }
-        if self.health.is_doubtful(self.callers() > 0) {
+        if self.health.is_doubtful(self.waiting() > 0) {
             return self.probe();
         }
         self.on_connection(MAX_PROBE_TIME, |connection| connection.simple_query(ANY_ROW).map(drop))

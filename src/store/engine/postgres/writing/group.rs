@@ -122,7 +122,7 @@ impl PostgresWriter {
         let start = self.instant();
         let cache = Rc::default();
         while let Some(member) = group.last_mut() {
-            connection.write.set_event_lock(EventLock::Held(leader.event, member.job.key));
+            connection.write.event_lock.set(EventLock::Held(leader.event, member.job.key));
             let ran = self.run_job(connection, member.job.job.as_mut(), began_at, &cache);
             let mut refusal = None;
             if let Ran::Succeeded(new) = ran {

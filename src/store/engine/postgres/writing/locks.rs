@@ -8,15 +8,15 @@ use std::borrow::Cow;
 use sha2::{Digest, Sha256};
 
 use crate::model::values::id::OrganizationId;
-use crate::store::engine::lock::{EventKey, Lock, RowLock};
+use crate::store::engine::lock::{EventKey, Lock, RowLock, event_statement};
 use crate::store::engine::sql::values::Bind;
 
 /// The statement that takes a lock, and its parameter.
 pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static str, Option<Bind<'static>>) {
     match lock {
         Lock::Event(event) => {
-            let (sql, id) = event_statement(event);
-            (sql, Some(id))
+            let (sql, id) = event_statement!(event, "SELECT e.id FROM ", " FOR NO KEY UPDATE OF e");
+            (sql, Some(id.into()))
         }
         Lock::Organization(id) => ("SELECT id FROM organizations WHERE id = ?1 FOR NO KEY UPDATE", Some(id.into())),
         Lock::Organizations => ("LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE", None),
@@ -62,28 +62,5 @@ pub(in crate::store::engine::postgres) fn clause(lock: RowLock) -> Cow<'static, 
         RowLock::Change(table) => format!("FOR NO KEY UPDATE OF {table}").into(),
         RowLock::UpdateUnlocked => "FOR UPDATE SKIP LOCKED".into(),
         RowLock::ChangeUnlocked => "FOR NO KEY UPDATE SKIP LOCKED".into(),
-    }
-}
-
-fn event_statement(event: EventKey) -> (&'static str, Bind<'static>) {
-    match event {
-        EventKey::Event(id) => ("SELECT id FROM events WHERE id = ?1 FOR NO KEY UPDATE", id.into()),
-        EventKey::Order(id) => (
-            "SELECT e.id FROM orders o JOIN events e ON e.id = o.event_id WHERE o.id = ?1 FOR NO KEY UPDATE OF e",
-            id.into(),
-        ),
-        EventKey::TicketType(id) => (
-            "SELECT e.id FROM ticket_types t JOIN events e ON e.id = t.event_id WHERE t.id = ?1
-                FOR NO KEY UPDATE OF e",
-            id.into(),
-        ),
-        EventKey::Ticket(id) => (
-            "SELECT e.id FROM tickets t JOIN events e ON e.id = t.event_id WHERE t.id = ?1 FOR NO KEY UPDATE OF e",
-            id.into(),
-        ),
-        EventKey::Discount(id) => (
-            "SELECT e.id FROM discounts d JOIN events e ON e.id = d.event_id WHERE d.id = ?1 FOR NO KEY UPDATE OF e",
-            id.into(),
-        ),
     }
 }

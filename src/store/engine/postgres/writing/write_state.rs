@@ -34,29 +34,21 @@ pub(in crate::store::engine::postgres) enum EventLock {
 #[derive(Default)]
 pub(in crate::store::engine::postgres) struct WriteState {
     /// Whether the statements that begin and end transactions are prepared on the connection.
-    is_prepared: Cell<bool>,
-    is_open: Cell<bool>,
+    pub(in crate::store::engine::postgres) is_prepared: Cell<bool>,
+    /// Whether a transaction has begun, and is neither committed nor rolled back.
+    pub(in crate::store::engine::postgres) is_open: Cell<bool>,
     /// Whether a statement of the current job may have changed something.
-    job_changed: Cell<bool>,
+    pub(in crate::store::engine::postgres) job_changed: Cell<bool>,
     /// Whether a statement of the transaction may have changed something.
-    changed: Cell<bool>,
+    pub(in crate::store::engine::postgres) changed: Cell<bool>,
     savepoints: Cell<usize>,
-    event_lock: Cell<EventLock>,
+    /// The event that the transaction has locked, and the key by which the next job names it.
+    pub(in crate::store::engine::postgres) event_lock: Cell<EventLock>,
     /// How often the job has run, including this time.
-    attempts: Cell<u32>,
+    pub(in crate::store::engine::postgres) attempts: Cell<u32>,
 }
 
 impl WriteState {
-    /// Whether the statements that begin and end transactions are prepared on the connection.
-    pub(in crate::store::engine::postgres) fn is_prepared(&self) -> bool {
-        self.is_prepared.get()
-    }
-
-    /// Records that the statements that begin and end transactions are prepared on the connection.
-    pub(in crate::store::engine::postgres) fn set_prepared(&self) {
-        self.is_prepared.set(true);
-    }
-
     /// Records that a transaction begins. It has a savepoint from the beginning if it locks an event.
     pub(in crate::store::engine::postgres) fn begin(&self, has_savepoint: bool) {
         self.is_open.set(true);
@@ -65,31 +57,6 @@ impl WriteState {
         self.savepoints.set(usize::from(has_savepoint));
         self.event_lock.set(EventLock::None);
         self.attempts.set(1);
-    }
-
-    /// Records that the transaction has ended.
-    pub(in crate::store::engine::postgres) fn end(&self) {
-        self.is_open.set(false);
-    }
-
-    /// Whether a transaction has begun, and is neither committed nor rolled back.
-    pub(in crate::store::engine::postgres) fn is_open(&self) -> bool {
-        self.is_open.get()
-    }
-
-    /// Sets the event that the transaction has locked, and the key by which the next job names it.
-    pub(in crate::store::engine::postgres) fn set_event_lock(&self, lock: EventLock) {
-        self.event_lock.set(lock);
-    }
-
-    /// Whether a statement of the transaction may have changed something.
-    pub(in crate::store::engine::postgres) fn has_changed(&self) -> bool {
-        self.changed.get()
-    }
-
-    /// Whether a statement since the last call, or since the transaction began, may have changed something.
-    pub(in crate::store::engine::postgres) fn take_job_changed(&self) -> bool {
-        self.job_changed.replace(false)
     }
 
     /// Counts a savepoint.
@@ -118,11 +85,6 @@ impl WriteState {
                 true
             }
         }
-    }
-
-    /// Sets how often the job has run, including this time.
-    pub(in crate::store::engine::postgres) fn set_attempts(&self, attempts: u32) {
-        self.attempts.set(attempts);
     }
 
     /// Whether the job has run so often that a constraint violation is no reason to run it again.

@@ -65,9 +65,9 @@ impl PostgresConnection {
     fn begin(&self, has_savepoint: bool) -> Result<()> {
         self.forget_failure();
         self.clear_ahead();
-        if !self.write.is_prepared() {
+        if !self.write.is_prepared.get() {
             self.batch(&preparation())?;
-            self.write.set_prepared();
+            self.write.is_prepared.set(true);
         }
         self.write.begin(has_savepoint);
         Ok(())
@@ -77,7 +77,7 @@ impl PostgresConnection {
     pub(in crate::store::engine::postgres) fn next_savepoint(&self) {
         // The next job must see what this one has changed.
         self.clear_ahead();
-        if self.write.take_job_changed() {
+        if self.write.job_changed.take() {
             self.queue_next_job("RELEASE SAVEPOINT job; SAVEPOINT job");
             self.write.add_savepoint();
         }
@@ -86,7 +86,7 @@ impl PostgresConnection {
     /// Undoes what the last job has done.
     pub(in crate::store::engine::postgres) fn undo_job(&self) -> Result<()> {
         self.clear_queue_of_job();
-        if self.write.take_job_changed() || self.failure().is_some() {
+        if self.write.job_changed.take() || self.failure().is_some() {
             self.batch("ROLLBACK TO SAVEPOINT job")?;
         }
         self.forget_failure();
@@ -97,12 +97,12 @@ impl PostgresConnection {
     pub(in crate::store::engine::postgres) fn commit(&self, token: Token) -> Result<()> {
         // Otherwise the transaction would be committed without them.
         self.check_inserts()?;
-        let sql = if self.write.has_changed() { format!("{}; COMMIT", token.insert()) } else { "COMMIT".to_owned() };
+        let sql = if self.write.changed.get() { format!("{}; COMMIT", token.insert()) } else { "COMMIT".to_owned() };
         self.set_max_time(Some(MAX_COMMIT_TIME));
         let committed = self.batch(&sql);
         self.set_max_time(None);
         committed?;
-        self.write.end();
+        self.write.is_open.set(false);
         Ok(())
     }
 
@@ -113,7 +113,7 @@ impl PostgresConnection {
             return;
         }
         match self.batch("ROLLBACK") {
-            Ok(()) => self.write.end(),
+            Ok(()) => self.write.is_open.set(false),
             Err(error) => {
                 tracing::debug!(target: "ticketing::store", %error, "a transaction could not be rolled back");
             }

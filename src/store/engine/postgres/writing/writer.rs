@@ -45,7 +45,7 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
 /// Runs jobs in write transactions.
-pub(in crate::store::engine::postgres) struct PostgresWriter {
+pub(in crate::store) struct PostgresWriter {
     pub(in crate::store::engine::postgres) pool: Pool,
     /// As many as the pool has connections.
     permits: Semaphore,
@@ -235,12 +235,12 @@ impl PostgresWriter {
     }
 
     /// How many callers wait for a transaction or are in one.
-    pub(in crate::store::engine::postgres) fn callers(&self) -> usize {
+    pub(in crate::store) fn waiting(&self) -> usize {
         self.callers.load(Ordering::Relaxed)
     }
 
     /// Whether the last attempt to reach the server, or to commit, failed.
-    pub(in crate::store::engine::postgres) fn last_write_failed(&self) -> bool {
+    pub(in crate::store) fn last_write_failed(&self) -> bool {
         self.health.is_failing()
     }
 
@@ -272,7 +272,7 @@ impl PostgresWriter {
             Err(NotBegun::Failed(error @ Error::Store(_))) => return Attempt::Ended(Err(error)),
             Err(NotBegun::Failed(error)) => return Attempt::RunAgain(error),
         };
-        connection.write.set_attempts(attempts);
+        connection.write.attempts.set(attempts);
         let ran = self.run_job(&connection, job, began_at, &Rc::default());
         if let Ran::Succeeded(recorded) = ran {
             return match self.commit(connection, began_at) {
@@ -303,8 +303,8 @@ impl PostgresWriter {
         }
     }
 
-    /// Why nothing is written any more.
-    pub(in crate::store::engine::postgres) fn stopped(&self) -> Option<&StoreError> {
+    /// Why nothing is written any more: a newer program has migrated the database.
+    pub(in crate::store) fn stopped(&self) -> Option<&StoreError> {
         self.stopped.get()
     }
 
@@ -321,7 +321,7 @@ impl PostgresWriter {
                 EventLock::Background(event, _) => connection.begin_brief(event, &self.server_clock),
                 _ => connection.begin_write(&self.server_clock),
             };
-            connection.write.set_event_lock(lock);
+            connection.write.event_lock.set(lock);
             begun
         };
         let mut connection = self.pool.take().inspect_err(unreachable)?;

@@ -235,21 +235,14 @@ pub(in crate::store::engine::sqlite) fn quoted(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::model::values::timestamp::Timestamp;
+    use crate::store::Store;
     use crate::store::engine::sqlite::tables;
-    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
 
     #[test]
     fn every_index_of_the_schema_is_supported() {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
+        let store = Store::in_folder(&folder).unwrap();
         for table in store.read(tables).unwrap() {
             assert_eq!(store.read(|tx| tx.compare_indexes(&table)), Ok(Compared::Equal), "{table}");
         }
