@@ -3,7 +3,7 @@
 //! Each resource that callers create and update lists its columns once, with [`columns!`]. The list yields the columns
 //! of its SELECT, INSERT and UPDATE statements, the values to write, and the function that reads a row.
 
-use super::{Bind, FromValue, Value};
+use super::{Bind, FromValue, Value, from_json};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
@@ -52,7 +52,7 @@ macro_rules! json_column {
     ($($type:ty),+) => { $(
         impl FromValue for $type {
             fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
-                value.json()
+                from_json(value)
             }
         }
 
@@ -76,7 +76,7 @@ impl FromValue for Decimals {
 /// A JSON object; NULL if it is empty.
 impl FromValue for Metadata {
     fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
-        if value == Value::Null { Ok(Self::new()) } else { value.json() }
+        if value == Value::Null { Ok(Self::new()) } else { from_json(value) }
     }
 }
 
@@ -89,7 +89,7 @@ impl Column for Metadata {
 /// A JSON array of milliseconds.
 impl FromValue for Vec<Timestamp> {
     fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
-        let millis: Vec<i64> = value.json()?;
+        let millis: Vec<i64> = from_json(value)?;
         let times: Result<_, _> = millis.into_iter().map(Timestamp::from_millis).collect();
         times.map_err(|_| "has a time outside of the years 1970 to 9999")
     }
@@ -105,7 +105,7 @@ impl Column for Vec<Timestamp> {
 /// A JSON array of numbers.
 impl<K: Kind> FromValue for Vec<Id<K>> {
     fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
-        let ids: Vec<i64> = value.json()?;
+        let ids: Vec<i64> = from_json(value)?;
         Ok(ids.into_iter().map(Id::from_raw).collect())
     }
 }
@@ -231,4 +231,52 @@ macro_rules! column_name {
     };
 }
 
-pub(super) use {column_name, columns};
+/// Declares a struct that is read from a row, with the function `read`:
+///
+/// ```text
+/// row_struct! {
+///     /// A refund that is due.
+///     pub(crate) struct DueRefund(row) {
+///         pub(crate) id: RefundId,
+///         pub(crate) order: OrderId => order_id,
+///         pub(crate) is_new: bool = row.is_null("reference")?,
+///     }
+/// }
+/// ```
+///
+/// The column of a field has the name of the field or the one after `=>`. After `=` is what reads the field.
+macro_rules! row_struct {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident($row:ident) {
+            $(
+                $(#[$field_meta:meta])*
+                $field_visibility:vis $field:ident: $type:ty $(=> $column:ident)? $(= $value:expr)?,
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        $visibility struct $name {
+            $($(#[$field_meta])* $field_visibility $field: $type,)*
+        }
+
+        impl $name {
+            pub(in crate::store) fn read($row: &$crate::store::Row<'_>) -> $crate::error::Result<Self> {
+                Ok(Self {
+                    $($field: $crate::store::columns::read_field!($row, $field $(=> $column)? $(= $value)?),)*
+                })
+            }
+        }
+    };
+}
+
+macro_rules! read_field {
+    ($row:ident, $field:ident = $value:expr) => {
+        $value
+    };
+    ($row:ident, $($column:tt)+) => {
+        $row.get($crate::store::columns::column_name!($($column)+))?
+    };
+}
+
+pub(super) use {column_name, columns, read_field, row_struct};

@@ -9,7 +9,8 @@ use crate::model::values::id::{EventId, OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, LATEST_DUE};
 use crate::rules::money::gateway_choice::is_asked;
-use crate::store::{LockedEvent, Row, Transaction};
+use crate::store::columns::row_struct;
+use crate::store::{LockedEvent, Transaction};
 
 const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attempt_at = ?2, attempts = 0
     WHERE order_id = ?1 AND status = 'OPEN'";
@@ -24,7 +25,7 @@ const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_
 // No other process can have claimed the checkout if its claim ends when this one has said.
 const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order_id = ?1 AND next_attempt_at = ?2";
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
-        o.hold_until, c.expires_at, c.gateway, c.account, c.mode
+        o.hold_until, c.expires_at, c.next_attempt_at, c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
 /// Selects rows that are due, and about which the gateway ?4 is asked (see `rules::gateway::is_asked`): first one of
 /// each organization, then the second one of each, and so on. So the rows of one organization do not hide those of the
@@ -83,34 +84,28 @@ pub(crate) fn close_only(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     tx.execute(CLOSE_ONLY, &[order.into()])
 }
 
-/// A checkout about which the gateway is to be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DueCheckout {
-    pub(crate) order: OrderId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
-    /// Whether the gateway's id of the checkout is not known, because the gateway did not answer its start.
-    pub(crate) is_unanswered: bool,
+row_struct! {
+    /// A checkout about which the gateway is to be asked.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct DueCheckout(row) {
+        pub(crate) order: OrderId => order_id,
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) event: EventId => event_id,
+        /// Whether the gateway's id of the checkout is not known, because the gateway did not answer its start.
+        pub(crate) is_unanswered: bool = row.is_null("payment_reference")?,
+    }
 }
 
 /// Returns up to `limit` checkouts of a gateway with this status that are due now, so that organizations take turns. Of
 /// each, the one that has been due for the longest time comes first. Those to be closed whose due time comes from a
 /// clock that was wrong come last.
 pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
-    let decode = |row: &Row<'_>| {
-        Ok(DueCheckout {
-            order: row.get("order_id")?,
-            organization: row.get("organization_id")?,
-            event: row.get("event_id")?,
-            is_unanswered: row.is_null("payment_reference")?,
-        })
-    };
     let binds = [status.as_str().into(), tx.now().into(), limit.into(), gateway.into()];
-    let mut due = tx.query_all(DUE, &binds, decode)?;
+    let mut due = tx.query_all(DUE, &binds, DueCheckout::read)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 && status == CheckoutStatus::Closing {
         let binds = [status.as_str().into(), latest_due(tx).into(), rest.into(), gateway.into()];
-        due.extend(tx.query_all(DUE_TOO_LATE, &binds, decode)?);
+        due.extend(tx.query_all(DUE_TOO_LATE, &binds, DueCheckout::read)?);
     }
     Ok(due)
 }
@@ -119,24 +114,26 @@ fn latest_due(tx: &Transaction<'_>) -> Timestamp {
     tx.now().saturating_add(LATEST_DUE)
 }
 
-/// A checkout that this process has claimed.
-#[derive(Debug, Clone)]
-pub(crate) struct CheckoutAttempt {
-    pub(crate) order: OrderId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
-    pub(crate) status: CheckoutStatus,
-    /// The gateway's id of the checkout. `None` if the gateway has not answered.
-    pub(crate) reference: Option<String>,
-    /// The account of the checkout.
-    pub(crate) account: GatewayAccount,
-    pub(crate) hold_until: Option<Timestamp>,
-    /// When the gateway ends the checkout by itself.
-    pub(crate) expires_at: Timestamp,
-    /// The number of the attempt, counted from 1.
-    pub(crate) number: i64,
-    /// Until when no other process asks about it.
-    pub(crate) claimed_until: Timestamp,
+row_struct! {
+    /// A checkout that this process has claimed.
+    #[derive(Debug, Clone)]
+    pub(crate) struct CheckoutAttempt(row) {
+        pub(crate) order: OrderId => order_id,
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) event: EventId => event_id,
+        pub(crate) status: CheckoutStatus,
+        /// The gateway's id of the checkout. `None` if the gateway has not answered.
+        pub(crate) reference: Option<String> => payment_reference,
+        /// The account of the checkout.
+        pub(crate) account: GatewayAccount = GatewayAccount::of(gateway_identity::read(row)?.as_ref()),
+        pub(crate) hold_until: Option<Timestamp>,
+        /// When the gateway ends the checkout by itself.
+        pub(crate) expires_at: Timestamp,
+        /// The number of the attempt, counted from 1.
+        pub(crate) number: i64 => attempts,
+        /// Until when no other process asks about it.
+        pub(crate) claimed_until: Timestamp => next_attempt_at,
+    }
 }
 
 /// Claims a checkout that is due: no other process asks about it before `until`. Returns `None` if it is not due now.
@@ -145,20 +142,7 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, order: OrderId, until: Timestamp) -> R
     if tx.execute_counted(CLAIM, &binds)? == 0 {
         return Ok(None);
     }
-    tx.query_opt(ATTEMPT, &[order.into()], |row| {
-        Ok(CheckoutAttempt {
-            order: row.get("order_id")?,
-            organization: row.get("organization_id")?,
-            event: row.get("event_id")?,
-            status: row.get("status")?,
-            reference: row.get("payment_reference")?,
-            account: GatewayAccount::of(gateway_identity::read(row)?.as_ref()),
-            hold_until: row.get("hold_until")?,
-            expires_at: row.get("expires_at")?,
-            number: row.get("attempts")?,
-            claimed_until: until,
-        })
-    })
+    tx.query_opt(ATTEMPT, &[order.into()], CheckoutAttempt::read)
 }
 
 /// Renews a claim of this process that ends at `until`. Changes nothing if the claim is another one by now.
@@ -182,19 +166,19 @@ pub(crate) fn count_closing(tx: &Transaction<'_>) -> Result<u64> {
     Ok(tx.query_opt(COUNT_CLOSING, &[], |row| row.count("number"))?.unwrap_or_default())
 }
 
-/// The checkouts of one gateway that are to be closed or looked up.
-pub(crate) struct CheckoutsOfGateway {
-    /// `None` for the checkouts that an earlier version asked for.
-    pub(crate) gateway: Option<String>,
-    pub(crate) number: u64,
+row_struct! {
+    /// The checkouts of one gateway that are to be closed or looked up.
+    pub(crate) struct CheckoutsOfGateway(row) {
+        /// `None` for the checkouts that an earlier version asked for.
+        pub(crate) gateway: Option<String>,
+        pub(crate) number: u64 = row.count("number")?,
+    }
 }
 
 /// Counts the checkouts that are to be closed or looked up at gateways other than this one, over all organizations.
 /// `None` if the program has no gateway.
 pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str>) -> Result<Vec<CheckoutsOfGateway>> {
-    let mut counts = tx.query_all(COUNT_BY_GATEWAY, &[], |row| {
-        Ok(CheckoutsOfGateway { gateway: row.get("gateway")?, number: row.count("number")? })
-    })?;
+    let mut counts = tx.query_all(COUNT_BY_GATEWAY, &[], CheckoutsOfGateway::read)?;
     counts.retain(|count| gateway.is_none_or(|name| !is_asked(name, count.gateway.as_deref())));
     Ok(counts)
 }
@@ -204,12 +188,14 @@ pub(crate) fn any_open(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_OPEN, &[])
 }
 
-/// An open checkout that will be looked up later.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OpenCheckout {
-    pub(crate) order: OrderId,
-    pub(crate) event: EventId,
-    next_attempt_at: Timestamp,
+row_struct! {
+    /// An open checkout that will be looked up later.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct OpenCheckout(row) {
+        pub(crate) order: OrderId => order_id,
+        pub(crate) event: EventId => event_id,
+        next_attempt_at: Timestamp,
+    }
 }
 
 /// When a claim ends that begins now. A checkout that is due later is claimed by no process.
@@ -229,13 +215,7 @@ pub(crate) fn open_before(
     let (at, order) =
         after.map_or((latest_claim(tx), i64::MIN), |checkout| (checkout.next_attempt_at, checkout.order.raw()));
     let binds = [at.into(), order.into(), created_before.into(), limit.into(), gateway.into()];
-    tx.query_all(OPEN_BEFORE, &binds, |row| {
-        Ok(OpenCheckout {
-            order: row.get("order_id")?,
-            event: row.get("event_id")?,
-            next_attempt_at: row.get("next_attempt_at")?,
-        })
-    })
+    tx.query_all(OPEN_BEFORE, &binds, OpenCheckout::read)
 }
 
 /// Lets an open checkout be looked up now. Returns whether it was to be looked up later.

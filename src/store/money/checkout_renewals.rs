@@ -9,6 +9,7 @@ use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
+use crate::store::columns::row_struct;
 use crate::store::{Constraint, LockedEvent, Transaction, on_violation};
 
 const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.expires_at, c.renewals, c.lease_ends_at,
@@ -24,35 +25,27 @@ const RECORD: &str = "UPDATE orders SET payment_link = ?2, payment_reference = ?
         payment_status = CASE WHEN payment_reference IS NULL THEN 'WAITING' ELSE payment_status END
     WHERE id = ?1 AND (payment_reference IS NULL OR payment_reference = ?3)";
 
-/// The newest checkout of an order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CurrentCheckout {
-    pub(crate) status: CheckoutStatus,
-    /// The gateway's id of it. `None` if the gateway has not answered.
-    pub(crate) reference: Option<String>,
-    pub(crate) link: Option<String>,
-    pub(crate) expires_at: Timestamp,
-    /// How often the checkout of the order was renewed.
-    pub(crate) renewals: i64,
-    /// Until when a process may be waiting for the gateway to start it.
-    pub(crate) lease_ends_at: Option<Timestamp>,
-    /// The gateway that has it. `None` if an earlier version asked for it.
-    pub(crate) gateway: Option<GatewayIdentity>,
+row_struct! {
+    /// The newest checkout of an order.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct CurrentCheckout(row) {
+        pub(crate) status: CheckoutStatus,
+        /// The gateway's id of it. `None` if the gateway has not answered.
+        pub(crate) reference: Option<String> => payment_reference,
+        pub(crate) link: Option<String> => payment_link,
+        pub(crate) expires_at: Timestamp,
+        /// How often the checkout of the order was renewed.
+        pub(crate) renewals: i64,
+        /// Until when a process may be waiting for the gateway to start it.
+        pub(crate) lease_ends_at: Option<Timestamp>,
+        /// The gateway that has it. `None` if an earlier version asked for it.
+        pub(crate) gateway: Option<GatewayIdentity> = gateway_identity::read(row)?,
+    }
 }
 
 /// Returns the newest checkout of an order.
 pub(crate) fn current(tx: &Transaction<'_>, order: OrderId) -> Result<CurrentCheckout> {
-    let found = tx.query_opt(CURRENT, &[order.into()], |row| {
-        Ok(CurrentCheckout {
-            status: row.get("status")?,
-            reference: row.get("payment_reference")?,
-            link: row.get("payment_link")?,
-            expires_at: row.get("expires_at")?,
-            renewals: row.get("renewals")?,
-            lease_ends_at: row.get("lease_ends_at")?,
-            gateway: gateway_identity::read(row)?,
-        })
-    })?;
+    let found = tx.query_opt(CURRENT, &[order.into()], CurrentCheckout::read)?;
     found.ok_or(Error::NotFound(ResourceKind::Checkout))
 }
 

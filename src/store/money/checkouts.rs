@@ -7,7 +7,8 @@ use crate::model::payments::checkout::OrderCheckout;
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::sale::order::{Order, Payment, PaymentStatus};
 use crate::model::values::id::{OrderId, OrganizationId};
-use crate::store::{Constraint, LockedEvent, Row, Transaction, on_violation};
+use crate::store::columns::row_struct;
+use crate::store::{Constraint, LockedEvent, Transaction, on_violation};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,
         payment_status = COALESCE(payment_status, 'WAITING'), updated_at = ?5
@@ -86,33 +87,31 @@ fn reference_taken() -> Error {
     Error::gateway(GatewayError::Refused(problem))
 }
 
-/// The order that a payment belongs to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CheckoutOrder {
-    pub(crate) organization: OrganizationId,
-    pub(crate) id: OrderId,
-}
-
-fn decode_order(row: &Row<'_>) -> Result<CheckoutOrder> {
-    Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("id")? })
+row_struct! {
+    /// The order that a payment belongs to.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct CheckoutOrder(row) {
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) id: OrderId,
+    }
 }
 
 /// Returns the order whose newest checkout has this reference.
 pub(crate) fn find_current(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
-    tx.query_opt(BY_REFERENCE, &[reference.into()], decode_order)
+    tx.query_opt(BY_REFERENCE, &[reference.into()], CheckoutOrder::read)
 }
 
 /// Returns the order of a checkout, by the gateway's reference. The checkout may have been replaced by a new one.
 pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
     match find_current(tx, reference)? {
         Some(order) => Ok(Some(order)),
-        None => tx.query_opt(BY_REPLACED_REFERENCE, &[reference.into()], decode_order),
+        None => tx.query_opt(BY_REPLACED_REFERENCE, &[reference.into()], CheckoutOrder::read),
     }
 }
 
 /// Returns the order with this id, and the gateway's reference of its checkout.
 pub(crate) fn find_by_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<(CheckoutOrder, Option<String>)>> {
-    tx.query_opt(BY_ORDER, &[order.into()], |row| Ok((decode_order(row)?, row.get("reference")?)))
+    tx.query_opt(BY_ORDER, &[order.into()], |row| Ok((CheckoutOrder::read(row)?, row.get("reference")?)))
 }
 
 /// Returns the references of the checkouts of an order that were replaced by a new one, the newest first.

@@ -18,6 +18,7 @@ use crate::model::values::id::{ApiKeyId, DisputeId, LedgerEntryId, OrganizationI
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
 use crate::store::lists::page_ids::select_ids;
@@ -238,29 +239,23 @@ pub(crate) fn returned_by(
     }
 }
 
-/// What the gateway made for a decision.
-#[derive(Debug, Clone)]
-pub(crate) struct MadeFor {
-    pub(crate) refund: RefundId,
-    pub(crate) source: RefundSource,
-    /// The gateway's id of the refund.
-    pub(crate) reference: Option<String>,
-    /// In minor units.
-    pub(crate) amount: i64,
-    pub(crate) recorded_at: Timestamp,
+row_struct! {
+    /// What the gateway made for a decision.
+    #[derive(Debug, Clone)]
+    pub(crate) struct MadeFor(row) {
+        pub(crate) refund: RefundId => refund_id,
+        pub(crate) source: RefundSource,
+        /// The gateway's id of the refund.
+        pub(crate) reference: Option<String>,
+        /// In minor units.
+        pub(crate) amount: i64 => returned,
+        pub(crate) recorded_at: Timestamp,
+    }
 }
 
 /// What the gateway made of a payment, and has not failed since.
 pub(crate) fn made_of(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<MadeFor>> {
-    tx.query_all(MADE_OF, &[payment.into()], |row| {
-        Ok(MadeFor {
-            refund: row.get("refund_id")?,
-            source: row.get("source")?,
-            reference: row.get("reference")?,
-            amount: row.get("returned")?,
-            recorded_at: row.get("recorded_at")?,
-        })
-    })
+    tx.query_all(MADE_OF, &[payment.into()], MadeFor::read)
 }
 
 /// When the newest movement of a payment was recorded.

@@ -16,6 +16,7 @@ use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::money::balance::PaymentSums;
+use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
 use crate::store::lists::page_ids::select_ids;
@@ -35,7 +36,7 @@ const BY_ID: &str = concat!("SELECT ", columns!(), " FROM payments WHERE id = ?1
 pub(in crate::store) const OF_ORDER: &str =
     concat!("SELECT ", columns!(), " FROM payments WHERE order_id = ?1 ORDER BY id");
 pub(in crate::store) const ORDER_OF: &str =
-    "SELECT order_id, organization_id FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 2";
+    "SELECT order_id AS id, organization_id FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 2";
 /// A gateway may give payments of several orders the same id.
 pub(in crate::store) const BY_REFERENCE: &str =
     concat!("SELECT ", columns!(), " FROM payments WHERE reference = ?1 ORDER BY order_id LIMIT 10");
@@ -114,29 +115,31 @@ pub(crate) struct NewPayment<'a> {
     pub(crate) recorded_by: Option<ApiKeyId>,
 }
 
-/// A payment that is stored.
-#[derive(Debug, Clone)]
-pub(crate) struct StoredPayment {
-    pub(crate) id: PaymentId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) order: OrderId,
-    pub(crate) event: EventId,
-    pub(crate) purpose: PaymentPurpose,
-    pub(crate) manual_method: Option<ManualMethod>,
-    pub(crate) gateway: Option<String>,
-    pub(crate) account: GatewayAccount,
-    pub(crate) mode: PaymentMode,
-    pub(crate) checkout_reference: Option<String>,
-    pub(crate) reference: Option<String>,
-    pub(crate) currency: String,
-    pub(crate) decimals: Decimals,
-    pub(crate) sums: PaymentSums,
-    /// What has to be returned manually.
-    pub(crate) owed: i64,
-    /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
-    pub(crate) check_at: Option<Timestamp>,
-    /// How many times it has answered since the newest fact.
-    pub(crate) checks: i64,
+row_struct! {
+    /// A payment that is stored.
+    #[derive(Debug, Clone)]
+    pub(crate) struct StoredPayment(row) {
+        pub(crate) id: PaymentId,
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) order: OrderId => order_id,
+        pub(crate) event: EventId => event_id,
+        pub(crate) purpose: PaymentPurpose,
+        pub(crate) manual_method: Option<ManualMethod>,
+        pub(crate) gateway: Option<String>,
+        pub(crate) account: GatewayAccount,
+        pub(crate) mode: PaymentMode,
+        pub(crate) checkout_reference: Option<String>,
+        pub(crate) reference: Option<String>,
+        pub(crate) currency: String,
+        pub(crate) decimals: Decimals => currency,
+        pub(crate) sums: PaymentSums = read_sums(row)?,
+        /// What has to be returned manually.
+        pub(crate) owed: i64,
+        /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
+        pub(crate) check_at: Option<Timestamp>,
+        /// How many times it has answered since the newest fact.
+        pub(crate) checks: i64,
+    }
 }
 
 impl StoredPayment {
@@ -155,36 +158,18 @@ impl StoredPayment {
     }
 }
 
-fn decode_stored(row: &Row<'_>) -> Result<StoredPayment> {
-    Ok(StoredPayment {
-        id: row.get("id")?,
-        organization: row.get("organization_id")?,
-        order: row.get("order_id")?,
-        event: row.get("event_id")?,
-        purpose: row.get("purpose")?,
-        manual_method: row.get("manual_method")?,
-        gateway: row.get("gateway")?,
-        account: row.get("account")?,
-        mode: row.get("mode")?,
-        checkout_reference: row.get("checkout_reference")?,
-        reference: row.get("reference")?,
-        currency: row.get("currency")?,
-        decimals: row.get("currency")?,
-        sums: PaymentSums {
-            received: row.get("amount")?,
-            returned: row.get("returned")?,
-            taken: row.get("taken")?,
-            promised: row.get("promised")?,
-            disputed: row.get("disputed")?,
-        },
-        owed: row.get("owed")?,
-        check_at: row.get("check_at")?,
-        checks: row.get("checks")?,
+fn read_sums(row: &Row<'_>) -> Result<PaymentSums> {
+    Ok(PaymentSums {
+        received: row.get("amount")?,
+        returned: row.get("returned")?,
+        taken: row.get("taken")?,
+        promised: row.get("promised")?,
+        disputed: row.get("disputed")?,
     })
 }
 
 fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
-    let stored = decode_stored(row)?;
+    let stored = StoredPayment::read(row)?;
     let amount = |minor_units| stored.amount(minor_units);
     Ok(ReceivedPayment {
         id: stored.id,
@@ -234,27 +219,25 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<Payme
 
 /// Returns the payment with this id.
 pub(crate) fn get(tx: &Transaction<'_>, id: PaymentId) -> Result<StoredPayment> {
-    tx.query_opt(BY_ID, &[id.into()], decode_stored)?
+    tx.query_opt(BY_ID, &[id.into()], StoredPayment::read)?
         .ok_or_else(|| Error::Internal(format!("{id} is not stored, but something refers to it")))
 }
 
 /// Returns the payments for an order, the oldest first.
 pub(crate) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<StoredPayment>> {
-    tx.query_all(OF_ORDER, &[order.into()], decode_stored)
+    tx.query_all(OF_ORDER, &[order.into()], StoredPayment::read)
 }
 
 /// Returns the order of a payment, by the gateway's id of it. `None` if it is not known, or of several orders: not
 /// every gateway gives each payment an id of its own.
 pub(crate) fn find_order(tx: &Transaction<'_>, reference: &str) -> Result<Option<CheckoutOrder>> {
-    let mut orders = tx.query_all(ORDER_OF, &[reference.into()], |row| {
-        Ok(CheckoutOrder { organization: row.get("organization_id")?, id: row.get("order_id")? })
-    })?;
+    let mut orders = tx.query_all(ORDER_OF, &[reference.into()], CheckoutOrder::read)?;
     Ok(if orders.len() == 1 { orders.pop() } else { None })
 }
 
 /// Returns the first payments with this id of their gateway.
 pub(crate) fn by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Vec<StoredPayment>> {
-    tx.query_all(BY_REFERENCE, &[reference.into()], decode_stored)
+    tx.query_all(BY_REFERENCE, &[reference.into()], StoredPayment::read)
 }
 
 /// Records the gateway's id of a payment that was reported without it.
@@ -283,26 +266,26 @@ pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()
     tx.execute(UPDATE, &binds)
 }
 
-/// A payment that its gateway is to be asked about.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DuePayment {
-    pub(crate) id: PaymentId,
-    pub(crate) order: OrderId,
-    pub(crate) organization: OrganizationId,
+row_struct! {
+    /// A payment that its gateway is to be asked about.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct DuePayment(row) {
+        pub(crate) id: PaymentId,
+        pub(crate) order: OrderId => order_id,
+        pub(crate) organization: OrganizationId => organization_id,
+    }
 }
 
 /// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of
 /// each, the one that has been due for the longest time comes first.
 pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DuePayment>> {
-    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], |row| {
-        Ok(DuePayment { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
-    })
+    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], DuePayment::read)
 }
 
 /// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due
 /// now.
 pub(crate) fn claim_check(tx: &LockedEvent<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
-    tx.query_opt(Query::changing(CLAIM_CHECK), &[id.into(), tx.now().into(), until.into()], decode_stored)
+    tx.query_opt(Query::changing(CLAIM_CHECK), &[id.into(), tx.now().into(), until.into()], StoredPayment::read)
 }
 
 /// Sets when the gateway is next asked about a payment, and how many times it has answered.

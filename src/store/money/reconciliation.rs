@@ -9,8 +9,9 @@ use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{LedgerEntryId, OrderId, OrganizationId, PaymentId, RefundId};
 use crate::model::values::timestamp::Timestamp;
+use crate::store::columns::row_struct;
 use crate::store::engine::ids::first_of;
-use crate::store::{Bind, Row, Transaction};
+use crate::store::{Bind, Transaction};
 
 /// How many rows are looked at in a page of accounts.
 const ROWS: i64 = 5000;
@@ -106,44 +107,26 @@ pub(crate) fn add_accounts(
     Ok(last)
 }
 
-/// An entry of the ledger.
-#[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) id: LedgerEntryId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) order: OrderId,
-    pub(crate) payment: PaymentId,
-    pub(crate) refund: Option<RefundId>,
-    pub(crate) kind: LedgerKind,
-    pub(crate) amount: i64,
-    pub(crate) currency: String,
-    pub(crate) decimals: Decimals,
-    pub(crate) is_manual: bool,
-    pub(crate) gateway: Option<String>,
-    pub(crate) account: GatewayAccount,
-    pub(crate) mode: PaymentMode,
-    pub(crate) reference: Option<String>,
-    pub(crate) happened_at: Timestamp,
-}
-
-fn decode(row: &Row<'_>) -> Result<Entry> {
-    Ok(Entry {
-        id: row.get("id")?,
-        organization: row.get("organization_id")?,
-        order: row.get("order_id")?,
-        payment: row.get("payment_id")?,
-        refund: row.get("refund_id")?,
-        kind: row.get("kind")?,
-        amount: row.get("amount")?,
-        currency: row.get("currency")?,
-        decimals: row.get("currency")?,
-        is_manual: !row.is_null("manual_method")?,
-        gateway: row.get("gateway")?,
-        account: row.get("account")?,
-        mode: row.get("mode")?,
-        reference: row.get("reference")?,
-        happened_at: row.get("happened_at")?,
-    })
+row_struct! {
+    /// An entry of the ledger.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Entry(row) {
+        pub(crate) id: LedgerEntryId,
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) order: OrderId => order_id,
+        pub(crate) payment: PaymentId => payment_id,
+        pub(crate) refund: Option<RefundId> => refund_id,
+        pub(crate) kind: LedgerKind,
+        pub(crate) amount: i64,
+        pub(crate) currency: String,
+        pub(crate) decimals: Decimals => currency,
+        pub(crate) is_manual: bool = !row.is_null("manual_method")?,
+        pub(crate) gateway: Option<String>,
+        pub(crate) account: GatewayAccount,
+        pub(crate) mode: PaymentMode,
+        pub(crate) reference: Option<String>,
+        pub(crate) happened_at: Timestamp,
+    }
 }
 
 /// Returns a page of the entries that were recorded about a period, the oldest first: of all organizations, or of one.
@@ -160,5 +143,5 @@ pub(crate) fn entries(
     let mut binds: Vec<Bind<'_>> = vec![first.into(), below.into(), most.into()];
     binds.extend(organization.map(Bind::from));
     let sql = if organization.is_some() { ENTRIES_OF_ORGANIZATION } else { ENTRIES };
-    tx.query_all(sql, &binds, decode)
+    tx.query_all(sql, &binds, Entry::read)
 }

@@ -13,6 +13,7 @@ use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::money::refund_share::LATEST_DUE;
+use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
 use crate::store::lists::page_ids::select_ids;
@@ -160,32 +161,34 @@ pub(crate) struct NewRefund<'a> {
     pub(crate) decided_by: Option<ApiKeyId>,
 }
 
-/// A refund that is stored. Amounts are in minor units of the currency of its payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StoredRefund {
-    pub(crate) id: RefundId,
-    pub(crate) order: OrderId,
-    pub(crate) payment: PaymentId,
-    pub(crate) source: RefundSource,
-    pub(crate) amount: i64,
-    pub(crate) reference: Option<String>,
-    pub(crate) status: RefundStatus,
-    pub(crate) by_gateway: bool,
-    /// Whether the gateway has refused it for good.
-    pub(crate) refused: bool,
-    /// What of the payment it counts as decided.
-    pub(crate) promised: i64,
-    pub(crate) returned: i64,
-    /// What is to be asked of the gateway.
-    pub(crate) to_ask: i64,
-    /// What has to be returned manually.
-    pub(crate) owed: i64,
-    /// Whether an attempt may be waiting for the gateway, until the time of the next attempt.
-    pub(crate) is_asking: bool,
-    pub(crate) attempts: i64,
-    pub(crate) next_attempt_at: Option<Timestamp>,
-    pub(crate) last_error: Option<String>,
-    pub(crate) decided_at: Timestamp,
+row_struct! {
+    /// A refund that is stored. Amounts are in minor units of the currency of its payment.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct StoredRefund(row) {
+        pub(crate) id: RefundId,
+        pub(crate) order: OrderId => order_id,
+        pub(crate) payment: PaymentId => payment_id,
+        pub(crate) source: RefundSource,
+        pub(crate) amount: i64 = read_amount(row)?,
+        pub(crate) reference: Option<String>,
+        pub(crate) status: RefundStatus,
+        pub(crate) by_gateway: bool,
+        /// Whether the gateway has refused it for good.
+        pub(crate) refused: bool,
+        /// What of the payment it counts as decided.
+        pub(crate) promised: i64,
+        pub(crate) returned: i64,
+        /// What is to be asked of the gateway.
+        pub(crate) to_ask: i64,
+        /// What has to be returned manually.
+        pub(crate) owed: i64,
+        /// Whether an attempt may be waiting for the gateway, until the time of the next attempt.
+        pub(crate) is_asking: bool,
+        pub(crate) attempts: i64,
+        pub(crate) next_attempt_at: Option<Timestamp>,
+        pub(crate) last_error: Option<String>,
+        pub(crate) decided_at: Timestamp => created_at,
+    }
 }
 
 impl StoredRefund {
@@ -195,29 +198,10 @@ impl StoredRefund {
     }
 }
 
-fn decode_stored(row: &Row<'_>) -> Result<StoredRefund> {
-    // An amount of an unknown currency must not be asked for.
+/// An amount of an unknown currency must not be asked for.
+fn read_amount(row: &Row<'_>) -> Result<i64> {
     row.get::<Decimals>("currency")?;
-    Ok(StoredRefund {
-        id: row.get("id")?,
-        order: row.get("order_id")?,
-        payment: row.get("payment_id")?,
-        source: row.get("source")?,
-        amount: row.get("amount")?,
-        reference: row.get("reference")?,
-        status: row.get("status")?,
-        by_gateway: row.get("by_gateway")?,
-        refused: row.get("refused")?,
-        promised: row.get("promised")?,
-        returned: row.get("returned")?,
-        to_ask: row.get("to_ask")?,
-        owed: row.get("owed")?,
-        is_asking: row.get("is_asking")?,
-        attempts: row.get("attempts")?,
-        next_attempt_at: row.get("next_attempt_at")?,
-        last_error: row.get("last_error")?,
-        decided_at: row.get("created_at")?,
-    })
+    row.get("amount")
 }
 
 /// Records a refund of a payment, as DUE.
@@ -283,7 +267,7 @@ pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> 
 
 /// Returns a refund of an order.
 pub(crate) fn find(tx: &Transaction<'_>, order: OrderId, id: RefundId) -> Result<Option<StoredRefund>> {
-    tx.query_opt(BY_ID, &[id.into(), order.into()], decode_stored)
+    tx.query_opt(BY_ID, &[id.into(), order.into()], StoredRefund::read)
 }
 
 /// Returns a refund of an organization.
@@ -312,24 +296,23 @@ pub(crate) fn is_refused(tx: &Transaction<'_>, order: OrderId, reference: &str) 
 
 /// Returns the refunds of a payment whose money has not gone back, the oldest first.
 pub(crate) fn not_settled(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<StoredRefund>> {
-    tx.query_all(NOT_SETTLED, &[payment.into()], decode_stored)
+    tx.query_all(NOT_SETTLED, &[payment.into()], StoredRefund::read)
 }
 
 /// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
 pub(crate) fn claim(tx: &LockedEvent<'_>, id: RefundId, until: Timestamp) -> Result<Option<StoredRefund>> {
-    tx.query_opt(
-        Query::changing(CLAIM),
-        &[id.into(), tx.now().into(), until.into(), latest_due(tx).into()],
-        decode_stored,
-    )
+    let binds = [id.into(), tx.now().into(), until.into(), latest_due(tx).into()];
+    tx.query_opt(Query::changing(CLAIM), &binds, StoredRefund::read)
 }
 
-/// A refund that is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DueRefund {
-    pub(crate) id: RefundId,
-    pub(crate) order: OrderId,
-    pub(crate) organization: OrganizationId,
+row_struct! {
+    /// A refund that is due.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct DueRefund(row) {
+        pub(crate) id: RefundId,
+        pub(crate) order: OrderId => order_id,
+        pub(crate) organization: OrganizationId => organization_id,
+    }
 }
 
 /// The latest time at which a refund can be due. One that is due later was recorded while the clock was wrong: it
@@ -342,13 +325,11 @@ fn latest_due(tx: &Transaction<'_>) -> Timestamp {
 /// that has been due for the longest time comes first. Those whose due time comes from a clock that was wrong come
 /// last.
 pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DueRefund>> {
-    let decode = |row: &Row<'_>| {
-        Ok(DueRefund { id: row.get("id")?, order: row.get("order_id")?, organization: row.get("organization_id")? })
-    };
-    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into(), gateway.into()], decode)?;
+    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into(), gateway.into()], DueRefund::read)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 {
-        due.extend(tx.query_all(DUE_TOO_LATE, &[latest_due(tx).into(), rest.into(), gateway.into()], decode)?);
+        let binds = [latest_due(tx).into(), rest.into(), gateway.into()];
+        due.extend(tx.query_all(DUE_TOO_LATE, &binds, DueRefund::read)?);
     }
     Ok(due)
 }

@@ -4,13 +4,14 @@
 
 use crate::error::Result;
 use crate::model::values::id::{EventId, OrderId, OrganizationId};
+use crate::store::columns::row_struct;
 use crate::store::{LockedEvent, Transaction};
 
 const INSERT: &str = "INSERT INTO event_cancellations (event_id) VALUES (?1) ON CONFLICT (event_id) DO NOTHING";
 const EXISTS: &str = "SELECT 1 FROM event_cancellations WHERE event_id = ?1";
 const DELETE: &str = "DELETE FROM event_cancellations WHERE event_id = ?1";
 const NEXT: &str = "SELECT event_id FROM event_cancellations WHERE event_id > ?1 ORDER BY event_id LIMIT 1";
-pub(in crate::store) const PENDING: &str = "SELECT id, organization_id, hold_until FROM orders
+pub(in crate::store) const PENDING: &str = "SELECT id, event_id, organization_id, hold_until FROM orders
     WHERE status = 'PENDING' AND event_id = ?1 AND (hold_until, id) > (?3, ?4)
     ORDER BY hold_until, id LIMIT ?2";
 
@@ -34,14 +35,16 @@ pub(crate) fn next(tx: &Transaction<'_>, after: EventId) -> Result<Option<EventI
     tx.query_opt(NEXT, &[after.into()], |row| row.get("event_id"))
 }
 
-/// A pending order of a cancelled event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OrderToCancel {
-    pub(crate) order: OrderId,
-    pub(crate) event: EventId,
-    pub(crate) organization: OrganizationId,
-    /// The end of its hold, in milliseconds.
-    hold_until: i64,
+row_struct! {
+    /// A pending order of a cancelled event.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct OrderToCancel(row) {
+        pub(crate) order: OrderId => id,
+        pub(crate) event: EventId => event_id,
+        pub(crate) organization: OrganizationId => organization_id,
+        /// The end of its hold, in milliseconds.
+        hold_until: i64,
+    }
 }
 
 /// Up to `limit` pending orders of an event, the earliest hold first, beginning after `after`.
@@ -52,12 +55,5 @@ pub(crate) fn pending(
     limit: i64,
 ) -> Result<Vec<OrderToCancel>> {
     let (hold_until, order) = after.map_or((i64::MIN, i64::MIN), |last| (last.hold_until, last.order.raw()));
-    tx.query_all(PENDING, &[event.into(), limit.into(), hold_until.into(), order.into()], |row| {
-        Ok(OrderToCancel {
-            order: row.get("id")?,
-            event,
-            organization: row.get("organization_id")?,
-            hold_until: row.get("hold_until")?,
-        })
-    })
+    tx.query_all(PENDING, &[event.into(), limit.into(), hold_until.into(), order.into()], OrderToCancel::read)
 }

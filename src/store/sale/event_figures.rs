@@ -10,6 +10,7 @@ use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummar
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
+use crate::store::columns::row_struct;
 use crate::store::{Row, Transaction};
 
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -42,37 +43,28 @@ pub(in crate::store) const TEST_RETURNS: &str = "SELECT
         FROM payments q WHERE q.event_id = ?1 AND q.mode = 'TEST') h ON h.id = p.id
     WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.currency = ?2";
 
-/// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
-struct Figures {
-    orders: OrdersByStatus,
-    cancelled_tickets: i64,
-    revenue: i64,
-    discount: i64,
-    manual_payment: i64,
-    refunded: i64,
-    manual_refund: i64,
-    manually_refunded: i64,
-    owed: i64,
-    disputed: i64,
+row_struct! {
+    /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
+    struct Figures(row) {
+        orders: OrdersByStatus = read_orders(row)?,
+        cancelled_tickets: i64,
+        revenue: i64,
+        discount: i64 => discount_total,
+        manual_payment: i64 => manual_payment_total,
+        refunded: i64 => refunded_total,
+        manual_refund: i64 => manual_refund_total,
+        manually_refunded: i64 => manually_refunded_total,
+        owed: i64 => owed_total,
+        disputed: i64 => disputed_total,
+    }
 }
 
-fn decode_figures(row: &Row<'_>) -> Result<Figures> {
-    Ok(Figures {
-        orders: OrdersByStatus {
-            pending: row.get("pending_orders")?,
-            completed: row.get("completed_orders")?,
-            cancelled: row.get("cancelled_orders")?,
-            expired: row.get("expired_orders")?,
-        },
-        cancelled_tickets: row.get("cancelled_tickets")?,
-        revenue: row.get("revenue")?,
-        discount: row.get("discount_total")?,
-        manual_payment: row.get("manual_payment_total")?,
-        refunded: row.get("refunded_total")?,
-        manual_refund: row.get("manual_refund_total")?,
-        manually_refunded: row.get("manually_refunded_total")?,
-        owed: row.get("owed_total")?,
-        disputed: row.get("disputed_total")?,
+fn read_orders(row: &Row<'_>) -> Result<OrdersByStatus> {
+    Ok(OrdersByStatus {
+        pending: row.get("pending_orders")?,
+        completed: row.get("completed_orders")?,
+        cancelled: row.get("cancelled_orders")?,
+        expired: row.get("expired_orders")?,
     })
 }
 
@@ -113,7 +105,7 @@ pub(crate) fn with_types(
         let sold = row.get("sold")?;
         let held: i64 = row.get("held")?;
         let reserved = held - expired_seats.get(&ticket_type_id).copied().unwrap_or_default();
-        let mut figures = decode_figures(row)?;
+        let mut figures = Figures::read(row)?;
         if let Some((revenue, discount)) = test_sales.get(&ticket_type_id) {
             figures.revenue = figures.revenue.saturating_sub(*revenue);
             figures.discount = figures.discount.saturating_sub(*discount);
@@ -142,7 +134,7 @@ pub(crate) fn with_types(
     let further = types.iter().map(|(_, figures)| further(figures)).collect();
     let summary = EventSummary {
         event_id: event,
-        currency: currency,
+        currency,
         mode: match (live, test) {
             (true, _) => Some(PaymentMode::Live),
             (false, true) => Some(PaymentMode::Test),

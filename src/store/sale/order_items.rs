@@ -9,6 +9,7 @@ use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrderItemId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::pricing::ItemPrice;
+use crate::store::columns::row_struct;
 use crate::store::lists::list_query::{ListQuery, children};
 use crate::store::{LockedEvent, Row, Transaction};
 
@@ -23,13 +24,15 @@ pub(in crate::store) const WITH_NAMES: &str =
     FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id WHERE i.order_id = ?1 ORDER BY i.id";
 static OF_ORDERS: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(BY_ORDERS, "ORDER BY id"));
 
-/// An item as it is stored.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StoredItem {
-    pub(crate) id: OrderItemId,
-    pub(crate) order_id: OrderId,
-    pub(crate) ticket_type_id: TicketTypeId,
-    pub(crate) price: ItemPrice,
+row_struct! {
+    /// An item as it is stored.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct StoredItem(row) {
+        pub(crate) id: OrderItemId,
+        pub(crate) order_id: OrderId,
+        pub(crate) ticket_type_id: TicketTypeId,
+        pub(crate) price: ItemPrice = read_price(row)?,
+    }
 }
 
 impl StoredItem {
@@ -51,13 +54,8 @@ impl StoredItem {
     }
 }
 
-fn decode(row: &Row<'_>) -> Result<StoredItem> {
-    Ok(StoredItem {
-        id: row.get("id")?,
-        order_id: row.get("order_id")?,
-        ticket_type_id: row.get("ticket_type_id")?,
-        price: ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? },
-    })
+fn read_price(row: &Row<'_>) -> Result<ItemPrice> {
+    Ok(ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? })
 }
 
 pub(crate) fn insert(
@@ -77,16 +75,16 @@ pub(crate) fn of_orders_up_to(
     orders: &[OrderId],
     most: usize,
 ) -> Result<Option<Vec<StoredItem>>> {
-    let items = children(tx, &OF_ORDERS, orders, most + 1, decode)?;
+    let items = children(tx, &OF_ORDERS, orders, most + 1, StoredItem::read)?;
     Ok((items.len() <= most).then_some(items))
 }
 
 /// Returns the items of these orders. The items of an order are in the order of its request.
 pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
-    children(tx, &OF_ORDERS, orders, usize::MAX, decode)
+    children(tx, &OF_ORDERS, orders, usize::MAX, StoredItem::read)
 }
 
 /// Returns the items of an order with the names of their ticket types, in the order of its request.
 pub(crate) fn with_names(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<(StoredItem, String)>> {
-    tx.query_all(WITH_NAMES, &[order.into()], |row| Ok((decode(row)?, row.get("name")?)))
+    tx.query_all(WITH_NAMES, &[order.into()], |row| Ok((StoredItem::read(row)?, row.get("name")?)))
 }

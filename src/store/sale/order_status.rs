@@ -7,8 +7,9 @@ use crate::model::sale::event::EventStatus;
 use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::values::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;
+use crate::store::columns::row_struct;
 use crate::store::money::gateway_identity;
-use crate::store::{Bind, LockedEvent, Query, Row, Transaction};
+use crate::store::{Bind, LockedEvent, Query, Transaction};
 
 const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
@@ -68,43 +69,47 @@ const MONEY_MOVED: &str = "UPDATE orders SET updated_at = ?3, payment_status = C
         ELSE payment_status END
     WHERE id = ?1";
 
-/// The stored fields of an order on which its transitions depend.
-pub(crate) struct OrderState {
-    pub(crate) id: OrderId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
-    pub(crate) customer: CustomerId,
-    pub(crate) customer_name: String,
-    /// The stored status. It may still be PENDING after the hold has expired.
-    pub(crate) status: OrderStatus,
-    pub(crate) hold_until: Option<Timestamp>,
-    pub(crate) currency: String,
-    /// In minor units.
-    pub(crate) total: i64,
-    pub(crate) payment: Option<PaymentStatus>,
-    pub(crate) paid_by_gateway: bool,
-    pub(crate) discount: Option<DiscountId>,
-    /// The stored status of the event. It may not be EXPIRED yet although the event has ended.
-    pub(crate) event_status: EventStatus,
-    /// When the event ends or ended.
-    pub(crate) event_over_at: Timestamp,
-    /// `None` if the gateway was not asked for a checkout.
-    pub(crate) checkout: Option<CheckoutStatus>,
-    /// How often the checkout was renewed; 0 without a checkout.
-    pub(crate) renewals: i64,
-    /// The gateway's id of the newest checkout. `None` if the gateway has not answered.
-    pub(crate) checkout_reference: Option<String>,
-    /// The gateway that has the checkout; `None` if it is not known.
-    pub(crate) gateway: Option<GatewayIdentity>,
+row_struct! {
+    /// The stored fields of an order on which its transitions depend.
+    pub(crate) struct OrderState(row) {
+        pub(crate) id: OrderId,
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) event: EventId => event_id,
+        pub(crate) customer: CustomerId => customer_id,
+        pub(crate) customer_name: String,
+        /// The stored status. It may still be PENDING after the hold has expired.
+        pub(crate) status: OrderStatus,
+        pub(crate) hold_until: Option<Timestamp>,
+        pub(crate) currency: String,
+        /// In minor units.
+        pub(crate) total: i64,
+        pub(crate) payment: Option<PaymentStatus> => payment_status,
+        pub(crate) paid_by_gateway: bool,
+        pub(crate) discount: Option<DiscountId> => discount_id,
+        /// The stored status of the event. It may not be EXPIRED yet although the event has ended.
+        pub(crate) event_status: EventStatus,
+        /// When the event ends or ended.
+        pub(crate) event_over_at: Timestamp,
+        /// `None` if the gateway was not asked for a checkout.
+        pub(crate) checkout: Option<CheckoutStatus> => checkout_status,
+        /// How often the checkout was renewed; 0 without a checkout.
+        pub(crate) renewals: i64 = row.get::<Option<_>>("renewals")?.unwrap_or(0),
+        /// The gateway's id of the newest checkout. `None` if the gateway has not answered.
+        pub(crate) checkout_reference: Option<String>,
+        /// The gateway that has the checkout; `None` if it is not known.
+        pub(crate) gateway: Option<GatewayIdentity> = gateway_identity::read(row)?,
+    }
 }
 
-/// An order whose hold has expired, and its event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ExpiredHold {
-    pub(crate) order: OrderId,
-    pub(crate) event: EventId,
-    /// When the hold expired, in milliseconds. It may be no time that a [`Timestamp`] can represent.
-    at: i64,
+row_struct! {
+    /// An order whose hold has expired, and its event.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct ExpiredHold(row) {
+        pub(crate) order: OrderId => id,
+        pub(crate) event: EventId => event_id,
+        /// When the hold expired, in milliseconds. It may be no time that a [`Timestamp`] can represent.
+        at: i64 => hold_until,
+    }
 }
 
 impl OrderState {
@@ -122,31 +127,9 @@ impl OrderState {
     }
 }
 
-fn decode(row: &Row<'_>) -> Result<OrderState> {
-    Ok(OrderState {
-        id: row.get("id")?,
-        organization: row.get("organization_id")?,
-        event: row.get("event_id")?,
-        customer: row.get("customer_id")?,
-        customer_name: row.get("customer_name")?,
-        status: row.get("status")?,
-        hold_until: row.get("hold_until")?,
-        currency: row.get("currency")?,
-        total: row.get("total")?,
-        payment: row.get("payment_status")?,
-        paid_by_gateway: row.get("paid_by_gateway")?,
-        discount: row.get("discount_id")?,
-        event_status: row.get("event_status")?,
-        event_over_at: row.get("event_over_at")?,
-        gateway: gateway_identity::read(row)?,
-        renewals: row.get::<Option<i64>>("renewals")?.unwrap_or(0),
-        checkout_reference: row.get("checkout_reference")?,
-        checkout: row.get("checkout_status")?,
-    })
-}
-
 pub(crate) fn load(tx: &Transaction<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
-    tx.query_opt(STATE, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Order))
+    tx.query_opt(STATE, &[id.into(), organization.into()], OrderState::read)?
+        .ok_or(Error::NotFound(ResourceKind::Order))
 }
 
 /// Completes an order that is PENDING within its hold, with a payment through the gateway or without. Returns whether
@@ -180,26 +163,21 @@ fn transition(tx: &LockedEvent<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<boo
     tx.execute_counted(sql, binds).map(|rows| rows == 1)
 }
 
-/// An order that was marked as EXPIRED.
-pub(crate) struct Expired {
-    pub(crate) organization: OrganizationId,
-    pub(crate) customer: CustomerId,
-    /// The discount of the order, whose use the caller has to release.
-    pub(crate) discount: Option<DiscountId>,
-    /// Whether there is a checkout, which the caller has to close.
-    pub(crate) has_open_checkout: bool,
+row_struct! {
+    /// An order that was marked as EXPIRED.
+    pub(crate) struct Expired(row) {
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) customer: CustomerId => customer_id,
+        /// The discount of the order, whose use the caller has to release.
+        pub(crate) discount: Option<DiscountId> => discount_id,
+        /// Whether there is a checkout, which the caller has to close.
+        pub(crate) has_open_checkout: bool = row.get::<i64>("open_checkouts")? > 0,
+    }
 }
 
 /// Marks an order as EXPIRED. Returns `None` if its hold has not expired, or if it was marked already.
 pub(crate) fn expire(tx: &LockedEvent<'_>, id: OrderId) -> Result<Option<Expired>> {
-    tx.query_opt(Query::changing(EXPIRE), &[id.into(), tx.now().into()], |row| {
-        Ok(Expired {
-            organization: row.get("organization_id")?,
-            customer: row.get("customer_id")?,
-            discount: row.get("discount_id")?,
-            has_open_checkout: row.get::<i64>("open_checkouts")? > 0,
-        })
-    })
+    tx.query_opt(Query::changing(EXPIRE), &[id.into(), tx.now().into()], Expired::read)
 }
 
 /// Up to `limit` pending orders whose hold has expired, the earliest first, beginning after `after`.
@@ -207,7 +185,7 @@ pub(crate) fn expired_holds(tx: &Transaction<'_>, after: Option<ExpiredHold>, li
     let (at, event, order) =
         after.map_or((i64::MIN, i64::MIN, i64::MIN), |hold| (hold.at, hold.event.raw(), hold.order.raw()));
     let binds = [tx.now().into(), limit.into(), at.into(), event.into(), order.into()];
-    tx.query_all(EXPIRED_HOLDS, &binds, decode_hold)
+    tx.query_all(EXPIRED_HOLDS, &binds, ExpiredHold::read)
 }
 
 /// Like [`expired_holds`], but only those of an event.
@@ -219,20 +197,18 @@ pub(crate) fn expired_holds_of_event(
 ) -> Result<Vec<ExpiredHold>> {
     let mut binds = range(tx, after, limit);
     binds.push(event.into());
-    tx.query_all(EXPIRED_HOLDS_OF_EVENT, &binds, decode_hold)
+    tx.query_all(EXPIRED_HOLDS_OF_EVENT, &binds, ExpiredHold::read)
 }
 
-/// An order whose hold has expired, and how many seats of a ticket type or uses of a discount it reserves.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ExpiredReservation {
-    pub(crate) hold: ExpiredHold,
-    pub(crate) reserved: i64,
-    /// The number of its items.
-    pub(crate) items: i64,
-}
-
-fn decode_reservation(row: &Row<'_>) -> Result<ExpiredReservation> {
-    Ok(ExpiredReservation { hold: decode_hold(row)?, reserved: row.get("reserved")?, items: row.get("items")? })
+row_struct! {
+    /// An order whose hold has expired, and how many seats of a ticket type or uses of a discount it reserves.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct ExpiredReservation(row) {
+        pub(crate) hold: ExpiredHold = ExpiredHold::read(row)?,
+        pub(crate) reserved: i64,
+        /// The number of its items.
+        pub(crate) items: i64,
+    }
 }
 
 /// Like [`expired_holds_of_event`], with the number of seats of a ticket type, which may be 0.
@@ -245,7 +221,7 @@ pub(crate) fn expired_seats(
 ) -> Result<Vec<ExpiredReservation>> {
     let mut binds = range(tx, after, limit);
     binds.extend([event.into(), ticket_type.into()]);
-    tx.query_all(EXPIRED_SEATS, &binds, decode_reservation)
+    tx.query_all(EXPIRED_SEATS, &binds, ExpiredReservation::read)
 }
 
 /// Like [`expired_holds`], but only those that use a discount: each has one use.
@@ -257,7 +233,7 @@ pub(crate) fn expired_uses(
 ) -> Result<Vec<ExpiredReservation>> {
     let mut binds = range(tx, after, limit);
     binds.push(discount.into());
-    tx.query_all(EXPIRED_USES, &binds, decode_reservation)
+    tx.query_all(EXPIRED_USES, &binds, ExpiredReservation::read)
 }
 
 /// Counts what [`expired_uses`] returns.
@@ -282,8 +258,4 @@ pub(crate) fn count_expired_uses(
 fn range(tx: &Transaction<'_>, after: Option<ExpiredHold>, limit: i64) -> Vec<Bind<'static>> {
     let (at, order) = after.map_or((i64::MIN, i64::MIN), |hold| (hold.at, hold.order.raw()));
     vec![tx.now().into(), limit.into(), at.into(), order.into()]
-}
-
-fn decode_hold(row: &Row<'_>) -> Result<ExpiredHold> {
-    Ok(ExpiredHold { order: row.get("id")?, event: row.get("event_id")?, at: row.get("hold_until")? })
 }

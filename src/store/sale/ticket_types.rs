@@ -10,7 +10,7 @@ use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
 use crate::rules::ticket_type::Offer;
-use crate::store::columns::columns;
+use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::{has_at_least, limit_plus_one, unknown_cursor};
 use crate::store::lists::pages::read_page;
 use crate::store::{Bind, LockedEvent, RowLength, Transaction};
@@ -149,16 +149,12 @@ pub(crate) fn get_without_logo(
     found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
-/// The position of a ticket type in the list of its event, which is ordered by sort order and then by id.
-struct Position {
-    sort_order: i64,
-    id: TicketTypeId,
-}
-
-fn find_position(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<Option<Position>> {
-    tx.query_opt(POSITION, &[id.into(), organization.into()], |row| {
-        Ok(Position { id: row.get("id")?, sort_order: row.get("sort_order")? })
-    })
+row_struct! {
+    /// The position of a ticket type in the list of its event, which is ordered by sort order and then by id.
+    struct Position(row) {
+        sort_order: i64,
+        id: TicketTypeId,
+    }
 }
 
 /// Lists the ticket types of an event, in their sort order.
@@ -170,7 +166,10 @@ pub(crate) fn list(
 ) -> Result<Page<TicketType, TicketTypeId>> {
     let after = match request.page.cursor {
         None => Position { sort_order: i64::MIN, id: TicketTypeId::UNKNOWN },
-        Some(cursor) => find_position(tx, organization, cursor)?.ok_or_else(unknown_cursor)?,
+        Some(cursor) => {
+            let found = tx.query_opt(POSITION, &[cursor.into(), organization.into()], Position::read)?;
+            found.ok_or_else(unknown_cursor)?
+        }
     };
     let binds = [
         event.into(),
@@ -228,10 +227,12 @@ pub(in crate::store) fn ids(
     tx.query_all(IDS, &[organization.into()], |row| Ok((row.get("event_id")?, row.get("id")?)))
 }
 
-/// The event and the name of a ticket type.
-pub(crate) struct TicketTypeName {
-    pub(crate) event_id: EventId,
-    pub(crate) name: String,
+row_struct! {
+    /// The event and the name of a ticket type.
+    pub(crate) struct TicketTypeName(row) {
+        pub(crate) event_id: EventId,
+        pub(crate) name: String,
+    }
 }
 
 /// Returns the event and the name of a ticket type.
@@ -240,7 +241,5 @@ pub(crate) fn find_name(
     organization: OrganizationId,
     id: TicketTypeId,
 ) -> Result<Option<TicketTypeName>> {
-    tx.query_opt(NAME, &[id.into(), organization.into()], |row| {
-        Ok(TicketTypeName { event_id: row.get("event_id")?, name: row.get("name")? })
-    })
+    tx.query_opt(NAME, &[id.into(), organization.into()], TicketTypeName::read)
 }

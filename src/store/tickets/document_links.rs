@@ -7,6 +7,7 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::tickets::document_link::{DocumentLinks, LinkSecret};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::store::Transaction;
+use crate::store::columns::row_struct;
 
 const SECRET: &str = "SELECT secret FROM link_secret WHERE id = 1";
 const INSERT_SECRET: &str = "INSERT INTO link_secret (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING";
@@ -49,19 +50,19 @@ fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
     })
 }
 
-/// The ticket that a link may lead to.
-pub(crate) struct TicketOfLink {
-    pub(crate) id: TicketId,
-    pub(crate) organization: OrganizationId,
-    /// How often the link was renewed.
-    pub(crate) version: i64,
+row_struct! {
+    /// The ticket that a link may lead to.
+    pub(crate) struct TicketOfLink(row) {
+        pub(crate) id: TicketId,
+        pub(crate) organization: OrganizationId => organization_id,
+        /// How often the link was renewed.
+        pub(crate) version: i64 => link_version,
+    }
 }
 
 /// Looks up the ticket of a token, of any organization.
 pub(crate) fn find_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<TicketOfLink>> {
-    tx.query_opt(TICKET, &[ticket.into()], |row| {
-        Ok(TicketOfLink { id: ticket, organization: row.get("organization_id")?, version: row.get("link_version")? })
-    })
+    tx.query_opt(TICKET, &[ticket.into()], TicketOfLink::read)
 }
 
 /// Looks up the organization of the order of a token.

@@ -14,6 +14,7 @@ use crate::model::values::id::{
 };
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::ticket::code_from_random;
+use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::sale::order_items::StoredItem;
 use crate::store::{LockedEvent, Query, Row, Transaction};
@@ -219,35 +220,25 @@ pub(crate) fn cancel(
     organization: OrganizationId,
     id: TicketId,
 ) -> Result<Option<CancelledTicket>> {
-    tx.query_opt(Query::changing(CANCEL), &[id.into(), organization.into(), tx.now().into()], decode_cancelled)
+    tx.query_opt(Query::changing(CANCEL), &[id.into(), organization.into(), tx.now().into()], CancelledTicket::read)
 }
 
-/// A ticket that was cancelled.
-pub(crate) struct CancelledTicket {
-    pub(crate) id: TicketId,
-    pub(crate) ticket_type: TicketTypeId,
-    pub(crate) order: Option<OrderId>,
-    /// Whether it was checked in until then.
-    pub(crate) was_checked_in: bool,
-    pub(crate) check_in_date: Option<Timestamp>,
-    pub(crate) checked_in_by: Option<ApiKeyId>,
-    /// Whether scans of the event are logged.
-    pub(crate) has_log: bool,
-}
-
-fn decode_cancelled(row: &Row<'_>) -> Result<CancelledTicket> {
-    Ok(CancelledTicket {
-        id: row.get("id")?,
-        ticket_type: row.get("ticket_type_id")?,
-        order: row.get("order_id")?,
-        was_checked_in: row.get("was_checked_in")?,
-        check_in_date: row.get("check_in_at")?,
-        checked_in_by: row.get("checked_in_by")?,
-        has_log: row.get("has_scan_log")?,
-    })
+row_struct! {
+    /// A ticket that was cancelled.
+    pub(crate) struct CancelledTicket(row) {
+        pub(crate) id: TicketId,
+        pub(crate) ticket_type: TicketTypeId => ticket_type_id,
+        pub(crate) order: Option<OrderId> => order_id,
+        /// Whether it was checked in until then.
+        pub(crate) was_checked_in: bool,
+        pub(crate) check_in_date: Option<Timestamp> => check_in_at,
+        pub(crate) checked_in_by: Option<ApiKeyId>,
+        /// Whether scans of the event are logged.
+        pub(crate) has_log: bool => has_scan_log,
+    }
 }
 
 /// Cancels the order's remaining valid tickets, and returns them.
 pub(crate) fn cancel_of_order(tx: &LockedEvent<'_>, order: OrderId) -> Result<Vec<CancelledTicket>> {
-    tx.query_all(Query::changing(CANCEL_OF_ORDER), &[order.into(), tx.now().into()], decode_cancelled)
+    tx.query_all(Query::changing(CANCEL_OF_ORDER), &[order.into(), tx.now().into()], CancelledTicket::read)
 }

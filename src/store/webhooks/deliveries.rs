@@ -9,6 +9,7 @@ use crate::model::notifications::webhook::{ListWebhookDeliveries, WebhookDeliver
 use crate::model::values::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
+use crate::store::columns::row_struct;
 use crate::store::lists::list_query::{ListQuery, cursor_bound};
 use crate::store::lists::page_ids::PageIds;
 use crate::store::lists::pages::read_page_of;
@@ -81,11 +82,13 @@ pub(crate) fn list(
     read_page_of(tx, &PAGE, &[], ids, decode, |delivery| delivery.id)
 }
 
-/// The notification that an attempt sent.
-pub(crate) struct SentNotification {
-    pub(crate) id: NotificationId,
-    pub(crate) event_type: EventType,
-    pub(crate) body: String,
+row_struct! {
+    /// The notification that an attempt sent.
+    pub(crate) struct SentNotification(row) {
+        pub(crate) id: NotificationId => event_id,
+        pub(crate) event_type: EventType => type,
+        pub(crate) body: String,
+    }
 }
 
 /// Returns the notification that an attempt sent to an endpoint.
@@ -94,8 +97,6 @@ pub(crate) fn get_notification(
     endpoint: WebhookId,
     delivery: WebhookDeliveryId,
 ) -> Result<SentNotification> {
-    let found = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], |row| {
-        Ok(SentNotification { event_type: row.get("type")?, id: row.get("event_id")?, body: row.get("body")? })
-    })?;
+    let found = tx.query_opt(NOTIFICATION, &[delivery.into(), endpoint.into()], SentNotification::read)?;
     found.ok_or(Error::NotFound(ResourceKind::WebhookDelivery))
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
+use crate::store::columns::row_struct;
 use crate::store::{Bind, CommitEvent, Row, Transaction};
 
 /// How many rows one transaction inserts at most.
@@ -70,11 +71,13 @@ pub(crate) fn any(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY, &[])
 }
 
-/// The place of a fan-out among all of them, which are sorted by organization.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FanOutKey {
-    pub(crate) organization: OrganizationId,
-    pub(crate) id: OutboxId,
+row_struct! {
+    /// The place of a fan-out among all of them, which are sorted by organization.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct FanOutKey(row) {
+        pub(crate) organization: OrganizationId => organization_id,
+        pub(crate) id: OutboxId,
+    }
 }
 
 impl FanOutKey {
@@ -89,9 +92,7 @@ impl FanOutKey {
 
 /// Returns the first fan-out after `after`.
 pub(crate) fn next(tx: &Transaction<'_>, after: FanOutKey) -> Result<Option<FanOutKey>> {
-    tx.query_opt(NEXT, &[after.organization.into(), after.id.into()], |row| {
-        Ok(FanOutKey { organization: row.get("organization_id")?, id: row.get("id")? })
-    })
+    tx.query_opt(NEXT, &[after.organization.into(), after.id.into()], FanOutKey::read)
 }
 
 /// The endpoints of a fan-out, and how much of it is done.
@@ -222,20 +223,10 @@ fn insert_part(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
+    use crate::store::Store;
 
     const TYPE: EventType = EventType::TicketIssued;
-
-    fn open(folder: &tempfile::TempDir, seed: u64) -> Store {
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap()
-    }
 
     /// Queues a fan-out of two notifications for 300 endpoints.
     fn queue(store: &Store) {
@@ -279,11 +270,11 @@ mod tests {
     #[test]
     fn processes_that_read_the_same_fan_out_insert_each_batch_once() {
         let folder = tempfile::tempdir().unwrap();
-        let stores = [open(&folder, 1), open(&folder, 2)];
+        let stores = [1, 2].map(|seed| Store::with_seed(&folder, seed).unwrap());
         queue(&stores[0]);
         for expected in [256, 512, 600] {
             // Both read the fan-out before either inserts its rows.
-            for (store, fan_out) in stores.iter().zip(stores.each_ref().map(read)) {
+            for (store, fan_out) in stores.iter().zip(stores.each_ref().map(|store| read(store))) {
                 let fan_out = fan_out.unwrap();
                 store.write(None, move |tx| insert_batch(tx, &fan_out)).unwrap();
             }
@@ -295,7 +286,7 @@ mod tests {
     #[test]
     fn a_transaction_for_which_another_caller_waits_inserts_a_part_of_a_batch() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(open(&folder, 1));
+        let store = Store::in_folder(&folder).unwrap();
         queue(&store);
         for expected in [32, 64, 96] {
             let fan_out = read(&store).unwrap();
@@ -313,7 +304,7 @@ mod tests {
     #[test]
     fn control_without_the_guard_the_rows_of_a_batch_are_inserted_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let stores = [open(&folder, 1), open(&folder, 2)];
+        let stores = [1, 2].map(|seed| Store::with_seed(&folder, seed).unwrap());
         queue(&stores[0]);
         let fan_outs = stores.each_ref().map(|store| read(store).unwrap());
         for (store, fan_out) in stores.iter().zip(fan_outs) {

@@ -134,20 +134,9 @@ pub(in crate::store) fn statement(rows: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::model::values::id::NotificationId;
-    use crate::store::{EngineOptions, Location, ReaderOptions, Store};
-
-    /// A store that generates the same ids as every other.
-    fn open(folder: &tempfile::TempDir) -> Store {
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap()
-    }
+    use crate::store::Store;
 
     /// Inserts notifications for three endpoints each, with this text and their index as bodies.
     fn insert_notifications(store: &Store, text: &'static str, number: usize) {
@@ -176,7 +165,8 @@ mod tests {
     #[test]
     fn rows_whose_ids_another_process_has_taken_get_other_ids() {
         let folder = tempfile::tempdir().unwrap();
-        let [one, other] = [open(&folder), open(&folder)];
+        // Both generate the same ids.
+        let [one, other] = [1, 1].map(|seed| Store::with_seed(&folder, seed).unwrap());
         insert_notifications(&one, "one", 1);
         // Three of these nine ids are taken, and the other six rows are inserted at first.
         insert_notifications(&other, "other", 3);

@@ -111,11 +111,9 @@ mod tests {
     use std::sync::{Arc, mpsc};
 
     use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
     use crate::error::Unavailable;
-    use crate::model::values::timestamp::Timestamp;
     use crate::store::webhooks::endpoints;
-    use crate::store::{EngineOptions, Location, ReaderOptions, Savepoint, Store};
+    use crate::store::{Savepoint, Store};
 
     const ORGANIZATION: OrganizationId = OrganizationId::from_raw(1);
     const ROWS: [&str; 2] = [
@@ -135,10 +133,7 @@ mod tests {
     #[test]
     fn a_transaction_reads_the_endpoints_once_and_again_after_it_changed_or_undid_something() {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
+        let store = Store::in_folder(&folder).unwrap();
         let work = |tx: &Transaction<'_>| {
             for sql in ROWS {
                 tx.execute(sql, &[])?;
@@ -171,11 +166,7 @@ mod tests {
     #[test]
     fn jobs_of_one_transaction_do_not_see_what_an_undone_job_has_read() {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
-        let store = Arc::new(store);
+        let store = Store::in_folder(&folder).unwrap();
         store.write(None, |tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
 
         std::thread::scope(|scope| {

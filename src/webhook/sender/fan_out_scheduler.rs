@@ -149,16 +149,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::environment::{Environment, ManualClock, SeededEntropy};
-    use crate::store::{EngineOptions, Location, ReaderOptions, Transaction};
+    use crate::store::Transaction;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     /// A store with fan-outs, given as pairs of ids and organizations.
-    fn store(folder: &tempfile::TempDir, fan_outs: &[(i64, i64)]) -> Store {
-        let environment = Environment::new(Arc::new(ManualClock::new(NOW)), Arc::new(SeededEntropy::new(1)));
-        let location = Location::new(folder.path().join("ticketing.db"), None);
-        let store = Store::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).unwrap();
+    fn store(folder: &tempfile::TempDir, fan_outs: &[(i64, i64)]) -> Arc<Store> {
+        let store = Store::in_folder(folder).unwrap();
         let fan_outs = fan_outs.to_vec();
         let insert = move |tx: &Transaction<'_>| {
             for (id, organization) in &fan_outs {
