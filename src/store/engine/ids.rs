@@ -1,9 +1,9 @@
 //! Ids that sort by creation: milliseconds, a sequence number, and random bits.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::environment::Environment;
+use crate::environment::{Environment, Locked};
 use crate::model::values::timestamp::Timestamp;
 
 /// The bits of an id below its milliseconds.
@@ -33,14 +33,14 @@ impl IdSource {
     /// Makes all further ids greater than `newest`, the newest stored id, also if the clock was set back since.
     pub(in crate::store) fn continue_after(&self, newest: i64, now: Timestamp) {
         if newest < first_of(now.saturating_add(MAX_AHEAD)) {
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = self.last.locked();
             *last = newest.max(*last);
         }
     }
 
     /// The time that the next id contains: `now`, or that of the last id if the clock was set back since.
     pub(in crate::store) fn time_of_next(&self, now: Timestamp) -> Timestamp {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.last.locked();
         Timestamp::from_millis(last >> LOWER_BITS).map_or(now, |last| last.max(now))
     }
 
@@ -48,7 +48,7 @@ impl IdSource {
         let mut random = [0; 2];
         environment.entropy.fill(&mut random);
         let random = i64::from(u16::from_le_bytes(random)) & ((1 << RANDOM_BITS) - 1);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.locked();
         let sequence = (first_of(now) >> RANDOM_BITS).max((*last >> RANDOM_BITS) + 1);
         *last = (sequence << RANDOM_BITS) | random;
         *last

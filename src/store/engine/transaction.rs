@@ -59,12 +59,14 @@ pub(crate) struct Transaction<'c> {
     environment: &'c Environment,
     ids: &'c IdSource,
     recorded: RefCell<Recorded>,
-    /// Whether the notifications of the transaction are recorded.
-    has_subscribers: bool,
+    /// Whether the notifications of the transaction are recorded. The default is `false`.
+    pub(super) has_subscribers: bool,
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
-    cache: Rc<TransactionCache>,
-    others_wait: Option<&'c dyn Fn() -> bool>,
+    /// The default is an empty one.
+    pub(super) cache: Rc<TransactionCache>,
+    /// How the transaction knows whether other callers wait for its end. The default is that none do.
+    pub(super) others_wait: Option<&'c dyn Fn() -> bool>,
 }
 
 /// What a transaction reports when it is durable.
@@ -90,34 +92,18 @@ impl<'c> Transaction<'c> {
         environment: &'c Environment,
         ids: &'c IdSource,
     ) -> Self {
-        let recorded = RefCell::default();
         Self {
             connection,
             now,
             environment,
             ids,
-            recorded,
+            recorded: RefCell::default(),
             has_subscribers: false,
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
             cache: Rc::default(),
             others_wait: None,
         }
-    }
-
-    /// Sets the cache of the transaction. The default is an empty one.
-    pub(super) fn with_cache(self, cache: &Rc<TransactionCache>) -> Self {
-        Self { cache: Rc::clone(cache), ..self }
-    }
-
-    /// Sets how the transaction knows whether other callers wait for its end. The default is that none do.
-    pub(super) fn with_others(self, others_wait: &'c dyn Fn() -> bool) -> Self {
-        Self { others_wait: Some(others_wait), ..self }
-    }
-
-    /// Sets whether notifications are recorded. The default is `false`.
-    pub(super) fn with_subscribers(self, has_subscribers: bool) -> Self {
-        Self { has_subscribers, ..self }
     }
 
     /// The current time, which is the same throughout the transaction.

@@ -31,6 +31,26 @@ pub(crate) enum Constraint {
     ScanClientId,
 }
 
+/// The unique indexes of the schema: their names, their columns as SQLite's messages list them, and what they require.
+pub(in crate::store::engine) const UNIQUE_INDEXES: &[(&str, &str, Constraint)] = &[
+    ("api_keys_by_hash", "api_keys.key_hash", Constraint::ApiKeyHash),
+    ("organizations_by_reference", "organizations.reference", Constraint::OrganizationReference),
+    ("events_by_slug", "events.organization_id, events.slug", Constraint::EventSlug),
+    ("customers_by_email", "customers.organization_id, customers.email_key", Constraint::CustomerEmail),
+    ("discounts_by_code", "discounts.event_id, discounts.code_key", Constraint::DiscountCode),
+    ("orders_by_payment", "orders.payment_reference", Constraint::PaymentReference),
+    ("replaced_checkouts_by_reference", "replaced_checkouts.reference", Constraint::ReplacedCheckout),
+    ("payments_by_reference", "payments.reference, payments.order_id", Constraint::ReceivedPayment),
+    (
+        "ledger_entries_by_payment",
+        "ledger_entries.payment_id, ledger_entries.kind, ledger_entries.subject_id, ledger_entries.reference, ledger_entries.occurrence",
+        Constraint::LedgerEntry,
+    ),
+    ("disputes_by_reference", "disputes.order_id, disputes.reference", Constraint::DisputeReference),
+    ("tickets_by_code", "tickets.code", Constraint::TicketCode),
+    ("scans_by_client_id", "scans.organization_id, scans.client_id", Constraint::ScanClientId),
+];
+
 /// A violated constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {

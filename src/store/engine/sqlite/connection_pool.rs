@@ -1,9 +1,10 @@
 //! A fixed number of connections, which threads borrow in turn.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::sqlite_connection::SqliteConnection;
+use crate::environment::Locked;
 use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::readers::ReaderPool;
 
@@ -30,17 +31,13 @@ impl ConnectionPool {
         let idle = connections.into_iter().map(Box::new).collect();
         Self { state: Mutex::new(State { idle, waiting: 0 }), returned: Condvar::new() }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl ReaderPool for ConnectionPool {
     type Connection = Box<SqliteConnection>;
 
     fn take(&self) -> Result<Box<SqliteConnection>> {
-        let mut state = self.state();
+        let mut state = self.state.locked();
         if state.idle.is_empty() {
             state.waiting += 1;
             let waited = self.returned.wait_timeout_while(state, MAX_WAIT, |state| state.idle.is_empty());
@@ -51,7 +48,7 @@ impl ReaderPool for ConnectionPool {
     }
 
     fn give_back(&self, connection: Box<SqliteConnection>) {
-        let mut state = self.state();
+        let mut state = self.state.locked();
         state.idle.push(connection);
         if state.waiting > 0 {
             self.returned.notify_one();

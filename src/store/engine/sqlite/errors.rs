@@ -3,26 +3,7 @@
 use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
-use crate::store::engine::sql::violation::{Constraint, StatementError, Violation};
-
-/// The columns of each unique index, as SQLite's message lists them.
-const UNIQUE_COLUMNS: &[(&str, Constraint)] = &[
-    ("api_keys.key_hash", Constraint::ApiKeyHash),
-    ("organizations.reference", Constraint::OrganizationReference),
-    ("events.organization_id, events.slug", Constraint::EventSlug),
-    ("customers.organization_id, customers.email_key", Constraint::CustomerEmail),
-    ("discounts.event_id, discounts.code_key", Constraint::DiscountCode),
-    ("orders.payment_reference", Constraint::PaymentReference),
-    ("replaced_checkouts.reference", Constraint::ReplacedCheckout),
-    ("payments.reference, payments.order_id", Constraint::ReceivedPayment),
-    (
-        "ledger_entries.payment_id, ledger_entries.kind, ledger_entries.subject_id, ledger_entries.reference, ledger_entries.occurrence",
-        Constraint::LedgerEntry,
-    ),
-    ("disputes.order_id, disputes.reference", Constraint::DisputeReference),
-    ("scans.organization_id, scans.client_id", Constraint::ScanClientId),
-    ("tickets.code", Constraint::TicketCode),
-];
+use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES, Violation};
 
 /// Maps an error of any call.
 pub(super) fn convert(error: rusqlite::Error) -> Error {
@@ -53,7 +34,7 @@ pub(super) fn statement_error(error: rusqlite::Error) -> StatementError {
 /// SQLite reports the columns of a unique index, and not its name.
 fn unique_constraint(message: &str) -> Option<Constraint> {
     let columns = message.strip_prefix("UNIQUE constraint failed: ")?;
-    UNIQUE_COLUMNS.iter().find(|(known, _)| *known == columns).map(|(_, constraint)| *constraint)
+    UNIQUE_INDEXES.iter().find(|(_, known, _)| *known == columns).map(|(_, _, constraint)| *constraint)
 }
 
 fn other_error(sqlite_error: ffi::Error, message: String, error: rusqlite::Error) -> Error {
@@ -94,7 +75,7 @@ mod tests {
             WHERE i.sql LIKE 'CREATE UNIQUE INDEX%' GROUP BY i.name ORDER BY 1";
         let mut statement = connection.prepare(sql).unwrap();
         let indexes: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let mut known: Vec<_> = UNIQUE_COLUMNS.iter().map(|(columns, _)| *columns).collect();
+        let mut known: Vec<_> = UNIQUE_INDEXES.iter().map(|(_, columns, _)| *columns).collect();
         known.sort_unstable();
         assert_eq!(indexes, known);
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::checkpoint::Checkpointer;
 use super::database::Database;
 use super::transaction_cost::TransactionCost;
-use crate::environment::Environment;
+use crate::environment::{Environment, Locked};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::fair::RoundRobin;
 use crate::model::values::id::OrganizationId;
@@ -163,7 +163,7 @@ impl GroupCommit {
     /// transaction is rolled back, the callers are answered, and the leader goes on.
     fn write_group(&self) {
         let mut group = Vec::new();
-        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let database = self.database.locked();
         let jobs_before = Cell::new(0);
         let others_wait = || jobs_before.get() > 0 || !self.leadership.with_queue(|jobs| jobs.is_empty());
         let context = JobContext {
@@ -288,9 +288,11 @@ struct JobContext<'c> {
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
-        let transaction = self.database.transaction(self.environment, self.ids);
-        let transaction = transaction.with_subscribers(self.after_commit.has_subscribers()).with_cache(&self.cache);
-        transaction.with_others(self.others_wait)
+        let mut transaction = self.database.transaction(self.environment, self.ids);
+        transaction.has_subscribers = self.after_commit.has_subscribers();
+        transaction.cache = Rc::clone(&self.cache);
+        transaction.others_wait = Some(self.others_wait);
+        transaction
     }
 
     /// Begins a transaction, unless the store has stopped. Another process may have found a reason while this one

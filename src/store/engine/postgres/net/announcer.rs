@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::pool::Connector;
 use super::work_message::{self, CHANNEL};
+use crate::environment::Locked;
 use crate::error::{Result, StoreError};
 use crate::store::commits::commit_notifier::{Announce, CommitNotifier, CommittedWork};
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
@@ -62,7 +63,7 @@ impl Announcer {
 
 impl Announce for Pending {
     fn announce(&self, work: CommittedWork) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.locked();
         state.work.add(work);
         self.changed.notify_one();
     }
@@ -71,7 +72,7 @@ impl Announce for Pending {
 impl Pending {
     /// Waits for work and takes it. Returns `None` if the thread must end and no work is left.
     fn take(&self) -> Option<CommittedWork> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.locked();
         while state.work.is_empty() && !state.is_ending {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -80,13 +81,13 @@ impl Pending {
 
     /// Waits for `duration`, or until the thread must end. Returns whether it must end.
     fn pause(&self, duration: Duration) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.locked();
         let waited = self.changed.wait_timeout_while(state, duration, |state| !state.is_ending);
         waited.unwrap_or_else(PoisonError::into_inner).0.is_ending
     }
 
     fn end(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_ending = true;
+        self.state.locked().is_ending = true;
         self.changed.notify_all();
     }
 }

@@ -2,14 +2,14 @@
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio_postgres::Config;
 
 use super::hosts::MAX_CONNECT_TIME;
 use super::purpose::Purpose;
-use crate::environment::{Clock, SystemClock};
+use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::postgres::postgres_options::PostgresOptions;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
@@ -159,15 +159,11 @@ fn complete(config: &mut Config) {
     }
 }
 
-impl Places {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Places {}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.state().free += 1;
+        self.0.state.locked().free += 1;
         self.0.freed.notify_one();
     }
 }
@@ -175,7 +171,7 @@ impl Drop for Place {
 impl Pool {
     /// Keeps an open connection for the first who borrows one.
     pub(in crate::store::engine::postgres) fn keep(&self, connection: PostgresConnection) {
-        let mut state = self.places.state();
+        let mut state = self.places.state.locked();
         let lost = state.lost;
         state.idle.push(Idle { connection, lost });
     }
@@ -200,7 +196,7 @@ impl Pool {
     fn lose(&self, connection: PostgresConnection) {
         let is_silent = connection.is_silent();
         drop(connection);
-        let mut state = self.places.state();
+        let mut state = self.places.state.locked();
         state.lost += 1;
         let closed = if is_silent { std::mem::take(&mut state.idle) } else { Vec::new() };
         drop(state);
@@ -222,7 +218,7 @@ impl Pool {
     /// Takes a connection out of the pool. Waits up to `max_time` for a place and for the server together.
     pub(in crate::store::engine::postgres) fn take_within(&self, max_time: Duration) -> Result<Borrowed> {
         let left = time_left(max_time);
-        let state = self.places.state();
+        let state = self.places.state.locked();
         let waited = self.places.freed.wait_timeout_while(state, max_time.min(MAX_WAIT), |state| state.free == 0);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.free == 0 {

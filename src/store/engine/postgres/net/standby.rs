@@ -4,11 +4,11 @@
 //! few seconds.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::pool::{Borrowed, Connector, Pool};
-use crate::environment::{Clock, SystemClock};
+use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::postgres::schema;
 use crate::store::engine::postgres::statements::errors::Failure;
@@ -68,7 +68,7 @@ impl Standby {
         connection: impl Fn(&C) -> &PostgresConnection,
     ) -> Option<C> {
         let now = SystemClock.monotonic();
-        let state = *self.state();
+        let state = *self.state.locked();
         if let State::AwaySince(since) = state
             && now.saturating_sub(since) < RETRY_AFTER
         {
@@ -97,12 +97,8 @@ impl Standby {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn replace_state(&self, state: State) -> State {
-        std::mem::replace(&mut *self.state(), state)
+        std::mem::replace(&mut *self.state.locked(), state)
     }
 }
 

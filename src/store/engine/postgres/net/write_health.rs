@@ -1,10 +1,10 @@
 //! Whether the database accepts writes, as far as this process knows: a circuit breaker for writes, and what a health
 //! check has to know.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use crate::environment::{Clock, SystemClock};
+use crate::environment::{Clock, Locked, SystemClock};
 
 /// When writes have failed for this long, further writes fail immediately, except one at a time that probes whether the
 /// database accepts writes again. During a shorter interruption, writes are retried.
@@ -45,30 +45,30 @@ impl WriteHealth {
 
     /// Records that the server has committed a write.
     pub(in crate::store::engine::postgres) fn committed(&self) {
-        *self.state() = State { failing_since: None, committed_at: SystemClock.monotonic() };
+        *self.state.locked() = State { failing_since: None, committed_at: SystemClock.monotonic() };
     }
 
     /// Records that the server could not be reached, or did not commit a write.
     pub(in crate::store::engine::postgres) fn failed(&self) {
-        self.state().failing_since.get_or_insert_with(|| SystemClock.monotonic());
+        self.state.locked().failing_since.get_or_insert_with(|| SystemClock.monotonic());
     }
 
     /// Whether a write has failed since the last commit.
     pub(in crate::store::engine::postgres) fn is_failing(&self) -> bool {
-        self.state().failing_since.is_some()
+        self.state.locked().failing_since.is_some()
     }
 
     /// Whether a health check must probe the database: if a write has failed since the last commit, or if callers wait
     /// for a write and the last commit is long ago.
     pub(in crate::store::engine::postgres) fn is_doubtful(&self, is_waited_for: bool) -> bool {
-        let state = self.state();
+        let state = self.state.locked();
         let since_commit = SystemClock.monotonic().saturating_sub(state.committed_at);
         state.failing_since.is_some() || (is_waited_for && since_commit >= PROBE_AFTER)
     }
 
     /// Decides whether a write may begin now.
     pub(in crate::store::engine::postgres) fn start_write(&self) -> WriteStart<'_> {
-        let failing_since = self.state().failing_since;
+        let failing_since = self.state.locked().failing_since;
         match failing_since {
             Some(since) if SystemClock.monotonic().saturating_sub(since) >= FAIL_FAST_AFTER => {
                 match self.probe.try_lock() {
@@ -79,9 +79,5 @@ impl WriteHealth {
             }
             _ => WriteStart::Allowed,
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,23 +7,7 @@ use postgres::error::{Severity, SqlState};
 
 use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
 use crate::store::engine::postgres::net::purpose::Purpose;
-use crate::store::engine::sql::violation::{Constraint, StatementError, Violation};
-
-/// The unique indexes of the schema that have a name in the store.
-const UNIQUE_INDEXES: &[(&str, Constraint)] = &[
-    ("api_keys_by_hash", Constraint::ApiKeyHash),
-    ("organizations_by_reference", Constraint::OrganizationReference),
-    ("events_by_slug", Constraint::EventSlug),
-    ("customers_by_email", Constraint::CustomerEmail),
-    ("discounts_by_code", Constraint::DiscountCode),
-    ("orders_by_payment", Constraint::PaymentReference),
-    ("replaced_checkouts_by_reference", Constraint::ReplacedCheckout),
-    ("payments_by_reference", Constraint::ReceivedPayment),
-    ("ledger_entries_by_payment", Constraint::LedgerEntry),
-    ("disputes_by_reference", Constraint::DisputeReference),
-    ("tickets_by_code", Constraint::TicketCode),
-    ("scans_by_client_id", Constraint::ScanClientId),
-];
+use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES, Violation};
 
 /// What a failed statement means for its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +104,7 @@ pub(in crate::store::engine::postgres) fn statement_error(error: postgres::Error
     let constraint = match name.strip_suffix("_pkey") {
         _ if !is_unique => None,
         Some(_) => Some(Constraint::PrimaryKey),
-        None => UNIQUE_INDEXES.iter().find(|(index, _)| *index == name).map(|(_, constraint)| *constraint),
+        None => UNIQUE_INDEXES.iter().find(|(index, ..)| *index == name).map(|(.., constraint)| *constraint),
     };
     // The detail of the message has the values.
     let error = match is_unique {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::tokens::{Outcome, Token};
-use super::writer::{Commit, PostgresWriter};
+use super::writer::{Commit, Failed, PostgresWriter};
 use crate::environment::Clock as _;
 use crate::error::{Error, Result, StoreError, StoreErrorKind, Unavailable};
 use crate::model::values::timestamp::Timestamp;
@@ -71,8 +71,7 @@ impl PostgresWriter {
                 connection.roll_back();
                 self.pool.give_back(connection);
                 match job_failed && !run_again {
-                    true if failure == Some(Failure::LockTimeout) => Commit::Busy(error),
-                    true => Commit::JobFailed(error),
+                    true => Commit::JobFailed(Failed { error, is_busy: failure == Some(Failure::LockTimeout) }),
                     false => Commit::Undone { error, run_again },
                 }
             }

@@ -1,8 +1,9 @@
 //! The organizations of events, which are looked up before a job waits for an event.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use crate::environment::Locked;
 use crate::error::Result;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::store::engine::lock::EventKey;
@@ -23,22 +24,18 @@ impl EventOwners {
         look_up: impl FnOnce() -> Result<Option<EventOwner>>,
     ) -> Result<Option<EventOwner>> {
         if let EventKey::Event(event) = key
-            && let Some(organization) = self.known().get(&event).copied()
+            && let Some(organization) = self.0.locked().get(&event).copied()
         {
             return Ok(Some(EventOwner { event, organization }));
         }
         let owner = look_up()?;
         if let Some(EventOwner { event, organization }) = owner {
-            let mut known = self.known();
+            let mut known = self.0.locked();
             if known.len() >= MAX_EVENTS {
                 known.clear();
             }
             known.insert(event, organization);
         }
         Ok(owner)
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<EventId, OrganizationId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

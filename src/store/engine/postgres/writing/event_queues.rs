@@ -7,8 +7,9 @@
 //! All jobs of a queue are of the organization that owns the event.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use crate::environment::Locked;
 use crate::error::{Error, Result};
 use crate::model::values::id::EventId;
 use crate::store::engine::jobs::Job;
@@ -64,7 +65,7 @@ impl EventQueues {
     /// Adds a job to the queue of the event.
     pub(in crate::store::engine::postgres) fn add(&self, event: EventId, key: EventKey, job: Box<dyn Job>) -> Wait<'_> {
         let waiter = Arc::new(Waiter::default());
-        let mut queues = self.queues();
+        let mut queues = self.0.locked();
         let is_led = queues.contains_key(&event);
         let job = QueuedJob { job, key, caller: Caller(Arc::clone(&waiter)) };
         queues.entry(event).or_default().push_back(job);
@@ -74,16 +75,12 @@ impl EventQueues {
         }
         Wait { queues: self, event, waiter }
     }
-
-    fn queues(&self) -> MutexGuard<'_, HashMap<EventId, Queue>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<'q> Wait<'q> {
     /// Waits until the caller leads its queue, or returns `None` when its job is answered.
     pub(in crate::store::engine::postgres) fn leader(&self) -> Option<Leader<'q>> {
-        let mut state = self.waiter.state();
+        let mut state = self.waiter.state.locked();
         loop {
             match *state {
                 WaiterState::Waiting => {
@@ -102,7 +99,7 @@ impl<'q> Wait<'q> {
 impl Leader<'_> {
     /// Takes the next job.
     pub(in crate::store::engine::postgres) fn next_job(&self) -> Option<QueuedJob> {
-        self.queues.queues().get_mut(&self.event)?.pop_front()
+        self.queues.0.locked().get_mut(&self.event)?.pop_front()
     }
 
     /// Answers all jobs that wait with this error: they have waited for the same lock, connection or server as the one
@@ -116,7 +113,7 @@ impl Leader<'_> {
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        let mut queues = self.queues.queues();
+        let mut queues = self.queues.0.locked();
         match queues.get(&self.event).and_then(|queue| queue.front()) {
             Some(next) => next.caller.0.set(WaiterState::Leads),
             None => drop(queues.remove(&self.event)),
@@ -141,11 +138,7 @@ impl Drop for Caller {
 
 impl Waiter {
     fn set(&self, new: WaiterState) {
-        *self.state() = new;
+        *self.state.locked() = new;
         self.changed.notify_one();
-    }
-
-    fn state(&self) -> MutexGuard<'_, WaiterState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::commits::error_of_others;
 use super::event_queues::{Leader, QueuedJob};
 use super::write_state::EventLock;
-use super::writer::{Commit, NotBegun, PostgresWriter, Ran, SingleEnd};
+use super::writer::{Commit, Failed, PostgresWriter, Ran};
 use crate::error::{Error, Result};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::lock::EventKey;
@@ -58,16 +58,12 @@ impl PostgresWriter {
                 (GroupEnd::Committed, MemberAnswer::Error(error), _) => Err(error),
                 (_, _, Some(error)) => Err(error.clone()),
                 (GroupEnd::Undone, _, None) | (GroupEnd::Committed, MemberAnswer::RunAgain, None) => {
-                    match self.run_singly(job.job.as_mut(), EventLock::Held(leader.event, job.key)) {
-                        SingleEnd::Ended(result) => {
-                            refusal = result.as_ref().err().filter(|_| self.last_write_failed()).map(error_of_others);
-                            result
-                        }
-                        SingleEnd::Busy(error) => {
-                            refusal = Some(error.clone());
-                            Err(error)
-                        }
-                    }
+                    let ended = self.run_singly(job.job.as_mut(), EventLock::Held(leader.event, job.key));
+                    ended.map_err(|Failed { error, is_busy }| {
+                        let is_of_all = is_busy || self.last_write_failed();
+                        refusal = is_of_all.then(|| if is_busy { error.clone() } else { error_of_others(&error) });
+                        error
+                    })
                 }
             };
             job.answer(result);
@@ -85,10 +81,10 @@ impl PostgresWriter {
         let (connection, began_at) = match self.begin(EventLock::Held(leader.event, EventKey::Event(leader.event))) {
             Ok(begun) => begun,
             // The server did not answer: the first job tries it again.
-            Err(NotBegun::Failed(error)) if self.last_write_failed() && !matches!(error, Error::Store(_)) => {
+            Err(Failed { error, is_busy: false }) if self.last_write_failed() && !matches!(error, Error::Store(_)) => {
                 return (GroupEnd::Undone, None);
             }
-            Err(NotBegun::Busy(error) | NotBegun::Failed(error)) => return (GroupEnd::Undone, Some(error)),
+            Err(failed) => return (GroupEnd::Undone, Some(failed.error)),
         };
         let mut recorded = Recorded::default();
         let Ok(refusal) = self.run_members(leader, &connection, began_at, group, &mut recorded) else {
@@ -101,7 +97,7 @@ impl PostgresWriter {
                 self.committed(group.len(), start, recorded);
                 (GroupEnd::Committed, refusal)
             }
-            Commit::Undone { .. } | Commit::JobFailed(_) | Commit::Busy(_) => (GroupEnd::Undone, refusal),
+            Commit::Undone { .. } | Commit::JobFailed(_) => (GroupEnd::Undone, refusal),
             Commit::Unknown(error) => {
                 self.commit_failed();
                 (GroupEnd::Undone, Some(error))
@@ -130,11 +126,10 @@ impl PostgresWriter {
             } else {
                 member.answer = match ran {
                     Ran::TransactionLost(error) | Ran::OtherSchema(error) => return Err(error),
-                    Ran::Busy(error) => {
-                        refusal = Some(error.clone());
+                    Ran::Failed(Failed { error, is_busy }) => {
+                        refusal = is_busy.then(|| error.clone());
                         MemberAnswer::Error(error)
                     }
-                    Ran::Failed(error) => MemberAnswer::Error(error),
                     Ran::JobAgain(_) => MemberAnswer::RunAgain,
                     Ran::Succeeded(_) | Ran::Refused => MemberAnswer::Own,
                 };

@@ -69,45 +69,33 @@ pub(in crate::store::engine::postgres) enum Ran {
     Succeeded(Recorded),
     /// It failed: its own error is the answer.
     Refused,
-    /// It ignored that one of its statements failed.
-    Failed(Error),
+    /// It ignored that one of its statements failed, or met a row that others have kept locked for too long.
+    Failed(Failed),
     /// It seems to have met another schema.
     OtherSchema(Error),
-    /// Other transactions have kept a row locked for too long.
-    Busy(Error),
     /// It may succeed when it is run again: it finds what another transaction has written.
     JobAgain(Error),
     /// The transaction has to be undone, and may succeed when it is run again.
     TransactionLost(Error),
 }
 
-/// How a job ended that ran in a transaction of its own.
-pub(in crate::store::engine::postgres) enum SingleEnd {
-    /// The transaction was committed, or undone because the job failed. An error replaces that of the job.
-    Ended(Result<()>),
-    /// Other transactions have kept a row locked for too long.
-    Busy(Error),
+/// Why a transaction could not begin, or a job was undone: the error replaces that of the job.
+pub(in crate::store::engine::postgres) struct Failed {
+    pub(in crate::store::engine::postgres) error: Error,
+    /// Whether other transactions have kept a row locked for too long.
+    pub(in crate::store::engine::postgres) is_busy: bool,
 }
 
-/// Why a transaction could not begin.
-pub(in crate::store::engine::postgres) enum NotBegun {
-    /// Another transaction has kept the event locked for too long.
-    Busy(Error),
-    Failed(Error),
-}
-
-impl From<Error> for NotBegun {
+impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        Self::Failed(error)
+        Self { error, is_busy: false }
     }
 }
 
 /// How an attempt at a transaction ended.
 enum Attempt {
     /// It was committed, or the job has failed and was undone.
-    Ended(Result<()>),
-    /// Other transactions have kept a row locked for too long.
-    Busy(Error),
+    Ended(Result<(), Failed>),
     /// It was undone, and may succeed when it is run again.
     RunAgain(Error),
 }
@@ -121,9 +109,7 @@ pub(in crate::store::engine::postgres) enum Commit {
         run_again: bool,
     },
     /// It was not tried: a statement of the transaction, which was sent with it, has failed.
-    JobFailed(Error),
-    /// The same, because other transactions have kept a row locked for too long.
-    Busy(Error),
+    JobFailed(Failed),
     Unknown(Error),
 }
 
@@ -171,9 +157,9 @@ impl PostgresWriter {
         self.require_writable()?;
         let _counted = self.counted();
         let (mut job, answer) = jobs::job(work);
-        let ran = self.permit(organization).and_then(|_permit| match self.run_singly(job.as_mut(), lock) {
-            SingleEnd::Ended(result) => result,
-            SingleEnd::Busy(error) => Err(error),
+        let ran = self.permit(organization).and_then(|_permit| {
+            let ended = self.run_singly(job.as_mut(), lock);
+            ended.map_err(|failed| failed.error)
         });
         job.answer(ran);
         answer.wait()
@@ -190,11 +176,11 @@ impl PostgresWriter {
         let (mut job, answer) = jobs::job(work);
         let _permit = self.permit(None)?;
         match self.run_singly(job.as_mut(), lock) {
-            SingleEnd::Ended(result) => {
-                job.answer(result);
+            Err(Failed { is_busy: true, .. }) => Ok(None),
+            ended => {
+                job.answer(ended.map_err(|failed| failed.error));
                 answer.wait().map(Some)
             }
-            SingleEnd::Busy(_) => Ok(None),
         }
     }
 
@@ -245,19 +231,21 @@ impl PostgresWriter {
     }
 
     /// Runs a job in a transaction of its own, until it is neither lost nor undone. An error replaces that of the job.
-    pub(in crate::store::engine::postgres) fn run_singly(&self, job: &mut dyn Job, lock: EventLock) -> SingleEnd {
+    pub(in crate::store::engine::postgres) fn run_singly(
+        &self,
+        job: &mut dyn Job,
+        lock: EventLock,
+    ) -> Result<(), Failed> {
         let start = SystemClock.monotonic();
         let mut attempts = 1;
         loop {
-            match self.attempt(job, lock, attempts) {
-                Attempt::Ended(result) => return SingleEnd::Ended(result),
-                Attempt::Busy(error) => return SingleEnd::Busy(error),
-                Attempt::RunAgain(error) => {
-                    let is_late = SystemClock.monotonic().saturating_sub(start) >= MAX_TIME;
-                    if is_late || (attempts >= MAX_ATTEMPTS && !self.last_write_failed()) {
-                        return SingleEnd::Ended(Err(error));
-                    }
-                }
+            let error = match self.attempt(job, lock, attempts) {
+                Attempt::Ended(result) => return result,
+                Attempt::RunAgain(error) => error,
+            };
+            let is_late = SystemClock.monotonic().saturating_sub(start) >= MAX_TIME;
+            if is_late || (attempts >= MAX_ATTEMPTS && !self.last_write_failed()) {
+                return Err(error.into());
             }
             self.pause(attempts);
             attempts += 1;
@@ -268,9 +256,10 @@ impl PostgresWriter {
         let start = self.instant();
         let (connection, began_at) = match self.begin(lock) {
             Ok(begun) => begun,
-            Err(NotBegun::Busy(error)) => return Attempt::Busy(error),
-            Err(NotBegun::Failed(error @ Error::Store(_))) => return Attempt::Ended(Err(error)),
-            Err(NotBegun::Failed(error)) => return Attempt::RunAgain(error),
+            Err(failed) if failed.is_busy || matches!(failed.error, Error::Store(_)) => {
+                return Attempt::Ended(Err(failed));
+            }
+            Err(failed) => return Attempt::RunAgain(failed.error),
         };
         connection.write.attempts.set(attempts);
         let ran = self.run_job(&connection, job, began_at, &Rc::default());
@@ -281,24 +270,23 @@ impl PostgresWriter {
                     Attempt::Ended(Ok(()))
                 }
                 Commit::Undone { error, run_again: true } => Attempt::RunAgain(error),
-                Commit::JobFailed(error) => Attempt::Ended(Err(error)),
-                Commit::Busy(error) => Attempt::Busy(error),
+                Commit::JobFailed(failed) => Attempt::Ended(Err(failed)),
                 Commit::Undone { error, run_again: false } | Commit::Unknown(error) => {
                     self.commit_failed();
-                    Attempt::Ended(Err(error))
+                    Attempt::Ended(Err(error.into()))
                 }
             };
         }
         connection.roll_back();
         let ran = match ran {
-            Ran::OtherSchema(error) => Ran::Failed(self.other_schema(&connection, error)),
+            Ran::OtherSchema(error) => Ran::Failed(self.other_schema(&connection, error).into()),
             ran => ran,
         };
         self.pool.give_back(connection);
         match ran {
             Ran::Succeeded(_) | Ran::Refused => Attempt::Ended(Ok(())),
-            Ran::Failed(error) | Ran::OtherSchema(error) => Attempt::Ended(Err(error)),
-            Ran::Busy(error) => Attempt::Busy(error),
+            Ran::Failed(failed) => Attempt::Ended(Err(failed)),
+            Ran::OtherSchema(error) => Attempt::Ended(Err(error.into())),
             Ran::JobAgain(error) | Ran::TransactionLost(error) => Attempt::RunAgain(error),
         }
     }
@@ -310,9 +298,9 @@ impl PostgresWriter {
 
     /// Begins a transaction, which locks the event. Returns the time by the clock of the server. Another attempt would
     /// fail with the same [`Error::Store`].
-    pub(in crate::store::engine::postgres) fn begin(&self, lock: EventLock) -> Result<(Borrowed, Timestamp), NotBegun> {
+    pub(in crate::store::engine::postgres) fn begin(&self, lock: EventLock) -> Result<(Borrowed, Timestamp), Failed> {
         if let Some(reason) = self.stopped() {
-            return Err(NotBegun::Failed(reason.clone().into()));
+            return Err(Error::from(reason.clone()).into());
         }
         let unreachable = |_: &Error| self.health.failed();
         let open_on = |connection: &PostgresConnection| {
@@ -344,7 +332,7 @@ impl PostgresWriter {
                     _ => error,
                 };
                 self.pool.give_back(connection);
-                Err(if failure == Some(Failure::LockTimeout) { NotBegun::Busy(error) } else { NotBegun::Failed(error) })
+                Err(Failed { error, is_busy: failure == Some(Failure::LockTimeout) })
             }
         }
     }
@@ -359,8 +347,10 @@ impl PostgresWriter {
     ) -> Ran {
         let ran = job.run(&|| {
             let now = if self.uses_server_clock { began_at } else { self.environment.now() };
-            let transaction = Transaction::new(connection, now, &self.environment, &self.ids).with_cache(cache);
-            transaction.with_subscribers(self.after_commit.has_subscribers())
+            let mut transaction = Transaction::new(connection, now, &self.environment, &self.ids);
+            transaction.has_subscribers = self.after_commit.has_subscribers();
+            transaction.cache = Rc::clone(cache);
+            transaction
         });
         match (ran, connection.failure()) {
             (Ok(recorded), None) => Ran::Succeeded(recorded),
@@ -372,14 +362,16 @@ impl PostgresWriter {
             }
             (Err(error), Some(Failure::ReadOnly)) => {
                 self.health.failed();
-                Ran::Failed(error)
+                Ran::Failed(error.into())
             }
             (Err(error), Some(Failure::OtherSchema)) => Ran::OtherSchema(error),
-            (_, Some(Failure::LockTimeout)) => Ran::Busy(Error::Unavailable(Unavailable::Busy)),
+            (_, Some(Failure::LockTimeout)) => {
+                Ran::Failed(Failed { error: Error::Unavailable(Unavailable::Busy), is_busy: true })
+            }
             (Err(error), _) if connection.must_run_again(&error) => Ran::JobAgain(error),
             (Err(_), _) => Ran::Refused,
             (Ok(_), Some(_)) => {
-                Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()))
+                Ran::Failed(Error::Internal("an operation ignored that one of its statements failed".to_owned()).into())
             }
         }
     }

@@ -7,10 +7,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 
 use super::moved::too_new;
 use super::sync_failure::SyncFailureMarker;
+use crate::environment::Locked;
 use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::store::engine::sqlite::errors::{convert, is_failed_sync};
 
@@ -72,7 +73,7 @@ impl FileState {
         static FILES: Mutex<Vec<Weak<FileState>>> = Mutex::new(Vec::new());
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let identity = Identity::of(&path).unwrap_or_else(|_| Identity::Path(path.clone()));
-        let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = FILES.locked();
         files.retain(|file| file.strong_count() > 0);
         if let Some(known) = files.iter().filter_map(Weak::upgrade).find(|file| file.identity == identity) {
             return known;
@@ -173,9 +174,7 @@ impl FileState {
             (_, Ok(turn)) => Some(turn),
             (_, Err(TryLockError::Poisoned(turn))) => Some(turn.into_inner()),
             (OtherCheckpoint::Skip, Err(TryLockError::WouldBlock)) => None,
-            (OtherCheckpoint::Wait, Err(TryLockError::WouldBlock)) => {
-                Some(self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner))
-            }
+            (OtherCheckpoint::Wait, Err(TryLockError::WouldBlock)) => Some(self.checkpoint.locked()),
         }
     }
 
