@@ -28,7 +28,7 @@ use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::holds::HoldTerms;
 use crate::sales::orders::{order_creation, order_lifecycle};
 use crate::store::LockedEvent;
-use crate::store::money::checkout_parameters::OrderToPay;
+use crate::store::money::checkout_parameters::{CheckoutTimes, OrderToPay};
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
 use crate::store::sale::orders;
@@ -171,7 +171,8 @@ fn ask_for_link(
     let earliest_end = order.order.created_at.saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
     let lease_ends_at = tx.now().saturating_add(CLAIM_DURATION);
-    checkout_parameters::insert(tx, &order, order.hold_until.max(earliest_end), first_look_up, lease_ends_at)?;
+    let expires_at = order.hold_until.max(earliest_end);
+    checkout_parameters::insert(tx, &order, &CheckoutTimes { expires_at, first_look_up, lease_ends_at })?;
     operation.store_pending_order(tx, order.order.id)?;
     Ok(OrderProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))
 }

@@ -24,6 +24,7 @@ use crate::rules::money::gateway_choice::{is_asked, is_missing};
 use crate::rules::order::{check_pending, status_at_hold};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::orders::order_lifecycle;
+use crate::store::money::checkout_parameters::CheckoutTimes;
 use crate::store::money::checkout_renewals::CurrentCheckout;
 use crate::store::money::checkouts::NewCheckout;
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
@@ -151,12 +152,13 @@ pub(crate) fn begin(
     }
     checkout_renewals::keep(tx, id, &checkout)?;
     order.renewals = checkout.renewals + 1;
-    order.renewed_at = Some(tx.now());
-    order.public_url.clone_from(&gateway.public_url);
+    order.parameters.renewed_at = Some(tx.now());
+    order.parameters.public_url.clone_from(&gateway.public_url);
     order.gateway = Some(gateway.identity.clone());
     let earliest_end = tx.now().saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
-    checkout_parameters::renew(tx, &order, order.hold_until.max(earliest_end), first_look_up, lease_ends_at)?;
+    let expires_at = order.hold_until.max(earliest_end);
+    checkout_parameters::renew(tx, &order, &CheckoutTimes { expires_at, first_look_up, lease_ends_at })?;
     Ok(RenewalProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))
 }
 

@@ -13,7 +13,7 @@ use crate::sales::checkouts::checkout_links::{self, GatewayTerms, LeasedStart};
 use crate::sales::checkouts::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::service::TicketingService;
-use crate::store::money::checkout_parameters::OrderToPay;
+use crate::store::money::checkout_parameters::{CheckoutParameters, OrderToPay};
 use crate::store::money::checkout_renewals;
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 
@@ -42,11 +42,8 @@ pub(in crate::service) fn checkout_request(order: OrderToPay) -> CheckoutRequest
         hold_until,
         locale,
         redirect_urls,
-        event_title,
-        public_url,
+        parameters: CheckoutParameters { event_title, public_url, renewed_at, return_token, .. },
         renewals,
-        renewed_at,
-        return_token,
         gateway,
         ..
     } = order;

@@ -58,11 +58,6 @@ pub(in crate::store) fn column(request: &CreateOrder) -> Result<Option<String>> 
     has_any.then(|| json(&details)).transpose()
 }
 
-/// Whether a stored column `details` can be read.
-pub(in crate::store) fn is_readable(row: &Row<'_>, column: &'static str) -> Result<bool> {
-    row.json::<StoredDetails>(column).map(|_| true)
-}
-
 /// Returns the details of an order that the order itself does not contain.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: OrderId) -> Result<OrderDetails> {
     let found = tx.query_opt(DETAILS, &[order_id.into(), organization.into()], |row| decode(tx, row))?;
@@ -73,10 +68,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, order_id: 
 /// the customer.
 #[cfg(feature = "documents")]
 pub(in crate::store) fn language(row: &Row<'_>) -> Result<Option<String>> {
-    if row.is_null("details")? {
-        return Ok(None);
-    }
-    let details: StoredDetails = row.json("details")?;
+    let details = stored(row)?;
     Ok(details.language.or(details.locale))
 }
 
