@@ -157,6 +157,8 @@ impl WrittenColumns {
 ///     } and {
 ///         price: fields.price.minor_units().into(),
 ///     }
+///     // Fields that this statement does not write.
+///     select own_columns!("t.") { id, created_at }
 ///     // Statements, and then the other fields of the resource, which can use the variables of the statements.
 ///     read decode(row: &Row<'_>) -> TicketType {
 ///         let decimals = currency_decimals(row)?;
@@ -170,7 +172,8 @@ impl WrittenColumns {
 ///
 /// - `WRITTEN`, the [`WrittenColumns`] for INSERT and UPDATE, and the function `values`, which returns their values in
 ///   the same order;
-/// - `selected_columns!()`, the columns of the fields that are each stored in one column, for SELECT: `, t.name, …`;
+/// - `selected_columns!()` and `own_columns!()`, the columns of the fields that are each stored in one column, for
+///   SELECT: `, t.name, …`;
 /// - the function `decode`, which reads a row.
 ///
 /// The column of a field has the name of the field or the one after `=>`. The type of the field decides how it is
@@ -183,7 +186,12 @@ macro_rules! columns {
             } and {
                 $($further:ident: $value:expr),* $(,)?
             }
-        )+
+        )*
+        $(
+            select $also_selected:ident!($also_alias:literal) {
+                $($also:ident $(=> $also_column:ident)?),* $(,)?
+            }
+        )?
         read $decode:ident($row:ident: &Row<'_> $(, $argument:ident: $argument_type:ty)?) -> $resource:ident {
             $($statement:stmt;)*
         } and {
@@ -208,7 +216,15 @@ macro_rules! columns {
                     $($value,)*
                 ])
             }
-        )+
+        )*
+
+        $(
+            macro_rules! $also_selected {
+                () => {
+                    concat!($(", ", $also_alias, $crate::store::columns::column_name!($also $(=> $also_column)?)),*)
+                };
+            }
+        )?
 
         pub(in crate::store) fn $decode($row: &$crate::store::Row<'_> $(, $argument: $argument_type)?) -> $crate::error::Result<$resource> {
             $($statement)*
@@ -216,7 +232,8 @@ macro_rules! columns {
                 $($read: $read_value,)*
                 $($(
                     $field: $row.get($crate::store::columns::column_name!($field $(=> $column)?))?,
-                )*)+
+                )*)*
+                $($($also: $row.get($crate::store::columns::column_name!($also $(=> $also_column)?))?,)*)?
             })
         }
     };

@@ -1,11 +1,9 @@
 //! The lists of payments and of ledger entries, newest first, with filters by event, order, kind, mode and time.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
 use super::list_query::{ListQuery, cursor_bound};
-use super::page_ids::PageIds;
+use super::page_ids::{self, PageIds};
 use super::pages::read_page_of;
 use crate::error::Result;
 use crate::model::payments::gateway_account::PaymentMode;
@@ -14,10 +12,6 @@ use crate::model::values::page::{Page, PageRequest};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::ids::first_of;
 use crate::store::{Row, Transaction};
-
-/// An id begins with the time at which its row was recorded, or with one that is up to so much later. The later ones
-/// have an index.
-const LATEST_ID: Duration = Duration::from_millis(1001);
 
 /// The statements of such a list.
 pub(in crate::store) struct Statements<'s> {
@@ -110,15 +104,6 @@ pub(in crate::store) fn above_all_before(
     organization: OrganizationId,
     before: Timestamp,
 ) -> Result<i64> {
-    let mut above = match first_of(before.saturating_add(LATEST_ID)) {
-        // The time of ids ends in the year 2248.
-        last if last == first_of(Timestamp::MAX) => i64::MAX,
-        by_time => by_time,
-    };
-    for table in tables {
-        let exception =
-            tx.query_opt(table.later_id, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
-        above = above.max(exception.map_or(0, |id| id.saturating_add(1)));
-    }
-    Ok(above)
+    let later_ids: Vec<_> = tables.iter().map(|table| table.later_id).collect();
+    page_ids::above_all_before(tx, &later_ids, organization, before)
 }

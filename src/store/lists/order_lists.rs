@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{PageIds, select_ids};
+use super::page_ids::{self, PageIds, select_ids, select_range};
 use super::pages::PageItems;
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
@@ -62,13 +62,10 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index. `sorted` is for a range that is not in the order of the ids.
+/// Selects the ids of a range of an index, with `"+"` if it is not in the order of the ids.
 macro_rules! range {
-    ($range:literal) => {
-        select_ids!("SELECT k.id FROM orders k CROSS JOIN orders o WHERE o.id = k.id", $range, "k.id", filters!())
-    };
-    ($range:literal, sorted) => {
-        select_ids!("SELECT k.id FROM orders k CROSS JOIN orders o WHERE o.id = k.id", $range, "+k.id", filters!())
+    ($range:literal $(, $plus:literal)?) => {
+        select_range!("orders", "o", $range, filters!() $(, $plus)?)
     };
 }
 
@@ -86,16 +83,16 @@ pub(in crate::store) const BY_REFERENCE: &str = range!("k.organization_id = ?4 A
 pub(in crate::store) const COMPLETED: &str = range!(
     "k.organization_id = ?4 AND k.completed_at >= COALESCE(CAST(?11 AS BIGINT), 0)
         AND k.completed_at < COALESCE(CAST(?12 AS BIGINT), 9223372036854775807)",
-    sorted
+    "+"
 );
 pub(in crate::store) const CHANGED_LATE: &str = range!(
     "k.organization_id = ?4 AND k.updated_at > k.created_at + 3600000 AND k.updated_at >= ?13
         AND k.updated_at < COALESCE(CAST(?14 AS BIGINT), 9223372036854775807)",
-    sorted
+    "+"
 );
 /// Orders that have expired since the time `?13`, which maintenance has not stored yet.
 pub(in crate::store) const JUST_EXPIRED: &str =
-    range!("k.status = 'PENDING' AND k.hold_until >= ?13 AND k.hold_until <= ?6", sorted);
+    range!("k.status = 'PENDING' AND k.hold_until >= ?13 AND k.hold_until <= ?6", "+");
 
 pub(in crate::store) const NTH_COMPLETED: &str = "SELECT 1 FROM orders
     WHERE organization_id = ?1 AND completed_at >= ?2 AND completed_at < ?3 LIMIT 1 OFFSET ?4";
@@ -161,7 +158,7 @@ fn find<'r>(
         (Some(event), None) if !events::exists(tx, organization, event)? => return Ok(None),
         (event, None) => event,
     };
-    let mut ids = page_ids(tx, organization, request, event, customer)?;
+    let mut ids = ids_of_page(tx, organization, request, event, customer)?;
     let from = request.created_from.map_or(0, first_of);
     match request.updated_from {
         // What changed less than an hour after its creation was created at most an hour before.
@@ -185,7 +182,7 @@ fn can_sort_late_changes(tx: &Transaction<'_>, organization: OrganizationId, req
 }
 
 /// The filters of the request, and the bound of the ids that follows from them.
-fn page_ids<'r>(
+fn ids_of_page<'r>(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &'r ListOrders,
@@ -266,20 +263,8 @@ fn add_ranges<'r>(
 
 /// Returns a number above the ids of all orders of an organization that were created, completed or changed before this
 /// time.
-///
-/// An id begins with the time at which the order was created, or with a later one: if there are many orders in a
-/// millisecond, or after the clock was set back.
 pub(crate) fn above_all_before(tx: &Transaction<'_>, organization: OrganizationId, before: Timestamp) -> Result<i64> {
-    let mut above = match first_of(before.saturating_add(Duration::from_millis(1001))) {
-        // The time of ids ends in the year 2248.
-        last if last == first_of(Timestamp::MAX) => i64::MAX,
-        by_time => by_time,
-    };
-    for sql in [LATER_ID, CHANGED_EARLY] {
-        let exception = tx.query_opt(sql, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
-        above = above.max(exception.map_or(0, |id| id.saturating_add(1)));
-    }
-    Ok(above)
+    page_ids::above_all_before(tx, &[LATER_ID, CHANGED_EARLY], organization, before)
 }
 
 /// Adds their items to the orders of a page, which ends early if it gets too large by them.

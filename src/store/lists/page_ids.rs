@@ -5,10 +5,38 @@
 //! only down to the last of the ids that the others have contributed to the page, so that a further range costs one
 //! search in the index.
 
+use std::time::Duration;
+
 use crate::error::Result;
-use crate::model::values::id::{Id, Kind};
+use crate::model::values::id::{Id, Kind, OrganizationId};
 use crate::model::values::page::PageRequest;
+use crate::model::values::timestamp::Timestamp;
+use crate::store::engine::ids::first_of;
 use crate::store::{Bind, Transaction};
+
+/// An id begins with the time at which its row was recorded, or with one that is up to so much later: if there are many
+/// rows in a millisecond. Those that are later, because the clock was set back, have an index.
+const LATEST_ID: Duration = Duration::from_millis(1001);
+
+/// Returns a number above the ids of all rows of an organization that were recorded before this time. Each of the
+/// statements finds the highest id of the rows `?1` of the organization and before `?2` whose ids are later.
+pub(in crate::store) fn above_all_before(
+    tx: &Transaction<'_>,
+    later_ids: &[&str],
+    organization: OrganizationId,
+    before: Timestamp,
+) -> Result<i64> {
+    let mut above = match first_of(before.saturating_add(LATEST_ID)) {
+        // The time of ids ends in the year 2248.
+        last if last == first_of(Timestamp::MAX) => i64::MAX,
+        by_time => by_time,
+    };
+    for sql in later_ids {
+        let exception = tx.query_opt(*sql, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
+        above = above.max(exception.map_or(0, |id| id.saturating_add(1)));
+    }
+    Ok(above)
+}
 
 /// The ids that were found so far. The statements select them as `id`, and have these parameters:
 /// `?1` the lowest id, `?2` a number above the highest id, `?3` the number of ids, then the filters, then the values of
@@ -77,7 +105,7 @@ impl<'a, K: Kind> PageIds<'a, Id<K>> {
 /// The filters use the second name. With one name, the planner would read the table in the order of its ids. `$id` is
 /// the id in `k`, with a unary plus if the range is not in the order of the ids.
 macro_rules! select_ids {
-    ($select:literal, $range:literal, $id:literal, $filters:expr) => {
+    ($select:expr, $range:literal, $id:expr, $filters:expr) => {
         concat!(
             $select,
             " AND ",
@@ -95,4 +123,17 @@ macro_rules! select_ids {
     };
 }
 
-pub(in crate::store) use select_ids;
+/// Selects the ids of a range of an index of a table as [`select_ids`] does. The last argument is `"+"` if the range is
+/// not in the order of the ids.
+macro_rules! select_range {
+    ($table:literal, $name:literal, $range:literal, $filters:expr $(, $plus:literal)?) => {
+        $crate::store::lists::page_ids::select_ids!(
+            concat!("SELECT k.id FROM ", $table, " k CROSS JOIN ", $table, " ", $name, " WHERE ", $name, ".id = k.id"),
+            $range,
+            concat!($($plus,)? "k.id"),
+            $filters
+        )
+    };
+}
+
+pub(in crate::store) use {select_ids, select_range};

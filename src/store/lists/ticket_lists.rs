@@ -1,7 +1,7 @@
 //! Lists of issued tickets.
 
 use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{PageIds, select_ids};
+use super::page_ids::{PageIds, select_range};
 use super::pages::{read_page, read_page_of};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
@@ -27,13 +27,10 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index. `sorted` is for a range that is not in the order of the ids.
+/// Selects the ids of a range of an index, with `"+"` if it is not in the order of the ids.
 macro_rules! range {
-    ($range:literal) => {
-        select_ids!("SELECT k.id FROM tickets k CROSS JOIN tickets t WHERE t.id = k.id", $range, "k.id", filters!())
-    };
-    ($range:literal, sorted) => {
-        select_ids!("SELECT k.id FROM tickets k CROSS JOIN tickets t WHERE t.id = k.id", $range, "+k.id", filters!())
+    ($range:literal $(, $plus:literal)?) => {
+        select_range!("tickets", "t", $range, filters!() $(, $plus)?)
     };
 }
 
@@ -44,7 +41,7 @@ pub(in crate::store) const CANCELLED: &str = range!("k.organization_id = ?4 AND 
 pub(in crate::store) const BY_FIRST_SCAN: &str = range!(
     "k.organization_id = ?4 AND k.first_scan_at >= COALESCE(CAST(?10 AS BIGINT), 0)
         AND k.first_scan_at < COALESCE(CAST(?11 AS BIGINT), 9223372036854775807)",
-    sorted
+    "+"
 );
 pub(in crate::store) const NTH_FIRST_SCAN: &str = "SELECT 1 FROM tickets
     WHERE organization_id = ?1 AND first_scan_at >= ?2 AND first_scan_at < ?3 LIMIT 1 OFFSET ?4";

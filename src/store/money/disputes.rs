@@ -9,15 +9,30 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{DisputeId, EventId, OrderId, OrganizationId, PaymentId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
+use crate::store::columns::columns;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
-use crate::store::lists::page_ids::select_ids;
-use crate::store::{LockedEvent, Row, Transaction};
+use crate::store::lists::page_ids::select_range;
+use crate::store::{LockedEvent, Transaction};
 
-/// The columns of a [`Dispute`].
-macro_rules! columns {
-    () => {
-        "id, order_id, payment_id, reference, amount, taken, currency, reason, status, created_at, updated_at"
+columns! {
+    select selected_columns!("") {
+        order_id, payment_id, reference, reason, status, created_at, updated_at
+    }
+
+    read decode(row: &Row<'_>) -> Dispute {
+        let decimals = row.get("currency")?;
+    } and {
+        id: row.get("id")?,
+        amount: Amount::in_currency(row.get("amount")?, decimals),
+        taken: Amount::in_currency(row.get("taken")?, decimals),
+        currency: row.get("currency")?,
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, amount, taken, currency", selected_columns!(), " FROM disputes WHERE ", $rest)
     };
 }
 
@@ -28,8 +43,7 @@ const INSERT: &str =
 const UPDATE: &str = "UPDATE disputes SET amount = ?2, taken = ?3, reason = ?4, status = ?5,
         payment_id = COALESCE(payment_id, ?6), updated_at = ?7
     WHERE id = ?1";
-pub(in crate::store) const BY_REFERENCE: &str =
-    concat!("SELECT ", columns!(), " FROM disputes WHERE order_id = ?1 AND reference = ?2");
+pub(in crate::store) const BY_REFERENCE: &str = select!("order_id = ?1 AND reference = ?2");
 /// What banks have taken of a payment, and what they have not decided about.
 const SUMS: &str = "SELECT CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken,
         CAST(COALESCE(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END), 0) AS BIGINT) AS disputed
@@ -45,40 +59,18 @@ macro_rules! filters {
 /// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        select_ids!(
-            "SELECT k.id AS id FROM disputes k CROSS JOIN disputes d WHERE d.id = k.id",
-            $range,
-            "k.id",
-            filters!()
-        )
+        select_range!("disputes", "d", $range, filters!())
     };
 }
 
 /// The items of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
-    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM disputes WHERE id"), "ORDER BY id DESC"));
+    LazyLock::new(|| ListQuery::new(select!("id"), "ORDER BY id DESC"));
 pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
 pub(in crate::store) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
 pub(in crate::store) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
 pub(in crate::store) const COUNT_OPEN: &str = "SELECT COUNT(*) AS number FROM disputes WHERE status = 'OPEN'";
 const EXISTS: &str = "SELECT 1 FROM disputes WHERE id = ?1 AND organization_id = ?2";
-
-fn decode(row: &Row<'_>) -> Result<Dispute> {
-    let decimals = row.get("currency")?;
-    Ok(Dispute {
-        id: row.get("id")?,
-        order_id: row.get("order_id")?,
-        payment_id: row.get("payment_id")?,
-        reference: row.get("reference")?,
-        amount: Amount::in_currency(row.get("amount")?, decimals),
-        taken: Amount::in_currency(row.get("taken")?, decimals),
-        currency: row.get("currency")?,
-        reason: row.get("reason")?,
-        status: row.get("status")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-    })
-}
 
 /// A dispute to be recorded. Amounts are in minor units of its currency.
 pub(crate) struct NewDispute<'a> {

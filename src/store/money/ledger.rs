@@ -18,17 +18,26 @@ use crate::model::values::id::{ApiKeyId, DisputeId, LedgerEntryId, OrganizationI
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::store::columns::row_struct;
+use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
-use crate::store::lists::page_ids::select_ids;
+use crate::store::lists::page_ids::{select_ids, select_range};
 use crate::store::{LockedEvent, Row, Transaction};
 
-macro_rules! columns {
-    () => {
-        "id, event_id, order_id, payment_id, refund_id, dispute_id, kind, amount, currency, manual_method, gateway, account,
-        mode, reference, note, happened_at, recorded_at, recorded_by, backfilled"
-    };
+columns! {
+    select selected_columns!("") {
+        event_id, order_id, payment_id, refund_id, dispute_id, kind, manual_method, gateway, mode, reference, note,
+        happened_at, recorded_at, recorded_by, backfilled
+    }
+
+    read decode(row: &Row<'_>) -> LedgerEntry {
+        let decimals = row.get("currency")?;
+    } and {
+        id: row.get("id")?,
+        amount: Amount::in_currency(row.get("amount")?, decimals),
+        currency: row.get("currency")?,
+        account: row.get::<GatewayAccount>("account")?.id().map(str::to_owned),
+    }
 }
 
 /// The number of a movement is one more than how many there are of the same kind, subject and reference. A movement
@@ -89,17 +98,16 @@ macro_rules! filters {
 /// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        select_ids!(
-            "SELECT k.id AS id FROM ledger_entries k CROSS JOIN ledger_entries m WHERE m.id = k.id",
-            $range,
-            "k.id",
-            filters!()
-        )
+        select_range!("ledger_entries", "m", $range, filters!())
     };
 }
 
-static PAGE: LazyLock<ListQuery> =
-    LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM ledger WHERE id"), "ORDER BY id DESC"));
+static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
+    ListQuery::new(
+        concat!("SELECT id, amount, currency, account", selected_columns!(), " FROM ledger WHERE id"),
+        "ORDER BY id DESC",
+    )
+});
 pub(in crate::store) const LIST: &str = range!("k.organization_id = ?4");
 pub(in crate::store) const LIST_OF_EVENT: &str = range!("k.event_id = ?11");
 pub(in crate::store) const LIST_OF_ORDER: &str = select_ids!(
@@ -119,31 +127,6 @@ const RANGES: TableRanges = TableRanges {
     of_order: LIST_OF_ORDER,
     later_id: LATER_ID,
 };
-
-fn decode(row: &Row<'_>) -> Result<LedgerEntry> {
-    let decimals = row.get("currency")?;
-    Ok(LedgerEntry {
-        id: row.get("id")?,
-        kind: row.get("kind")?,
-        amount: Amount::in_currency(row.get("amount")?, decimals),
-        currency: row.get("currency")?,
-        order_id: row.get("order_id")?,
-        event_id: row.get("event_id")?,
-        payment_id: row.get("payment_id")?,
-        refund_id: row.get("refund_id")?,
-        dispute_id: row.get("dispute_id")?,
-        manual_method: row.get("manual_method")?,
-        gateway: row.get("gateway")?,
-        account: row.get::<GatewayAccount>("account")?.id().map(str::to_owned),
-        mode: row.get("mode")?,
-        reference: row.get("reference")?,
-        note: row.get("note")?,
-        happened_at: row.get("happened_at")?,
-        recorded_at: row.get("recorded_at")?,
-        recorded_by: row.get("recorded_by")?,
-        backfilled: row.get("backfilled")?,
-    })
-}
 
 /// How a movement was done.
 #[derive(Debug, Clone, Copy)]

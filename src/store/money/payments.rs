@@ -19,7 +19,7 @@ use crate::rules::money::balance::PaymentSums;
 use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
-use crate::store::lists::page_ids::select_ids;
+use crate::store::lists::page_ids::select_range;
 use crate::store::{LockedEvent, Query, Row, Transaction};
 
 macro_rules! columns {
@@ -66,10 +66,10 @@ const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payme
 /// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        select_ids!(
-            "SELECT k.id AS id FROM payments k CROSS JOIN payments p WHERE p.id = k.id",
+        select_range!(
+            "payments",
+            "p",
             $range,
-            "k.id",
             "p.organization_id = ?4 AND (CAST(?5 AS BIGINT) IS NULL OR p.event_id = ?5)
                 AND (CAST(?6 AS BIGINT) IS NULL OR p.order_id = ?6) AND (CAST(?7 AS TEXT) IS NULL OR p.purpose = ?7)
                 AND (CAST(?8 AS TEXT) IS NULL OR p.mode = ?8) AND (CAST(?9 AS BIGINT) IS NULL OR p.created_at >= ?9)

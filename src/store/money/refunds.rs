@@ -13,16 +13,39 @@ use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::money::refund_share::LATEST_DUE;
-use crate::store::columns::row_struct;
+use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
-use crate::store::lists::page_ids::select_ids;
+use crate::store::lists::page_ids::select_range;
 use crate::store::{Bind, LockedEvent, Query, Row, Transaction};
 
-macro_rules! columns {
-    () => {
-        "r.id, r.organization_id, r.order_id, r.payment_id, p.gateway, r.source, r.amount, r.currency, r.reason, r.reference,
-        r.status, r.returned, r.owed, r.attempts, r.last_error, r.created_at, r.updated_at"
+columns! {
+    select selected_columns!("r.") {
+        order_id, payment_id, source, reason, reference, status, attempts, last_error, created_at, updated_at
+    }
+
+    read decode(row: &Row<'_>) -> Refund {
+        let decimals = row.get("currency")?;
+        let owed = row.get("owed")?;
+    } and {
+        id: row.get("id")?,
+        gateway: row.get("gateway")?,
+        amount: Amount::in_currency(row.get("amount")?, decimals),
+        returned: Amount::in_currency(row.get("returned")?, decimals),
+        owed: Amount::in_currency(owed, decimals),
+        requires_manual_refund: owed > 0,
+        currency: row.get("currency")?,
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT r.id, p.gateway, r.amount, r.currency, r.returned, r.owed",
+            selected_columns!(),
+            " FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE ",
+            $rest
+        )
     };
 }
 
@@ -81,22 +104,13 @@ macro_rules! filters {
 /// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        select_ids!(
-            "SELECT k.id AS id FROM refunds k CROSS JOIN refunds r WHERE r.id = k.id",
-            $range,
-            "k.id",
-            filters!()
-        )
+        select_range!("refunds", "r", $range, filters!())
     };
 }
 
 /// The items of a page.
-pub(in crate::store) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
-    ListQuery::new(
-        concat!("SELECT ", columns!(), " FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id"),
-        "ORDER BY r.id DESC",
-    )
-});
+pub(in crate::store) static PAGE: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(select!("r.id"), "ORDER BY r.id DESC"));
 pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
 pub(in crate::store) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
 pub(in crate::store) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
@@ -106,45 +120,11 @@ pub(in crate::store) const COUNT_OF_OTHER_GATEWAYS: &str = "SELECT COUNT(*) AS n
     FROM refunds r JOIN payments p ON p.id = r.payment_id
     WHERE r.status = 'DUE' AND r.by_gateway = 1 AND p.gateway IS NOT NULL AND p.gateway <> ?1";
 pub(in crate::store) const COUNT_OWED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE owed > 0";
-const GET: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = ?1 AND r.organization_id = ?2"
-);
-const ALL_OF_ORDER: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM refunds r JOIN payments p ON p.id = r.payment_id
-    WHERE r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id"
-);
+const GET: &str = select!("r.id = ?1 AND r.organization_id = ?2");
+const ALL_OF_ORDER: &str = select!("r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id");
 const IS_REFUSED: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND reference = ?2 AND refused = 1 LIMIT 1";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE id = ?1 AND organization_id = ?2";
 const ORDER_OF: &str = "SELECT order_id FROM refunds WHERE id = ?1 AND organization_id = ?2";
-
-fn decode(row: &Row<'_>) -> Result<Refund> {
-    let decimals = row.get("currency")?;
-    let amount = |minor_units| Amount::in_currency(minor_units, decimals);
-    let owed = row.get("owed")?;
-    Ok(Refund {
-        id: row.get("id")?,
-        order_id: row.get("order_id")?,
-        payment_id: row.get("payment_id")?,
-        gateway: row.get("gateway")?,
-        source: row.get("source")?,
-        amount: amount(row.get("amount")?),
-        returned: amount(row.get("returned")?),
-        owed: amount(owed),
-        requires_manual_refund: owed > 0,
-        reason: row.get("reason")?,
-        reference: row.get("reference")?,
-        status: row.get("status")?,
-        attempts: row.get("attempts")?,
-        last_error: row.get("last_error")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-        currency: row.get("currency")?,
-    })
-}
 
 /// A refund to be recorded. Amounts are those of its payment.
 pub(crate) struct NewRefund<'a> {

@@ -15,7 +15,7 @@ use crate::rules::discount::DiscountTerms;
 use crate::rules::text::fold;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::{ListQuery, cursor_bound, has_at_least};
-use crate::store::lists::page_ids::{PageIds, select_ids};
+use crate::store::lists::page_ids::{PageIds, select_range};
 use crate::store::lists::pages::read_page_of;
 use crate::store::{Bind, Constraint, LockedEvent, Row, Transaction, on_violation};
 
@@ -176,7 +176,7 @@ macro_rules! filters {
 /// Selects the ids of a range of an index.
 macro_rules! range {
     ($range:literal) => {
-        select_ids!("SELECT k.id FROM discounts k CROSS JOIN discounts d WHERE d.id = k.id", $range, "k.id", filters!())
+        select_range!("discounts", "d", $range, filters!())
     };
 }
 

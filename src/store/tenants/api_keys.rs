@@ -6,23 +6,30 @@ use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization};
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::store::columns::columns;
 use crate::store::lists::list_query::has_at_least;
 use crate::store::{Bind, Row, Transaction};
 
-macro_rules! columns {
-    () => {
-        "id, organization_id, name, scopes, event_id, expires_at, created_at, last_used_at, revoked_at"
-    };
+columns! {
+    select selected_columns!("") {
+        organization_id, name, event_id, expires_at, created_at, last_used_at, revoked_at
+    }
+
+    read decode(row: &Row<'_>) -> ApiKey {} and {
+        id: row.get("id")?,
+        scopes: scopes(row)?,
+    }
 }
 
 const INSERT: &str = "INSERT INTO api_keys (id, organization_id, key_hash, name, scopes, expires_at, created_at,
         organization_suspended_at, event_id)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const BY_ORGANIZATION: &str =
-    concat!("SELECT ", columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
+    concat!("SELECT id, scopes", selected_columns!(), " FROM api_keys WHERE organization_id = ?1 ORDER BY id DESC");
 pub(in crate::store) const NTH: &str =
     "SELECT 1 FROM api_keys WHERE organization_id = ?1 AND revoked_at IS NULL LIMIT 1 OFFSET ?2";
-const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
+const BY_ID: &str =
+    concat!("SELECT id, scopes", selected_columns!(), " FROM api_keys WHERE id = ?1 AND organization_id = ?2");
 /// The organization is not read, because every request authenticates: its keys have a copy of `suspended_at`.
 pub(in crate::store) const VALID: &str =
     "SELECT organization_id, scopes, event_id, id, last_used_at, organization_suspended_at
@@ -43,20 +50,6 @@ const RECORD_USE: &str =
 
 fn scopes(row: &Row<'_>) -> Result<Scopes> {
     row.parsed("scopes", Scopes::from_text, "names an unknown scope")
-}
-
-fn decode(row: &Row<'_>) -> Result<ApiKey> {
-    Ok(ApiKey {
-        id: row.get("id")?,
-        organization_id: row.get("organization_id")?,
-        name: row.get("name")?,
-        scopes: scopes(row)?,
-        event_id: row.get("event_id")?,
-        expires_at: row.get("expires_at")?,
-        created_at: row.get("created_at")?,
-        last_used_at: row.get("last_used_at")?,
-        revoked_at: row.get("revoked_at")?,
-    })
 }
 
 /// Inserts a key with this hash. The key itself is not stored.

@@ -5,13 +5,24 @@ use crate::model::tenants::organization::{ListOrganizations, Organization, Organ
 use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
+use crate::store::columns::columns;
 use crate::store::lists::list_query::limit_plus_one;
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, Constraint, Query, Row, RowLength, RowLock, Transaction, on_violation};
+use crate::store::{Bind, Constraint, Query, RowLength, RowLock, Transaction, on_violation};
+
+columns! {
+    select selected_columns!("") {
+        name, currency, timezone, reference, suspended_at, created_at
+    }
+
+    read decode(row: &Row<'_>) -> Organization {} and {
+        id: row.get("id")?,
+    }
+}
 
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT id, name, currency, timezone, reference, suspended_at, created_at FROM organizations ", $rest)
+        concat!("SELECT id", selected_columns!(), " FROM organizations ", $rest)
     };
 }
 
@@ -44,18 +55,6 @@ const DELETE: &str = "DELETE FROM organizations WHERE id = ?1";
 
 /// How many revoked keys and idempotency keys one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: usize = 1000;
-
-fn decode(row: &Row<'_>) -> Result<Organization> {
-    Ok(Organization {
-        id: row.get("id")?,
-        name: row.get("name")?,
-        currency: row.get("currency")?,
-        timezone: row.get("timezone")?,
-        reference: row.get("reference")?,
-        suspended_at: row.get("suspended_at")?,
-        created_at: row.get("created_at")?,
-    })
-}
 
 fn values(fields: &OrganizationFields) -> [Bind<'_>; 4] {
     let OrganizationFields { name, currency, timezone, reference } = fields;

@@ -18,6 +18,7 @@ use crate::model::values::page::UNKNOWN_CURSOR;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::entrance::door::roster_hash;
+use crate::store::columns::columns;
 use crate::store::engine::ids::first_of;
 use crate::store::{Row, Transaction};
 
@@ -33,11 +34,23 @@ macro_rules! select {
     };
 }
 
+columns! {
+    select selected_columns!("") {
+        name, valid_from, valid_until, allowed_dates, validity_days, validity_hours, access_areas
+    }
+
+    read decode_type(row: &Row<'_>) -> RosterTicketType {} and {
+        id: row.get("id")?,
+    }
+}
+
 const EVENT: &str = "SELECT id, title, timezone, status, cancelled_at, has_scan_log FROM events
     WHERE id = ?1 AND organization_id = ?2";
-pub(in crate::store) const TYPES: &str = "SELECT id, name, valid_from, valid_until, allowed_dates, validity_days,
-        validity_hours, access_areas, sold, cancelled_tickets, checked_in_tickets
-    FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
+pub(in crate::store) const TYPES: &str = concat!(
+    "SELECT id, sold, cancelled_tickets, checked_in_tickets",
+    selected_columns!(),
+    " FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id"
+);
 pub(in crate::store) const ALL: &str = select!(
     " FROM tickets t WHERE t.event_id = ?1 AND (t.ticket_type_id, t.status, t.id) > (?2, ?3, ?4)
     ORDER BY t.ticket_type_id, t.status, t.id LIMIT ?5"
@@ -177,16 +190,7 @@ fn types(tx: &Transaction<'_>, event: EventId) -> Result<(Vec<RosterTicketType>,
         counts.cancelled += cancelled;
         counts.tickets += row.get::<i64>("sold")? + cancelled;
         counts.inside += row.get::<i64>("checked_in_tickets")?;
-        Ok(RosterTicketType {
-            id: row.get("id")?,
-            name: row.get("name")?,
-            valid_from: row.get("valid_from")?,
-            valid_until: row.get("valid_until")?,
-            allowed_dates: row.get("allowed_dates")?,
-            validity_days: row.get("validity_days")?,
-            validity_hours: row.get("validity_hours")?,
-            access_areas: row.get("access_areas")?,
-        })
+        decode_type(row)
     })?;
     Ok((types, counts))
 }

@@ -8,19 +8,26 @@ use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::entrance::scan_log::{MOST_REPLAYED, TicketState};
+use crate::store::columns::columns;
 use crate::store::engine::ids::first_of;
 use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 use crate::store::lists::pages::read_page;
 use crate::store::{LockedEvent, Row, RowLength, Transaction};
 
-/// The columns that [`decode`] reads.
+columns! {
+    select selected_columns!("s.") {
+        uuid => client_id, event_id, ticket_id, api_key_id, device, kind, scanned_at, received_at, verdict, outcome,
+        reason, is_override
+    }
+
+    read decode_logged(row: &Row<'_>) -> LoggedScan {} and {
+        id: row.get("id")?,
+    }
+}
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT s.id, s.client_id, s.event_id, s.ticket_id, s.api_key_id, s.device, s.kind, s.scanned_at,
-            s.received_at, s.verdict, s.outcome, s.reason, s.is_override, s.is_reported FROM scans s WHERE ",
-            $rest
-        )
+        concat!("SELECT s.id, s.is_reported", selected_columns!(), " FROM scans s WHERE ", $rest)
     };
 }
 
@@ -70,22 +77,7 @@ impl StoredScan {
 }
 
 fn decode(row: &Row<'_>) -> Result<StoredScan> {
-    let logged = LoggedScan {
-        id: row.get("id")?,
-        uuid: row.get("client_id")?,
-        event_id: row.get("event_id")?,
-        ticket_id: row.get("ticket_id")?,
-        api_key_id: row.get("api_key_id")?,
-        device: row.get("device")?,
-        kind: row.get("kind")?,
-        scanned_at: row.get("scanned_at")?,
-        received_at: row.get("received_at")?,
-        verdict: row.get("verdict")?,
-        outcome: row.get("outcome")?,
-        reason: row.get("reason")?,
-        is_override: row.get("is_override")?,
-    };
-    Ok(StoredScan { logged, is_reported: row.get("is_reported")? })
+    Ok(StoredScan { logged: decode_logged(row)?, is_reported: row.get("is_reported")? })
 }
 
 /// Starts the log of an event.
@@ -198,6 +190,5 @@ pub(crate) fn list(
         request.outcome.map(TextEnum::as_str).into(),
         request.device.as_ref().into(),
     ];
-    let decode = |row: &Row<'_>| Ok(decode(row)?.logged);
-    read_page(tx, RowLength::Short, LIST, &binds, &request.page, decode, |scan| scan.id)
+    read_page(tx, RowLength::Short, LIST, &binds, &request.page, decode_logged, |scan| scan.id)
 }

@@ -9,22 +9,37 @@ use crate::model::notifications::webhook::{ListWebhookDeliveries, WebhookDeliver
 use crate::model::values::id::{NotificationId, OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
-use crate::store::columns::row_struct;
+use crate::store::Transaction;
+use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::{ListQuery, cursor_bound};
 use crate::store::lists::page_ids::PageIds;
 use crate::store::lists::pages::read_page_of;
-use crate::store::{Row, Transaction};
+
+columns! {
+    select selected_columns!("d.") {
+        endpoint_id, outbox_id, response_status, response_body, success, attempt, duration_ms, error_message, created_at
+    }
+
+    read decode(row: &Row<'_>) -> WebhookDelivery {} and {
+        id: row.get("id")?,
+        event_type: row.get::<EventType>("type")?.into(),
+        notification_id: row.get("event_id")?,
+        request_body: row.get("body")?,
+    }
+}
 
 // The row of the outbox has the notification. It is deleted later than the attempts that refer to it, but if the
 // clock was set back, an attempt may outlive it for a while: it is then not listed.
 /// The items of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
     ListQuery::new(
-        "SELECT d.id, d.endpoint_id, d.outbox_id, d.type, o.event_id, n.body, d.response_status,
-            d.response_body, d.success, d.attempt, d.duration_ms, d.error_message, d.created_at
-        FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
-            LEFT JOIN webhook_notifications n ON n.id = o.event_id
-        WHERE d.id",
+        concat!(
+            "SELECT d.id, d.type, o.event_id, n.body",
+            selected_columns!(),
+            " FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
+                LEFT JOIN webhook_notifications n ON n.id = o.event_id
+            WHERE d.id"
+        ),
         "ORDER BY d.id DESC",
     )
 });
@@ -40,24 +55,6 @@ const NOTIFICATION: &str = "SELECT d.id, d.type, o.event_id, n.body
     FROM webhook_deliveries d JOIN webhook_outbox o ON o.id = d.outbox_id
         LEFT JOIN webhook_notifications n ON n.id = o.event_id
     WHERE d.id = ?1 AND d.endpoint_id = ?2";
-
-fn decode(row: &Row<'_>) -> Result<WebhookDelivery> {
-    Ok(WebhookDelivery {
-        id: row.get("id")?,
-        endpoint_id: row.get("endpoint_id")?,
-        outbox_id: row.get("outbox_id")?,
-        event_type: row.get::<EventType>("type")?.into(),
-        notification_id: row.get("event_id")?,
-        request_body: row.get("body")?,
-        response_status: row.get("response_status")?,
-        response_body: row.get("response_body")?,
-        success: row.get("success")?,
-        attempt: row.get("attempt")?,
-        duration_ms: row.get("duration_ms")?,
-        error_message: row.get("error_message")?,
-        created_at: row.get("created_at")?,
-    })
-}
 
 /// Lists the delivery attempts to an endpoint of the organization, newest first.
 pub(crate) fn list(
