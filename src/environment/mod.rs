@@ -1,6 +1,7 @@
 //! The clock and the source of randomness. They are passed in: the system's in production, controllable ones in tests.
 //! Nothing else in the crate reads the system time or draws random bytes.
 
+mod locks;
 mod manual;
 mod system;
 
@@ -8,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use locks::Locked;
 pub use manual::{ManualClock, SeededEntropy};
 pub use system::{SystemClock, SystemEntropy};
 

@@ -13,11 +13,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::exchange;
 use super::resolver::Resolver;
+use crate::environment::Locked;
 
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
 pub(crate) const MAX_THREADS: usize = 64;
@@ -137,11 +138,7 @@ impl State {
     }
 }
 
-impl LookupQueue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl LookupQueue {}
 
 impl LookupPool {
     pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
@@ -151,7 +148,7 @@ impl LookupPool {
     /// Returns the addresses of a name, at least one.
     pub(crate) fn resolve(&self, host: &str, timeout: Duration) -> LookupResult {
         let (result_sender, result_receiver) = sync_channel(1);
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.locked();
         if state.closed {
             return Err(LookupError::Closed);
         }
@@ -165,7 +162,7 @@ impl LookupPool {
         if let Ok(result) = result_receiver.recv_timeout(timeout) {
             return result;
         }
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.locked();
         state.cancel(id);
         state.remember_slow(host);
         Err(LookupError::TimedOut)
@@ -182,7 +179,7 @@ impl LookupPool {
 
     /// Fails all current and future lookups.
     pub(crate) fn close(&self) {
-        let mut state = self.queue.lock();
+        let mut state = self.queue.state.locked();
         state.closed = true;
         state.fast.clear();
         state.throttled.clear();
@@ -201,7 +198,7 @@ impl Drop for LookupPool {
 
 /// A thread of the pool: runs one lookup after another, until it is idle for too long or the pool is closed.
 fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
-    let mut state = queue.lock();
+    let mut state = queue.state.locked();
     loop {
         state.idle_threads += 1;
         let idle = |state: &mut State| state.startable(max_threads) == 0 && !state.closed;
@@ -220,7 +217,7 @@ fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
             _ => Err(LookupError::NotFound),
         };
         let fast = exchange::now().saturating_sub(started) <= FAST_LIMIT;
-        state = queue.lock();
+        state = queue.state.locked();
         if lookup.throttled {
             state.throttled_threads -= 1;
         }
@@ -295,12 +292,12 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(pool.resolve("good", LONG), Ok(vec![Ipv4Addr::LOCALHOST.into()]));
             // The thread is idle a moment after it has answered.
-            while pool.queue.lock().idle_threads == 0 {
+            while pool.queue.state.locked().idle_threads == 0 {
                 std::thread::yield_now();
             }
         }
         assert_eq!(resolver.calls.load(Ordering::SeqCst), 100);
-        assert_eq!(pool.queue.lock().threads, 1);
+        assert_eq!(pool.queue.state.locked().threads, 1);
     }
 
     #[test]
@@ -324,7 +321,7 @@ mod tests {
         assert_eq!(pool.resolve("new", SHORT), Err(LookupError::TimedOut));
         assert!(pool.resolve("good", LONG).is_ok());
         {
-            let state = pool.queue.lock();
+            let state = pool.queue.state.locked();
             assert!(state.result_senders.is_empty() && state.fast.is_empty() && state.throttled.is_empty());
         }
         assert_eq!(resolver.calls.load(Ordering::SeqCst), 4);
@@ -332,7 +329,7 @@ mod tests {
         // When the hanging lookups return, the waiting ones start.
         scope(|scope| {
             let lookup = scope.spawn(|| pool.resolve("new", LONG));
-            while pool.queue.lock().throttled.is_empty() {
+            while pool.queue.state.locked().throttled.is_empty() {
                 std::thread::yield_now();
             }
             resolver.release();
@@ -345,10 +342,10 @@ mod tests {
         let (resolver, pool) = pool(4);
         resolver.release();
         assert!(pool.resolve("hang", LONG).is_ok());
-        assert_eq!(pool.queue.lock().fast_names, HashSet::from(["hang".to_owned()]));
+        assert_eq!(pool.queue.state.locked().fast_names, HashSet::from(["hang".to_owned()]));
         *resolver.released.lock().unwrap() = false;
         assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
-        assert_eq!(pool.queue.lock().fast_names, HashSet::new());
+        assert_eq!(pool.queue.state.locked().fast_names, HashSet::new());
         resolver.release();
     }
 
@@ -357,7 +354,7 @@ mod tests {
         let (resolver, pool) = pool(1);
         scope(|scope| {
             let lookups = [(); 3].map(|()| scope.spawn(|| pool.resolve("hang", Duration::from_mins(10))));
-            while pool.queue.lock().result_senders.len() < 3 {
+            while pool.queue.state.locked().result_senders.len() < 3 {
                 std::thread::yield_now();
             }
             pool.close();
@@ -367,7 +364,7 @@ mod tests {
         });
         assert_eq!(pool.resolve("good", LONG), Err(LookupError::Closed));
         resolver.release();
-        while pool.queue.lock().threads > 0 {
+        while pool.queue.state.locked().threads > 0 {
             std::thread::yield_now();
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::steps::{INTEGRITY, Step};
+use crate::environment::Locked;
 use crate::error::{Error, Result, StoreErrorKind};
 use crate::model::operation::check::{CheckProgress, CheckReport};
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
@@ -35,7 +36,7 @@ impl<'p> Runner<'p> {
         let (look_ups, scans) = (0..steps.len()).partition(|index| steps[*index].looks_up_rows());
         let queue = Mutex::new(Queue { look_ups, scans });
         // The other threads end after their steps.
-        let end = || *locked(&queue) = Queue::default();
+        let end = || *queue.locked() = Queue::default();
         let mut parts: Vec<Option<CheckReport>> = steps.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
@@ -91,10 +92,6 @@ impl Queue {
     }
 }
 
-fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Runs steps until there are no more.
 fn work(
     database: &dyn Snapshots,
@@ -105,7 +102,7 @@ fn work(
 ) {
     let mut reader: Option<Box<dyn SnapshotReader>> = None;
     loop {
-        let Some(index) = locked(queue).take(looks_up) else { return };
+        let Some(index) = queue.locked().take(looks_up) else { return };
         let part = match &reader {
             Some(reader) => run(&steps[index], &**reader),
             None => database.open().and_then(|opened| run(&steps[index], &**reader.insert(opened))),

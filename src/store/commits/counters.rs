@@ -1,10 +1,11 @@
 //! The counters behind the statistics.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::environment::Locked;
 use crate::error::{Error, Reason};
 use crate::model::operation::statistics::{
     CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics, OrderStatistics,
@@ -162,19 +163,15 @@ fn number(number: usize) -> u64 {
 }
 
 impl Counters {
-    fn counts(&self) -> MutexGuard<'_, Statistics> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts something that no commit reports.
     pub(crate) fn update(&self, update: impl FnOnce(&mut Statistics)) {
-        update(&mut self.counts());
+        update(&mut self.0.locked());
     }
 
     /// Counts a commit: how many jobs it contained, its duration, and the events that the jobs recorded.
     #[expect(clippy::cast_precision_loss, reason = "a commit has at most a few hundred jobs")]
     pub(in crate::store) fn committed(&self, jobs: usize, duration: Duration, events: &[CommitEvent]) {
-        let Statistics { commits, orders, scans, webhooks, maintenance, .. } = &mut *self.counts();
+        let Statistics { commits, orders, scans, webhooks, maintenance, .. } = &mut *self.0.locked();
         commits.done += 1;
         observe(&mut commits.jobs, jobs as f64);
         observe(&mut commits.seconds, duration.as_secs_f64());
@@ -206,35 +203,35 @@ impl Counters {
     /// Counts an order that could not be created because of a conflict. Other errors are not counted.
     pub(crate) fn order_failed(&self, error: &Error) {
         if let Some(reason) = error.reason() {
-            count(&mut self.counts().orders.refused, reason);
+            count(&mut self.0.locked().orders.refused, reason);
         }
     }
 
     /// Counts a failed scan if its code is unknown. Other errors are not counted.
     pub(crate) fn scan_failed(&self, error: &Error) {
         if matches!(error, Error::NotFound(_)) {
-            self.counts().scans.unknown += 1;
+            self.0.locked().scans.unknown += 1;
         }
     }
 
     /// Sets the number of throttled endpoints that have notifications due.
     pub(crate) fn set_throttled(&self, endpoints: usize) {
-        self.counts().webhooks.throttled = number(endpoints);
+        self.0.locked().webhooks.throttled = number(endpoints);
     }
 
     /// Counts a notice of the payment gateway.
     pub(crate) fn notice_received(&self, outcome: NoticeOutcome) {
-        count(&mut self.counts().payments.notices, outcome);
+        count(&mut self.0.locked().payments.notices, outcome);
     }
 
     /// Counts a row that background work could not process.
     pub(crate) fn row_skipped(&self) {
-        self.counts().maintenance.skipped_rows += 1;
+        self.0.locked().maintenance.skipped_rows += 1;
     }
 
     /// Returns all counts. `jobs_waiting` is the number of jobs that wait for the writer now.
     pub(in crate::store) fn get(&self, jobs_waiting: usize) -> Statistics {
-        let mut counts = self.counts().clone();
+        let mut counts = self.0.locked().clone();
         counts.commits.jobs_waiting = jobs_waiting;
         counts
     }

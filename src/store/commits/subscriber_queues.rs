@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::TryRecvError;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::model::notifications::notification::Notification;
 
 /// The queue of one subscriber. When it is full, the oldest notification makes room for the new one, so that the
@@ -31,13 +32,9 @@ impl Subscription {
         Self { capacity: capacity.max(1), state: Mutex::default(), changed: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds notifications. Subscribers hold the lock only to remove one, so this does not block.
     fn add(&self, notifications: &[Arc<Notification>]) {
-        let mut state = self.state();
+        let mut state = self.state.locked();
         for notification in notifications {
             if state.queue.len() == self.capacity {
                 state.queue.pop_front();
@@ -49,7 +46,7 @@ impl Subscription {
     }
 
     fn end(&self) {
-        self.state().ended = true;
+        self.state.locked().ended = true;
         self.changed.notify_all();
     }
 
@@ -59,10 +56,10 @@ impl Subscription {
         let is_idle = |state: &mut State| state.queue.is_empty() && !state.ended;
         let mut state = match timeout {
             Some(timeout) => {
-                let waited = self.changed.wait_timeout_while(self.state(), timeout, is_idle);
+                let waited = self.changed.wait_timeout_while(self.state.locked(), timeout, is_idle);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
-            None => self.changed.wait_while(self.state(), is_idle).unwrap_or_else(PoisonError::into_inner),
+            None => self.changed.wait_while(self.state.locked(), is_idle).unwrap_or_else(PoisonError::into_inner),
         };
         match state.queue.pop_front() {
             Some(notification) => {
@@ -78,7 +75,7 @@ impl Subscription {
 
     /// How many notifications were dropped because the queue was full.
     pub(crate) fn missed(&self) -> u64 {
-        self.state().missed
+        self.state.locked().missed
     }
 }
 
@@ -98,14 +95,10 @@ struct List {
 }
 
 impl Subscriptions {
-    fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a subscription, which is removed when it is dropped. It has ended already if the store is being closed.
     pub(in crate::store) fn add(&self, capacity: usize) -> Arc<Subscription> {
         let subscription = Arc::new(Subscription::new(capacity));
-        let mut list = self.list();
+        let mut list = self.list.locked();
         if list.ended {
             subscription.end();
         } else {
@@ -126,7 +119,7 @@ impl Subscriptions {
             return;
         }
         let notifications: Vec<_> = notifications.into_iter().map(Arc::new).collect();
-        let mut list = self.list();
+        let mut list = self.list.locked();
         list.subscriptions.retain(|subscription| {
             let subscription = subscription.upgrade();
             if let Some(subscription) = &subscription {
@@ -139,7 +132,7 @@ impl Subscriptions {
 
     /// Ends all subscriptions, and those that are added from now on.
     pub(in crate::store) fn end(&self) {
-        let mut list = self.list();
+        let mut list = self.list.locked();
         list.ended = true;
         self.any.store(false, Ordering::SeqCst);
         for subscription in list.subscriptions.drain(..).filter_map(|subscription| subscription.upgrade()) {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::error::Error;
 
 /// How long no further row of the same table is logged. The metric counts each one.
@@ -37,7 +38,7 @@ impl SkippedRows {
 
     /// Whether no row of the table was logged within the last hour. Then one is logged now.
     fn may_log(&self, now: Duration, table: &'static str) -> bool {
-        let mut logged_at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged_at = self.0.locked();
         let may = logged_at.get(table).is_none_or(|at| now.saturating_sub(*at) >= LOG_PAUSE);
         if may {
             logged_at.insert(table, now);
