@@ -262,6 +262,11 @@ export class Phone {
       const name = `${state}-${width}-${scheme}`;
       const scrolled = await this.page.evaluate(() => document.documentElement.scrollWidth);
       if (scrolled > width) problems.push(`${name} is ${scrolled} pixels wide`);
+      const covered = await this.page.$$eval("header:not([hidden]) li", (items) => items.filter((item) => {
+        const { x, y, width, height } = item.getBoundingClientRect();
+        return document.elementFromPoint(x + width / 2, y + height / 2) !== item;
+      }).map((item) => item.id));
+      if (covered.length > 0) problems.push(`${name} covers ${covered}`);
       // The content security policy applies to the script of the test too.
       await this.page.evaluate(axe);
       const { violations } = await this.page.evaluate(() => window.axe.run());
