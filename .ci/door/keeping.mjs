@@ -141,6 +141,7 @@ async function otherEvent(phone, link, otherLink) {
   const saveAll = async () => {
     const file = await saved(phone, () => phone.choose("Save scans as a file"));
     expect(sorted(file.scans), sorted(scans), "the file of a phone with a link of another event");
+    expect(/^Gate A [0-9A-F]{4}$/.test(file.device), true, "the device in the file");
   };
   await openOther();
   await phone.look("other-event");

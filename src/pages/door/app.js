@@ -42,6 +42,7 @@ async function main() {
     storage = await openStorage();
     queue = new Queue(storage);
     await queue.load();
+    deviceName = await storage.value("deviceName");
   } catch {
     return view.showMessage(words.noStorage);
   }
@@ -126,6 +127,7 @@ async function enter(link) {
     if (!(await loadFirst())) return;
   }
   deviceName = `${(roster.head.gate ?? "").slice(0, 59)} ${suffix}`.trim();
+  await storage.write(({ values }) => values.put(deviceName, "deviceName"));
   const notify = { changed: render, revoked, loading: () => {}, conflict };
   door = new Door({ roster, queue, service, device: deviceName, notify });
   find("header h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
