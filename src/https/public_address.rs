@@ -86,87 +86,54 @@ mod tests {
         is_public(address.parse().expect(address))
     }
 
-    /// A block that is not public, and the public addresses directly below and above it.
-    struct SpecialBlock {
-        below: Option<&'static str>,
-        first: &'static str,
-        last: &'static str,
-        above: Option<&'static str>,
-    }
-
-    /// An empty text stands for an address that is not public or does not exist.
-    const fn special(
-        below: &'static str,
-        first: &'static str,
-        last: &'static str,
-        above: &'static str,
-    ) -> SpecialBlock {
-        let below = if below.is_empty() { None } else { Some(below) };
-        let above = if above.is_empty() { None } else { Some(above) };
-        SpecialBlock { below, first, last, above }
-    }
-
-    const BLOCKS: &[SpecialBlock] = &[
-        special("", "0.0.0.0", "0.255.255.255", "1.0.0.0"),
-        special("9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"),
-        special("100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0"),
-        special("126.255.255.255", "127.0.0.0", "127.255.255.255", "128.0.0.0"),
-        special("168.63.129.15", "168.63.129.16", "168.63.129.16", "168.63.129.17"),
-        special("169.253.255.255", "169.254.0.0", "169.254.255.255", "169.255.0.0"),
-        special("172.15.255.255", "172.16.0.0", "172.31.255.255", "172.32.0.0"),
-        special("191.255.255.255", "192.0.0.0", "192.0.0.255", "192.0.1.0"),
-        special("192.0.1.255", "192.0.2.0", "192.0.2.255", "192.0.3.0"),
-        special("192.31.195.255", "192.31.196.0", "192.31.196.255", "192.31.197.0"),
-        special("192.52.192.255", "192.52.193.0", "192.52.193.255", "192.52.194.0"),
-        special("192.88.98.255", "192.88.99.0", "192.88.99.255", "192.88.100.0"),
-        special("192.167.255.255", "192.168.0.0", "192.168.255.255", "192.169.0.0"),
-        special("192.175.47.255", "192.175.48.0", "192.175.48.255", "192.175.49.0"),
-        special("198.17.255.255", "198.18.0.0", "198.19.255.255", "198.20.0.0"),
-        special("198.51.99.255", "198.51.100.0", "198.51.100.255", "198.51.101.0"),
-        special("203.0.112.255", "203.0.113.0", "203.0.113.255", "203.0.114.0"),
-        special("223.255.255.255", "224.0.0.0", "239.255.255.255", ""),
-        special("", "240.0.0.0", "255.255.255.255", ""),
+    /// The blocks that are not public: the public address directly below each, its first and last address, and the
+    /// public address directly above. An empty text stands for an address that is not public or does not exist.
+    const BLOCKS: &[[&str; 4]] = &[
+        ["", "0.0.0.0", "0.255.255.255", "1.0.0.0"],
+        ["9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"],
+        ["100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0"],
+        ["126.255.255.255", "127.0.0.0", "127.255.255.255", "128.0.0.0"],
+        ["168.63.129.15", "168.63.129.16", "168.63.129.16", "168.63.129.17"],
+        ["169.253.255.255", "169.254.0.0", "169.254.255.255", "169.255.0.0"],
+        ["172.15.255.255", "172.16.0.0", "172.31.255.255", "172.32.0.0"],
+        ["191.255.255.255", "192.0.0.0", "192.0.0.255", "192.0.1.0"],
+        ["192.0.1.255", "192.0.2.0", "192.0.2.255", "192.0.3.0"],
+        ["192.31.195.255", "192.31.196.0", "192.31.196.255", "192.31.197.0"],
+        ["192.52.192.255", "192.52.193.0", "192.52.193.255", "192.52.194.0"],
+        ["192.88.98.255", "192.88.99.0", "192.88.99.255", "192.88.100.0"],
+        ["192.167.255.255", "192.168.0.0", "192.168.255.255", "192.169.0.0"],
+        ["192.175.47.255", "192.175.48.0", "192.175.48.255", "192.175.49.0"],
+        ["198.17.255.255", "198.18.0.0", "198.19.255.255", "198.20.0.0"],
+        ["198.51.99.255", "198.51.100.0", "198.51.100.255", "198.51.101.0"],
+        ["203.0.112.255", "203.0.113.0", "203.0.113.255", "203.0.114.0"],
+        ["223.255.255.255", "224.0.0.0", "239.255.255.255", ""],
+        ["", "240.0.0.0", "255.255.255.255", ""],
         // IPv6: nothing outside 2000::/3 is public.
-        special("", "::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2000::"),
-        special(
-            "2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-            "2001::",
-            "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff",
-            "2001:200::",
-        ),
-        special(
+        ["", "::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2000::"],
+        ["2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", "2001:200::"],
+        [
             "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff",
             "2001:db8::",
             "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
             "2001:db9::",
-        ),
-        special(
-            "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-            "2002::",
-            "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-            "2003::",
-        ),
-        special(
+        ],
+        ["2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::"],
+        [
             "2620:4f:7fff:ffff:ffff:ffff:ffff:ffff",
             "2620:4f:8000::",
             "2620:4f:8000:ffff:ffff:ffff:ffff:ffff",
             "2620:4f:8001::",
-        ),
-        special(
-            "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-            "3fff::",
-            "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff",
-            "3fff:1000::",
-        ),
-        special("3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ""),
+        ],
+        ["3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::"],
+        ["3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ""],
     ];
 
     #[test]
     fn each_special_block_is_refused_from_its_first_to_its_last_address() {
-        for block in BLOCKS {
-            assert!(!public(block.first), "{}", block.first);
-            assert!(!public(block.last), "{}", block.last);
-            for neighbor in [block.below, block.above].into_iter().flatten() {
+        for [below, first, last, above] in BLOCKS {
+            assert!(!public(first), "{first}");
+            assert!(!public(last), "{last}");
+            for neighbor in [below, above].into_iter().filter(|neighbor| !neighbor.is_empty()) {
                 assert!(public(neighbor), "{neighbor}");
             }
         }
