@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use crate::environment::Locked;
 use crate::error::{Error, Result};
 
 /// How many rows are kept in memory at most. Each takes less than 50 bytes.
@@ -27,7 +28,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
 
     /// Adds a value of a row. Returns `false` if there is no room for another row.
     pub(in crate::service) fn add(&self, key: K, value: V) -> bool {
-        let mut rows = self.rows();
+        let mut rows = self.rows.locked();
         let is_full = rows.len() >= MAX_ROWS;
         match rows.entry(key) {
             Entry::Occupied(mut row) => {
@@ -49,7 +50,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
         stop: &dyn Fn() -> bool,
         mut store: impl FnMut(Vec<(K, V)>) -> Result<bool>,
     ) -> Result<()> {
-        let mut rows: Vec<_> = std::mem::take(&mut *self.rows()).into_iter().collect();
+        let mut rows: Vec<_> = std::mem::take(&mut *self.rows.locked()).into_iter().collect();
         rows.sort_unstable_by_key(|(key, _)| *key);
         let mut result = Ok(());
         let mut ends = false;
@@ -67,20 +68,16 @@ impl<K: Copy + Eq + Hash + Ord, V: Copy> DeferredRows<K, V> {
 
     /// How many rows are not stored yet.
     pub(in crate::service) fn len(&self) -> usize {
-        self.rows().len()
+        self.rows.locked().len()
     }
 
     /// Keeps rows that were taken out, also if there is no room for others.
     fn keep(&self, taken: &[(K, V)]) {
-        let mut rows = self.rows();
+        let mut rows = self.rows.locked();
         for (key, value) in taken {
             let merged = rows.get(key).map_or(*value, |newer| (self.merge)(*value, *newer));
             rows.insert(*key, merged);
         }
-    }
-
-    fn rows(&self) -> MutexGuard<'_, HashMap<K, V>> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The background threads of a service that its builder starts, and which live as long as the service.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::handler_thread::{CallNext, RegisteredHandler, Registration};
 use super::maintenance_guard::MaintenanceGuard;
+use crate::environment::Locked;
 use crate::webhook::WebhookSenderGuard;
 
 /// The guards of the threads. The threads have no strong reference to the service, so they do not keep it open.
@@ -20,35 +21,31 @@ struct Guards {
 }
 
 impl Background {
-    fn guards(&self) -> MutexGuard<'_, Guards> {
-        self.guards.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(in crate::service) fn keep_maintenance(&self, guard: MaintenanceGuard) {
-        self.guards().maintenance = Some(guard);
+        self.guards.locked().maintenance = Some(guard);
     }
 
     pub(in crate::service) fn keep_webhook_sender(&self, guard: WebhookSenderGuard) {
-        self.guards().webhook_sender = Some(guard);
+        self.guards.locked().webhook_sender = Some(guard);
     }
 
     pub(in crate::service) fn keep_handler(&self, handler: RegisteredHandler) {
-        self.guards().handlers.push(handler);
+        self.guards.locked().handlers.push(handler);
     }
 
     /// What the database knows about the handlers.
     pub(in crate::service) fn registrations(&self) -> Vec<Registration> {
-        self.guards().handlers.iter().map(|handler| handler.registration.clone()).collect()
+        self.guards.locked().handlers.iter().map(|handler| handler.registration.clone()).collect()
     }
 
     /// A function for each handler that calls it with the next notification.
     pub(in crate::service) fn handler_calls(&self) -> Vec<Arc<CallNext>> {
-        self.guards().handlers.iter().map(|handler| Arc::clone(&handler.call_next)).collect()
+        self.guards.locked().handlers.iter().map(|handler| Arc::clone(&handler.call_next)).collect()
     }
 
     /// Stops the threads.
     pub(in crate::service) fn stop(&self) {
-        let guards = std::mem::take(&mut *self.guards());
+        let guards = std::mem::take(&mut *self.guards.locked());
         if let Some(maintenance) = guards.maintenance {
             // A run in progress may wait for the payment gateway. It holds a handle of the service while it runs.
             maintenance.stop_without_waiting();

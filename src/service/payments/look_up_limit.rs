@@ -1,9 +1,10 @@
 //! How often requests may ask the payment gateway what became of checkouts.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::fair::is_fair;
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::values::id::OrganizationId;
@@ -65,7 +66,7 @@ impl LookUpLimit {
         checkout: &str,
         now: Timestamp,
     ) -> LookUpPermission {
-        let mut recent = self.recent();
+        let mut recent = self.recent.locked();
         // After the clock was put back, those in the future count for nothing.
         recent.retain(|_, look_up| now.duration_since(look_up.at).is_some_and(|age| age < PAUSE));
         if let Some(look_up) = recent.get(checkout) {
@@ -81,18 +82,14 @@ impl LookUpLimit {
 
     /// Records what the gateway has answered, for those who ask until the time of a pause is over.
     pub(in crate::service) fn record_answer(&self, checkout: &str, answer: CheckoutState) {
-        if let Some(look_up) = self.recent().get_mut(checkout) {
+        if let Some(look_up) = self.recent.locked().get_mut(checkout) {
             look_up.answer = Some(answer);
         }
     }
 
     /// Lets a checkout be looked up again at once.
     pub(in crate::service) fn forget(&self, checkout: &str) {
-        self.recent().remove(checkout);
-    }
-
-    fn recent(&self) -> MutexGuard<'_, HashMap<String, RecentLookUp>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recent.locked().remove(checkout);
     }
 }
 
