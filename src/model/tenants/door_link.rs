@@ -37,9 +37,9 @@ with_setters! {
     }
 }
 
-/// A link for the staff of an entrance. Whoever has it can check in tickets of the event, with the API key in it, until it
-/// expires or the key is [revoked](crate::TicketingService::revoke_api_key). It shows no name of a holder, and
-/// no code of a ticket.
+/// A link for the staff of an entrance. It contains an API key, so whoever has the link can check tickets of the event in. It
+/// works until it expires, or until the key is [revoked](crate::TicketingService::revoke_api_key). It shows no name of a
+/// holder, and no code of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

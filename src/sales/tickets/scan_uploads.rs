@@ -86,7 +86,7 @@ pub(crate) fn upload(
         }
         let result = match known.get(&scan.uuid) {
             Some(stored) => stored_result(scan, stored),
-            // A ticket that is named without the proof is none that was scanned.
+            // Whoever names a ticket without the proof has not seen its code, and learns nothing of it.
             None => without_ticket(tx, &device, scan, ticket.is_some() && scan.scan.code.is_some())?,
         };
         changes.results.insert(scan.uuid.clone(), result);
