@@ -54,7 +54,8 @@ impl Client {
         }
     }
 
-    /// Sends a request and reads the first `most_bytes` of the response's body, or as many as arrive. The connection
+    /// Sends a request and reads the first `most_bytes` of the response's body, or as many as arrive. Returns the status
+    /// too. The connection
     /// can be reused only if the body is not longer. A request over a connection that the receiver had closed in the
     /// meantime is repeated once over a new one.
     pub(crate) fn post<V: AsRef<str>>(
@@ -64,8 +65,8 @@ impl Client {
         body: &str,
         most_bytes: usize,
         exchange: Exchange,
-    ) -> Finished<Result<Response, ureq::Error>> {
-        let mut finished = self.run(exchange, || {
+    ) -> Finished<Result<(u16, Vec<u8>), ureq::Error>> {
+        self.run(exchange, || {
             let mut message = http::Request::post(url);
             for (name, value) in headers {
                 message = message.header(*name, value.as_ref());
@@ -74,12 +75,8 @@ impl Client {
             // The head is complete, so this counts as a response, even if the body is interrupted.
             exchange::with_current(|exchange| exchange.phase = Phase::Reading);
             let body = read_body(response.body_mut(), most_bytes);
-            Ok(Response { status: response.status().as_u16(), body, timed_out: false })
-        });
-        if let Ok(response) = &mut finished.result {
-            response.timed_out = finished.exchange.timed_out;
-        }
-        finished
+            Ok((response.status().as_u16(), body))
+        })
     }
 
     /// Runs an exchange, and once more over a new connection if the receiver had closed the one that it used.
@@ -135,15 +132,6 @@ impl Client {
         self.lookups.close();
         self.agent.clone().shutdown();
     }
-}
-
-/// The response to a POST request.
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    /// The beginning of the body.
-    pub(crate) body: Vec<u8>,
-    /// Whether the time was over before the body was complete.
-    pub(crate) timed_out: bool,
 }
 
 fn read_body(body: &mut Body, most_bytes: usize) -> Vec<u8> {

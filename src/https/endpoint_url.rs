@@ -127,41 +127,17 @@ mod tests {
         errors.is_empty()
     }
 
-    const ACCEPTED: &[&str] = &[
-        "https://example.com",
-        "https://example.com/",
-        "HTTPS://EXAMPLE.COM/Hook",
-        "https://example.com:443/hook",
-        "https://example.com:1024/hook",
-        "https://example.com:65535/hook",
-        "https://example.com/hook?token=a%20b#part",
-        "https://example.com.:8443/",
-        "https://a_b.example.com/",
-        "https://1.example.com/",
-        "https://4u.example/",
-        "https://xn--bcher-kva.example/",
-        "https://localhost.example.com/",
-        "https://local.example.com/",
-        "https://8.8.8.8/",
-        "https://8.8.8.8:8443/",
-        "https://[2606:4700:4700::1111]:8443/",
-    ];
+    const ACCEPTED: &str = "
+        https://example.com https://example.com/ HTTPS://EXAMPLE.COM/Hook https://example.com:443/hook
+        https://example.com:1024/hook https://example.com:65535/hook https://example.com/hook?token=a%20b#part
+        https://example.com.:8443/ https://a_b.example.com/ https://1.example.com/ https://4u.example/
+        https://xn--bcher-kva.example/ https://localhost.example.com/ https://local.example.com/ https://8.8.8.8/
+        https://8.8.8.8:8443/ https://[2606:4700:4700::1111]:8443/
+    ";
 
-    const REFUSED: &[&str] = &[
-        // No https.
+    /// Those that no row of texts can hold: some parsers repair them.
+    const REFUSED_WITH_SPECIAL_CHARACTERS: &[&str] = &[
         "",
-        "example.com",
-        "//example.com/",
-        "/hook",
-        "http://example.com/",
-        "http://example.com:8080/",
-        "ftp://example.com/",
-        "httpss://example.com/",
-        "https:",
-        // Invalid URLs that some parsers repair.
-        "https:example.com",
-        "https:/example.com",
-        "https:///example.com",
         "https:\\\\example.com\\",
         "https://example.com\\@10.0.0.1/",
         " https://example.com/",
@@ -173,109 +149,51 @@ mod tests {
         "https://example.com/\r\nHost: a",
         "https://example.com/\0",
         "https://example.com/\u{7f}",
-        "https://example.com/%zz",
-        "https://example.com/ü",
         "https://example.com/\u{a0}",
-        // No host, or user info.
-        "https://",
-        "https://:8443/",
-        "https://?a",
-        "https://#a",
-        "https://@example.com/",
-        "https://:@example.com/",
-        "https://user@example.com/",
-        "https://user:password@example.com/",
-        "https://example.com@10.0.0.1/",
-        // Ports.
-        "https://example.com:/",
-        "https://example.com:0/",
-        "https://example.com:22/",
-        "https://example.com:80/",
-        "https://example.com:442/",
-        "https://example.com:444/",
-        "https://example.com:1023/",
-        "https://example.com:0443/",
-        "https://example.com:08443/",
-        "https://example.com:65536/",
-        "https://example.com:65979/",
-        "https://example.com:99999999999999999999/",
-        "https://example.com:-1/",
-        "https://example.com:+8443/",
-        "https://example.com:84a3/",
-        // Names.
-        "https://localhost/",
-        "https://LOCALHOST./",
-        "https://a.localhost/",
-        "https://a.LocalHost.:8443/",
-        "https://intranet/",
-        "https://intranet./",
-        "https://printer.local/",
-        "https://printer.LOCAL./",
-        "https://metadata.google.internal/",
-        "https://metadata.google.Internal./",
-        "https://local/",
-        "https://./",
-        "https://../",
-        "https://.example.com/",
-        "https://example..com/",
-        "https://example.com../",
-        "https://-a.example.com/",
-        "https://a-.example.com/",
-        "https://a!b.example.com/",
-        "https://a,b.example.com/",
-        "https://*.example.com/",
         "https://b\u{fc}cher.example/",
-        "https://ex%61mple.com/",
-        "https://example%2ecom/",
-        "https://%31%30.0.0.1/",
-        // Names that are numbers.
-        "https://127.1/",
-        "https://127.0.1/",
-        "https://2130706433/",
-        "https://0x7f000001/",
-        "https://0x7f.1/",
-        "https://0X7F.0.0.1/",
-        "https://0x/",
-        "https://a.0x/",
-        "https://017700000001/",
-        "https://0177.0.0.1/",
-        "https://08.8.8.8/",
-        "https://8.8.8.08/",
-        "https://8.8.8.8./",
-        "https://8.8.8.256/",
-        "https://8.8.8.8.8/",
-        "https://8.8.8/",
-        "https://a.b.1/",
-        "https://example.0x7f/",
-        "https://example.0x7f./",
         "https://1\u{3002}1.1.1/",
         "https://\u{ff11}.1.1.1/",
         "https://\u{2460}27.0.0.1/",
+    ];
+
+    const REFUSED: &[&str] = &[
+        // No https.
+        "example.com //example.com/ /hook http://example.com/ http://example.com:8080/ ftp://example.com/
+        httpss://example.com/ https:",
+        // Invalid URLs that some parsers repair.
+        "https:example.com https:/example.com https:///example.com https://example.com/%zz https://example.com/ü",
+        // No host, or user info.
+        "https:// https://:8443/ https://?a https://#a https://@example.com/ https://:@example.com/
+        https://user@example.com/ https://user:password@example.com/ https://example.com@10.0.0.1/",
+        // Ports.
+        "https://example.com:/ https://example.com:0/ https://example.com:22/ https://example.com:80/
+        https://example.com:442/ https://example.com:444/ https://example.com:1023/ https://example.com:0443/
+        https://example.com:08443/ https://example.com:65536/ https://example.com:65979/
+        https://example.com:99999999999999999999/ https://example.com:-1/ https://example.com:+8443/
+        https://example.com:84a3/",
+        // Names.
+        "https://localhost/ https://LOCALHOST./ https://a.localhost/ https://a.LocalHost.:8443/ https://intranet/
+        https://intranet./ https://printer.local/ https://printer.LOCAL./ https://metadata.google.internal/
+        https://metadata.google.Internal./ https://local/ https://./ https://../ https://.example.com/
+        https://example..com/ https://example.com../ https://-a.example.com/ https://a-.example.com/
+        https://a!b.example.com/ https://a,b.example.com/ https://*.example.com/ https://ex%61mple.com/
+        https://example%2ecom/ https://%31%30.0.0.1/",
+        // Names that are numbers.
+        "https://127.1/ https://127.0.1/ https://2130706433/ https://0x7f000001/ https://0x7f.1/
+        https://0X7F.0.0.1/ https://0x/ https://a.0x/ https://017700000001/ https://0177.0.0.1/
+        https://08.8.8.8/ https://8.8.8.08/ https://8.8.8.8./ https://8.8.8.256/ https://8.8.8.8.8/
+        https://8.8.8/ https://a.b.1/ https://example.0x7f/ https://example.0x7f./",
         // Addresses.
-        "https://127.0.0.1/",
-        "https://127.0.0.1:8443/",
-        "https://10.0.0.1/",
-        "https://169.254.169.254/latest/meta-data/",
-        "https://0.0.0.0/",
-        "https://255.255.255.255/",
-        "https://[::1]/",
-        "https://[::]/",
-        "https://[::ffff:8.8.8.8]/",
-        "https://[::ffff:7f00:1]/",
-        "https://[fd00:ec2::254]/",
-        "https://[fe80::1]/",
-        "https://[fe80::1%25eth0]/",
-        "https://[fe80::1%eth0]/",
-        "https://[2606:4700:4700::1111/",
-        "https://2606:4700:4700::1111/",
-        "https://[v1.a]/",
-        "https://[8.8.8.8]/",
-        "https://[]/",
+        "https://127.0.0.1/ https://127.0.0.1:8443/ https://10.0.0.1/ https://169.254.169.254/latest/meta-data/
+        https://0.0.0.0/ https://255.255.255.255/ https://[::1]/ https://[::]/ https://[::ffff:8.8.8.8]/
+        https://[::ffff:7f00:1]/ https://[fd00:ec2::254]/ https://[fe80::1]/ https://[fe80::1%25eth0]/
+        https://[fe80::1%eth0]/ https://[2606:4700:4700::1111/ https://2606:4700:4700::1111/ https://[v1.a]/
+        https://[8.8.8.8]/ https://[]/",
     ];
 
     #[test]
     fn a_public_https_url_is_accepted() {
-        for url in ACCEPTED {
+        for url in ACCEPTED.split_whitespace() {
             assert!(accepts(url, false), "{url}");
             assert!(accepts(url, true), "{url}");
         }
@@ -283,7 +201,8 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_one_and_the_same_message() {
-        for url in REFUSED {
+        let rows = REFUSED.iter().flat_map(|urls| urls.split_whitespace());
+        for url in rows.chain(REFUSED_WITH_SPECIAL_CHARACTERS.iter().copied()) {
             let mut errors = FieldErrors::default();
             check(&mut errors, "url", url, false);
             let messages: Vec<&str> = errors.as_slice().iter().map(|error| error.message.as_str()).collect();
@@ -308,35 +227,18 @@ mod tests {
 
     #[test]
     fn development_allows_this_machine_and_plain_http_but_no_other_port() {
-        for url in [
-            "http://localhost:8080/hook",
-            "http://LocalHost.:8080/",
-            "https://localhost/",
-            "http://a.localhost:1024/",
-            "http://127.0.0.1:8080/",
-            "http://127.255.255.254:8080/",
-            "https://[::1]:8443/",
-            "http://[::1]:443/",
-            "http://example.com:8080/",
-        ] {
+        let allowed = "http://localhost:8080/hook http://LocalHost.:8080/ https://localhost/ http://a.localhost:1024/
+            http://127.0.0.1:8080/ http://127.255.255.254:8080/ https://[::1]:8443/ http://[::1]:443/
+            http://example.com:8080/";
+        for url in allowed.split_whitespace() {
             assert!(accepts(url, true), "{url}");
         }
-        for url in [
-            "http://localhost/",
-            "http://localhost:80/",
-            "http://localhost:22/",
-            "http://a@localhost:8080/",
-            "http://127.1:8080/",
-            "http://127.0.0.1.:8080/",
-            "http://[::ffff:127.0.0.1]:8080/",
-            "http://10.0.0.1:8080/",
-            "http://169.254.169.254:8080/",
-            "http://0.0.0.0:8080/",
-            "http://[::]:8080/",
-            "http://intranet:8080/",
-            "http://printer.local:8080/",
-            "ftp://localhost:8080/",
-        ] {
+        let refused =
+            "http://localhost/ http://localhost:80/ http://localhost:22/ http://a@localhost:8080/ http://127.1:8080/
+            http://127.0.0.1.:8080/ http://[::ffff:127.0.0.1]:8080/ http://10.0.0.1:8080/
+            http://169.254.169.254:8080/ http://0.0.0.0:8080/ http://[::]:8080/ http://intranet:8080/
+            http://printer.local:8080/ ftp://localhost:8080/";
+        for url in refused.split_whitespace() {
             assert!(!accepts(url, true), "{url}");
         }
     }

@@ -24,7 +24,6 @@ const FREE_READS: u32 = 64;
 /// second, so that it costs hardly any CPU time.
 const READ_DELAY: Duration = Duration::from_millis(10);
 
-/// What the exchange is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     Resolving,
@@ -100,7 +99,6 @@ pub(crate) fn run<R>(exchange: Exchange, work: impl FnOnce() -> R) -> Finished<R
 }
 
 impl Exchange {
-    /// The time that is left.
     pub(crate) fn remaining(&self) -> Duration {
         self.deadline.saturating_sub(now())
     }

@@ -39,7 +39,6 @@ pub(crate) enum LookupError {
     /// The name has no addresses, or its DNS servers failed.
     NotFound,
     TimedOut,
-    /// The pool is closed.
     Closed,
 }
 
@@ -79,7 +78,6 @@ struct State {
     next_id: u64,
     threads: usize,
     idle_threads: usize,
-    /// Threads that run a throttled lookup.
     throttled_threads: usize,
     closed: bool,
 }
@@ -121,24 +119,18 @@ impl State {
         self.throttled.retain(|lookup| lookup.id != id);
     }
 
-    /// Remembers that the last lookup of a name was fast.
-    fn remember_fast(&mut self, host: &str) {
-        if self.fast_names.contains(host) {
-            return;
+    /// Remembers whether the last lookup of a name was fast.
+    fn remember(&mut self, host: &str, is_fast: bool) {
+        if !is_fast {
+            self.fast_names.remove(host);
+        } else if !self.fast_names.contains(host) {
+            if self.fast_names.len() >= MAX_FAST_NAMES {
+                self.fast_names.clear();
+            }
+            self.fast_names.insert(host.to_owned());
         }
-        if self.fast_names.len() >= MAX_FAST_NAMES {
-            self.fast_names.clear();
-        }
-        self.fast_names.insert(host.to_owned());
-    }
-
-    /// Remembers that the last lookup of a name was slow.
-    fn remember_slow(&mut self, host: &str) {
-        self.fast_names.remove(host);
     }
 }
-
-impl LookupQueue {}
 
 impl LookupPool {
     pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
@@ -164,7 +156,7 @@ impl LookupPool {
         }
         let mut state = self.queue.state.locked();
         state.cancel(id);
-        state.remember_slow(host);
+        state.remember(host, false);
         Err(LookupError::TimedOut)
     }
 
@@ -216,18 +208,14 @@ fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
             Ok(Ok(addresses)) if !addresses.is_empty() => Ok(addresses),
             _ => Err(LookupError::NotFound),
         };
-        let fast = exchange::now().saturating_sub(started) <= FAST_LIMIT;
+        let is_fast = exchange::now().saturating_sub(started) <= FAST_LIMIT;
         state = queue.state.locked();
         if lookup.throttled {
             state.throttled_threads -= 1;
         }
         // After a timeout, `resolve` has removed the sender and has remembered the name as slow.
         if let Some(result_sender) = state.result_senders.remove(&lookup.id) {
-            if fast {
-                state.remember_fast(&lookup.host);
-            } else {
-                state.remember_slow(&lookup.host);
-            }
+            state.remember(&lookup.host, is_fast);
             let _ = result_sender.try_send(result);
         }
     }

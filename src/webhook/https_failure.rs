@@ -41,7 +41,6 @@ impl WebhookFailure {
         }
     }
 
-    /// The failure of an exchange with this timeout.
     pub(crate) fn of_exchange(error: &ureq::Error, exchange: &Exchange, timeout: Duration) -> Self {
         if exchange.timed_out {
             return Self::timed_out(exchange.phase, timeout, exchange.connection_tried);

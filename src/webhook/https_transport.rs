@@ -65,20 +65,18 @@ impl HttpsTransport {
         url: &str,
         timeout: Duration,
         request: impl FnOnce(&Client, Exchange) -> Finished<Result<R, ureq::Error>>,
-    ) -> Result<R, WebhookFailure> {
+    ) -> Result<(R, Exchange), WebhookFailure> {
         let deadline = exchange::now().saturating_add(timeout);
         let client = self.client();
         let url = ReceiverUrl::parse(url, self.settings.allow_local);
         let url = url.ok_or_else(WebhookFailure::url_refused)?;
         let addresses = self.checked_addresses(&client.lookups, url, timeout)?;
-        let finished = request(&client, Exchange { addresses, deadline, ..Exchange::default() });
-        finished.result.map_err(|error| {
-            if client.is_interrupted() {
-                WebhookFailure::interrupted(finished.exchange.connection_tried)
-            } else {
-                WebhookFailure::of_exchange(&error, &finished.exchange, timeout)
-            }
-        })
+        let Finished { result, exchange } = request(&client, Exchange { addresses, deadline, ..Exchange::default() });
+        match result {
+            Ok(response) => Ok((response, exchange)),
+            Err(_) if client.is_interrupted() => Err(WebhookFailure::interrupted(exchange.connection_tried)),
+            Err(error) => Err(WebhookFailure::of_exchange(&error, &exchange, timeout)),
+        }
     }
 
     /// Requests a file with GET, and returns it if the status is 200 and the file is complete and has at most
@@ -92,7 +90,7 @@ impl HttpsTransport {
         timeout: Duration,
     ) -> Result<Vec<u8>, WebhookFailure> {
         let get = |client: &Client, exchange| client.get(url, headers, most_bytes, exchange);
-        let (status, file) = self.perform(url, timeout, get)?;
+        let ((status, file), _) = self.perform(url, timeout, get)?;
         let failed = |message| Err(WebhookFailure::new(FailureKind::ConnectionFailed, message));
         if status != 200 {
             return failed(format!("the status of the response is {status}, and not 200"));
@@ -128,8 +126,9 @@ impl HttpsTransport {
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
         let WebhookRequest { url, headers, body } = request;
-        let sent = self.perform(url, timeout, |client, exchange| client.post(url, headers, body, BODY_KEPT, exchange));
-        sent.map(|response| WebhookResponse::new(response.status, response.body).timed_out(response.timed_out))
+        let post = |client: &Client, exchange| client.post(url, headers, body, BODY_KEPT, exchange);
+        let ((status, body), exchange) = self.perform(url, timeout, post)?;
+        Ok(WebhookResponse::new(status, body).timed_out(exchange.timed_out))
     }
 
     fn interrupt(&self) {
