@@ -34,13 +34,14 @@ pub(crate) mod tenants;
 pub(crate) mod tickets;
 pub(crate) mod webhooks;
 
-pub(crate) use commits::commit_notifier::CommitListener;
+pub(crate) use commits::commit_notifier::{CommitListener, CommittedWork};
 pub(crate) use commits::counters::CommitEvent;
 pub(crate) use commits::subscriber_queues::Subscription;
 #[cfg(feature = "exports")]
 pub(crate) use engine::first_of;
 pub(crate) use engine::{
-    Bind, EngineOptions, EventKey, Location, LockedEvent, MigrationOptions, ReaderOptions, Row, Savepoint, Transaction,
+    Bind, EngineOptions, EventKey, Location, Lock, LockedEvent, MigrationOptions, ReaderOptions, Row, Savepoint,
+    Transaction,
 };
 use engine::{Constraint, FromValue, Query, RowLength, RowLock, Value, event_statement, from_json, on_violation};
 #[cfg(feature = "postgres")]

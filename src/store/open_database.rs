@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::check;
-use super::commits::commit_notifier::{CommitListener, CommitNotifier};
+use super::commits::commit_notifier::CommitListener;
 use super::commits::counters::Counters;
-use super::commits::subscriber_queues::{Subscription, Subscriptions};
-#[cfg(feature = "postgres")]
-use super::engine::PostgresOptions;
+use super::commits::subscriber_queues::Subscription;
 use super::engine::{
-    AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, Location, LockedEvent, ReaderOptions,
-    Transaction, on_engine,
+    AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, LockedEvent, ReaderOptions, Transaction,
+    on_engine,
 };
+#[cfg(feature = "postgres")]
+use super::engine::{PostgresOptions, copy_to_postgres, sqlite};
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 #[cfg(feature = "exports")]
@@ -27,27 +27,17 @@ use crate::model::operation::check::{CheckProgress, CheckReport};
 use crate::model::operation::statistics::Statistics;
 use crate::model::values::id::{OrganizationId, WebhookId};
 
-/// An open database.
 pub(crate) struct Store {
     engine: Engine,
-    counters: Arc<Counters>,
-    commit_notifier: Arc<CommitNotifier>,
-    subscriptions: Arc<Subscriptions>,
+    after_commit: AfterCommit,
 }
 
 impl Store {
     /// Opens the database, and creates or migrates its schema.
     pub(crate) fn open(options: &EngineOptions, readers: ReaderOptions, environment: &Environment) -> Result<Self> {
-        let counters = Arc::new(Counters::default());
-        let commit_notifier = Arc::new(CommitNotifier::default());
-        let subscriptions = Arc::new(Subscriptions::default());
-        let after_commit = AfterCommit {
-            counters: Arc::clone(&counters),
-            commit_notifier: Arc::clone(&commit_notifier),
-            subscriptions: Arc::clone(&subscriptions),
-        };
-        let engine = Engine::open(options, readers, environment, after_commit)?;
-        Ok(Self { engine, counters, commit_notifier, subscriptions })
+        let after_commit = AfterCommit::default();
+        let engine = Engine::open(options, readers, environment, after_commit.clone())?;
+        Ok(Self { engine, after_commit })
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails, nothing is
@@ -114,7 +104,11 @@ impl Store {
 
     /// Deletes some of what only the engine needs, and does not need any more.
     pub(crate) fn delete_expired(&self) -> Result<()> {
-        on_engine!(&self.engine, engine => engine.delete_expired())
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(engine) => engine.delete_expired(),
+        }
     }
 
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
@@ -155,6 +149,7 @@ impl Store {
     pub(crate) fn with_seed(folder: &tempfile::TempDir, seed: u64) -> Result<Arc<Self>> {
         use crate::environment::{ManualClock, SeededEntropy};
         use crate::model::values::timestamp::Timestamp;
+        use crate::store::Location;
 
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
@@ -186,39 +181,40 @@ impl Store {
         })
     }
 
-    /// Returns the current statistics.
     pub(crate) fn statistics(&self) -> Statistics {
-        self.counters.get(self.writes_waiting())
+        self.after_commit.counters.get(self.writes_waiting())
     }
 
     /// The counters, for events that no commit reports.
     pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
+        &self.after_commit.counters
     }
 
     /// Adds a listener for commits that concern webhook endpoints. It is removed when it is dropped. On PostgreSQL, it
     /// hears of the commits of other processes too.
     pub(crate) fn add_commit_listener(&self, listener: &Arc<dyn CommitListener>) {
-        self.commit_notifier.add_listener(listener);
-        self.engine.listen();
+        self.after_commit.commit_notifier.add_listener(listener);
+        #[cfg(feature = "postgres")]
+        if let Engine::Postgres(engine) = &self.engine {
+            engine.listen();
+        }
     }
 
     /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
     pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
-        self.commit_notifier.endpoint_changes(endpoint)
+        self.after_commit.commit_notifier.endpoint_changes(endpoint)
     }
 
     /// Subscribes to the notifications of the commits of this store. The subscription ends when it is dropped.
     pub(crate) fn subscribe(&self, capacity: usize) -> Arc<Subscription> {
-        self.subscriptions.add(capacity)
+        self.after_commit.subscriptions.add(capacity)
     }
 
     /// Ends all subscriptions, because the store is being closed.
     pub(crate) fn end_subscriptions(&self) {
-        self.subscriptions.end();
+        self.after_commit.subscriptions.end();
     }
 
-    /// Whether the database is an SQLite file.
     pub(crate) fn is_file(&self) -> bool {
         self.engine.file().is_ok()
     }
@@ -238,34 +234,16 @@ impl Store {
         check::run(&*self.engine.snapshots(), progress)
     }
 
-    /// Copies a database that is not open to a new file at `target`. Its schema may be older.
-    pub(crate) fn backup_file(
-        location: &Location,
-        target: &Path,
-        environment: &Environment,
-        progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupProgress> {
-        location.back_up_file_to(target, environment, progress)
-    }
-
     /// Copies one snapshot of a database file to an empty PostgreSQL database, and passes the progress to `progress`.
+    /// Fails if this is a PostgreSQL database.
     #[cfg(feature = "postgres")]
     pub(crate) fn copy_to(
         &self,
         target: &PostgresOptions,
         progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
     ) -> Result<CopyProgress> {
-        self.engine.copy_to(target, progress)
-    }
-
-    /// Replaces the database at `location` by a copy of `backup`, for which `check` must succeed.
-    pub(crate) fn restore(
-        location: &Location,
-        backup: &Location,
-        environment: &Environment,
-        check: impl FnOnce(&Location) -> Result<()>,
-    ) -> Result<()> {
-        location.replace_by(backup, environment, check)
+        self.engine.file()?;
+        self.read_on_dedicated_connection(|tx| copy_to_postgres(tx, &sqlite::columns(tx)?, target, progress))
     }
 
     /// The size of the write-ahead log of a database file in bytes.
@@ -295,7 +273,7 @@ impl Store {
         organization: Option<OrganizationId>,
         work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.scan(organization, work))
+        on_engine!(&self.engine, engine => engine.readers.scan(organization, work))
     }
 
     /// Reads a page of a list. A list without filters is a [look-up](Self::read): the page is a range of an index. With

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Result, StoreError};
 use crate::model::notifications::notification_types::NotificationTopic;
-use crate::model::values::id::WebhookId;
-use crate::store::{CommitListener, Store};
+use crate::store::{CommitListener, CommittedWork, Store};
 
 /// How long dropping a [`HandlerThread`] waits for a call of the handler that is in progress.
 const GRACE: Duration = Duration::from_secs(2);
@@ -52,11 +51,11 @@ impl Wakeup {
 }
 
 impl CommitListener for Wakeup {
-    fn on_commit(&self, _: &[WebhookId]) {}
-
-    fn on_handler_notified(&self) {
-        self.state().notified = true;
-        self.changed.notify_all();
+    fn on_commit(&self, work: &CommittedWork) {
+        if work.handlers {
+            self.state().notified = true;
+            self.changed.notify_all();
+        }
     }
 }
 

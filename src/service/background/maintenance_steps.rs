@@ -293,8 +293,9 @@ impl TicketingService {
 
     /// Counts and logs a row that could not be processed, and skips it for a minute.
     pub(in crate::service) fn skip_row(&self, table: SkippedTable, key: i64, error: &Error) {
-        self.store_in_operation().counters().row_skipped();
-        if self.inner.skipped_rows.add(table, key, self.inner.environment.clock.monotonic()) {
+        let now = self.inner.environment.clock.monotonic();
+        self.inner.skipped_rows.add(table, key, now);
+        if self.store_in_operation().counters().row_skipped(table.name(), now) {
             tracing::error!(
                 target: "ticketing::maintenance",
                 table = table.name(),

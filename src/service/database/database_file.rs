@@ -10,7 +10,7 @@ use crate::error::{Result, StoreErrorKind};
 use crate::model::operation::backup::BackupProgress;
 use crate::model::operation::check::{CheckProgress, CheckReport};
 use crate::service::TicketingService;
-use crate::store::{Location, Store, check};
+use crate::store::{Location, check};
 
 /// # Database files
 ///
@@ -54,7 +54,7 @@ impl TicketingService {
     pub fn restore(backup: impl AsRef<Path>, database: impl AsRef<Path>) -> Result<()> {
         let (location, backup) = (location(database.as_ref()), location(backup.as_ref()));
         let environment = environment();
-        Store::restore(&location, &backup, &environment, |copy| {
+        location.replace_by(&backup, &environment, |copy| {
             let report = check::check_file(copy, &environment, &mut |_| ControlFlow::Continue(()))?;
             require_clean(backup.path(), report)
         })
@@ -128,7 +128,7 @@ impl TicketingService {
         path: impl AsRef<Path>,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        Store::backup_file(&location(database.as_ref()), path.as_ref(), &environment(), progress)
+        location(database.as_ref()).back_up_file_to(path.as_ref(), &environment(), progress)
     }
 
     /// Puts a database file out of use after [its content was copied](crate::guide::several_machines) to another

@@ -218,11 +218,12 @@ impl Builder {
             }
             #[cfg(feature = "postgres")]
             Database::Postgres(database) => {
-                let options = match server_clock {
+                let mut options = match server_clock {
                     Some(clock) => database.0.with_server_clock(clock),
                     None => *database.0,
                 };
-                EngineOptions::Postgres(Box::new(options.with_migrate(migrate).prepare()?))
+                options.migrate = migrate;
+                EngineOptions::Postgres(Box::new(options.prepare()?))
             }
         };
         let store = Arc::new(Store::open(&options, self.readers, &environment)?);

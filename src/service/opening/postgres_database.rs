@@ -58,7 +58,7 @@ impl PostgresDatabase {
 
     /// Sets the password of the user. Default: the one in the URL, if there is one.
     pub fn password(mut self, password: impl Into<String>) -> Self {
-        self.0.set_password(&password.into());
+        self.0.config.password(password.into());
         self
     }
 

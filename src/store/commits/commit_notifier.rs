@@ -9,26 +9,20 @@ use crate::model::values::id::WebhookId;
 
 /// A receiver of the notifier's calls: the webhook sender, or the thread of a notification handler.
 pub(crate) trait CommitListener: Send + Sync {
-    /// Called after a commit that queued notifications for these endpoints or changed them. The callers whose work
-    /// was in the commit wait until this returns, so it must not block.
-    fn on_commit(&self, endpoints: &[WebhookId]);
-
-    /// Called, likewise, after a commit that queued a fan-out.
-    fn on_fan_out(&self) {}
-
-    /// Called, likewise, after a commit that queued notifications for handlers.
-    fn on_handler_notified(&self) {}
+    /// Called after a commit that left work to background threads. The callers whose work was in the commit wait until
+    /// this returns, so it must not block.
+    fn on_commit(&self, work: &CommittedWork);
 }
 
 /// What a commit leaves to background threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::store) struct CommittedWork {
+pub(crate) struct CommittedWork {
     /// The endpoints that were changed, or for which notifications were queued: sorted, each once.
-    pub(in crate::store) endpoints: Vec<WebhookId>,
+    pub(crate) endpoints: Vec<WebhookId>,
     /// Whether a fan-out was queued.
-    pub(in crate::store) fan_outs: bool,
+    pub(crate) fan_outs: bool,
     /// Whether notifications for handlers were queued.
-    pub(in crate::store) handlers: bool,
+    pub(crate) handlers: bool,
 }
 
 impl CommittedWork {
@@ -40,7 +34,6 @@ impl CommittedWork {
         Self { endpoints, fan_outs, handlers: events.contains(&CommitEvent::HandlerNotified) }
     }
 
-    #[cfg(feature = "postgres")]
     pub(in crate::store) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -56,12 +49,9 @@ impl CommittedWork {
     }
 }
 
-/// Tells other processes of the commits of this one.
+/// Tells other processes of the commits of this one. It must not block.
 #[cfg(feature = "postgres")]
-pub(in crate::store) trait Announce: Send + Sync {
-    /// Called after a commit. It must not block.
-    fn announce(&self, work: CommittedWork);
-}
+pub(in crate::store) type Announce = dyn Fn(CommittedWork) + Send + Sync;
 
 /// The number of change counters. Endpoints share them by the last byte of their ids, which is random.
 const CHANGE_COUNTERS: usize = 256;
@@ -74,7 +64,7 @@ pub(in crate::store) struct CommitNotifier {
     changes: [AtomicU64; CHANGE_COUNTERS],
     /// Set by an engine with which other processes must be told. The engine is opened with the notifier.
     #[cfg(feature = "postgres")]
-    announcer: std::sync::OnceLock<Arc<dyn Announce>>,
+    announce: std::sync::OnceLock<Box<Announce>>,
 }
 
 impl Default for CommitNotifier {
@@ -83,7 +73,7 @@ impl Default for CommitNotifier {
             listeners: RwLock::default(),
             changes: std::array::from_fn(|_| AtomicU64::default()),
             #[cfg(feature = "postgres")]
-            announcer: std::sync::OnceLock::default(),
+            announce: std::sync::OnceLock::default(),
         }
     }
 }
@@ -114,12 +104,13 @@ impl CommitNotifier {
             }
         }
         let work = CommittedWork::of(events);
+        if work.is_empty() {
+            return;
+        }
         self.wake(&work);
         #[cfg(feature = "postgres")]
-        if let Some(announcer) = self.announcer.get()
-            && !work.is_empty()
-        {
-            announcer.announce(work);
+        if let Some(announce) = self.announce.get() {
+            announce(work);
         }
     }
 
@@ -127,22 +118,14 @@ impl CommitNotifier {
     pub(in crate::store) fn wake(&self, work: &CommittedWork) {
         let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner);
         for listener in listeners.iter().filter_map(Weak::upgrade) {
-            if work.handlers {
-                listener.on_handler_notified();
-            }
-            if work.fan_outs {
-                listener.on_fan_out();
-            }
-            if !work.endpoints.is_empty() {
-                listener.on_commit(&work.endpoints);
-            }
+            listener.on_commit(work);
         }
     }
 
     /// Sets what tells other processes of the commits of this one.
     #[cfg(feature = "postgres")]
-    pub(in crate::store) fn announce_to(&self, announcer: Arc<dyn Announce>) {
-        drop(self.announcer.set(announcer));
+    pub(in crate::store) fn announce_to(&self, announce: Box<Announce>) {
+        drop(self.announce.set(announce));
     }
 }
 

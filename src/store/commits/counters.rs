@@ -1,5 +1,6 @@
 //! The counters behind the statistics.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -41,7 +42,6 @@ pub(crate) enum CommitEvent {
     HandlerNotified,
     /// Not a metric: wakes the webhook sender.
     EndpointChanged(WebhookId),
-    /// An attempt to send a notification.
     Attempt {
         outcome: WebhookOutcome,
         /// `None` if no connection was tried.
@@ -92,16 +92,22 @@ const COMMIT_SECONDS: &[f64] =
 /// From 1 ms, the response time of a receiver in the same network, to 10 s, the timeout of an attempt.
 const ATTEMPT_SECONDS: &[f64] = &[1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// How many jobs a commit has.
 const JOBS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+/// How long no further skipped row of the same table is logged.
+const LOG_PAUSE: Duration = Duration::from_hours(1);
 
 /// The statistics as far as they were counted. The lock is held for a moment, once for each commit.
 #[derive(Debug)]
-pub(crate) struct Counters(Mutex<Statistics>);
+pub(crate) struct Counters {
+    counts: Mutex<Statistics>,
+    /// When a skipped row of each table was last logged, by the monotonic clock.
+    logged_at: Mutex<BTreeMap<&'static str, Duration>>,
+}
 
 impl Default for Counters {
     fn default() -> Self {
-        Self(Mutex::new(Statistics {
+        let counts = Statistics {
             commits: CommitStatistics {
                 done: 0,
                 failed: 0,
@@ -128,7 +134,8 @@ impl Default for Counters {
             maintenance: MaintenanceStatistics { skipped_rows: 0, held_back: 0, backups_made: 0, backups_failed: 0 },
             // Those who fetch logos count them.
             documents: DocumentStatistics { with_missing_glyphs: 0, logos: zeros(LogoOutcome::ALL) },
-        }))
+        };
+        Self { counts: Mutex::new(counts), logged_at: Mutex::default() }
     }
 }
 
@@ -138,7 +145,6 @@ fn zeros<K: Copy + Ord>(keys: &[K]) -> Vec<(K, u64)> {
     counts
 }
 
-/// Adds one to the count of `key`.
 fn count<K: Copy + Ord>(counts: &mut Vec<(K, u64)>, key: K) {
     match counts.binary_search_by_key(&key, |(known, _)| *known) {
         Ok(index) => counts[index].1 += 1,
@@ -151,7 +157,6 @@ fn distribution(bounds: &[f64]) -> Distribution {
     Distribution { buckets: bounds.iter().copied().chain([f64::INFINITY]).map(|bound| (bound, 0)).collect(), sum: 0.0 }
 }
 
-/// Adds a value to a distribution.
 fn observe(Distribution { buckets, sum }: &mut Distribution, value: f64) {
     let index = buckets.partition_point(|(bound, _)| *bound < value);
     buckets[index].1 += 1;
@@ -165,13 +170,13 @@ fn number(number: usize) -> u64 {
 impl Counters {
     /// Counts something that no commit reports.
     pub(crate) fn update(&self, update: impl FnOnce(&mut Statistics)) {
-        update(&mut self.0.locked());
+        update(&mut self.counts.locked());
     }
 
     /// Counts a commit: how many jobs it contained, its duration, and the events that the jobs recorded.
     #[expect(clippy::cast_precision_loss, reason = "a commit has at most a few hundred jobs")]
     pub(in crate::store) fn committed(&self, jobs: usize, duration: Duration, events: &[CommitEvent]) {
-        let Statistics { commits, orders, scans, webhooks, maintenance, .. } = &mut *self.0.locked();
+        let Statistics { commits, orders, scans, webhooks, maintenance, .. } = &mut *self.counts.locked();
         commits.done += 1;
         observe(&mut commits.jobs, jobs as f64);
         observe(&mut commits.seconds, duration.as_secs_f64());
@@ -203,35 +208,40 @@ impl Counters {
     /// Counts an order that could not be created because of a conflict. Other errors are not counted.
     pub(crate) fn order_failed(&self, error: &Error) {
         if let Some(reason) = error.reason() {
-            count(&mut self.0.locked().orders.refused, reason);
+            count(&mut self.counts.locked().orders.refused, reason);
         }
     }
 
     /// Counts a failed scan if its code is unknown. Other errors are not counted.
     pub(crate) fn scan_failed(&self, error: &Error) {
         if matches!(error, Error::NotFound(_)) {
-            self.0.locked().scans.unknown += 1;
+            self.counts.locked().scans.unknown += 1;
         }
     }
 
     /// Sets the number of throttled endpoints that have notifications due.
     pub(crate) fn set_throttled(&self, endpoints: usize) {
-        self.0.locked().webhooks.throttled = number(endpoints);
+        self.counts.locked().webhooks.throttled = number(endpoints);
     }
 
-    /// Counts a notice of the payment gateway.
     pub(crate) fn notice_received(&self, outcome: NoticeOutcome) {
-        count(&mut self.0.locked().payments.notices, outcome);
+        count(&mut self.counts.locked().payments.notices, outcome);
     }
 
-    /// Counts a row that background work could not process.
-    pub(crate) fn row_skipped(&self) {
-        self.0.locked().maintenance.skipped_rows += 1;
+    /// Counts a row that background work could not process. Returns whether to log it: one of each table in an hour.
+    pub(crate) fn row_skipped(&self, table: &'static str, now: Duration) -> bool {
+        self.counts.locked().maintenance.skipped_rows += 1;
+        let mut logged_at = self.logged_at.locked();
+        let is_logged = logged_at.get(table).is_none_or(|at| now.saturating_sub(*at) >= LOG_PAUSE);
+        if is_logged {
+            logged_at.insert(table, now);
+        }
+        is_logged
     }
 
     /// Returns all counts. `jobs_waiting` is the number of jobs that wait for the writer now.
     pub(in crate::store) fn get(&self, jobs_waiting: usize) -> Statistics {
-        let mut counts = self.0.locked().clone();
+        let mut counts = self.counts.locked().clone();
         counts.commits.jobs_waiting = jobs_waiting;
         counts
     }
@@ -263,5 +273,13 @@ mod tests {
         }
         let expected: Vec<_> = Reason::ALL.iter().copied().zip(1..).collect();
         assert_eq!(counts, expected);
+    }
+    #[test]
+    fn one_skipped_row_of_each_table_is_logged_in_an_hour() {
+        let counters = Counters::default();
+        let hour = Duration::from_hours(1);
+        let moments = [Duration::ZERO, Duration::from_mins(59), hour, hour, 2 * hour];
+        assert_eq!(moments.map(|now| counters.row_skipped("orders", now)), [true, false, true, false, true]);
+        assert_eq!([hour, hour].map(|now| counters.row_skipped("events", now)), [true, false]);
     }
 }

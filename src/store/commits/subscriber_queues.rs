@@ -79,7 +79,6 @@ impl Subscription {
     }
 }
 
-/// All subscriptions to a store.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Subscriptions {
     /// Whether there may be subscriptions: read for each transaction, without the lock.
@@ -113,7 +112,6 @@ impl Subscriptions {
         self.any.load(Ordering::SeqCst)
     }
 
-    /// Passes on the notifications of a commit.
     pub(in crate::store) fn publish(&self, notifications: Vec<Notification>) {
         if notifications.is_empty() {
             return;

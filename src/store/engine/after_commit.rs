@@ -9,7 +9,7 @@ use crate::store::commits::counters::{CommitEvent, Counters};
 use crate::store::commits::subscriber_queues::Subscriptions;
 
 /// Counts commits, and reports them to the log, the webhook sender and the subscribers of this process.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(in crate::store) struct AfterCommit {
     pub(in crate::store) counters: Arc<Counters>,
     pub(in crate::store) commit_notifier: Arc<CommitNotifier>,
@@ -35,7 +35,6 @@ impl AfterCommit {
         self.subscriptions.publish(notifications);
     }
 
-    /// Counts a transaction that was not committed.
     pub(super) fn commit_failed(&self) {
         self.counters.update(|counts| counts.commits.failed += 1);
     }

@@ -1,24 +1,14 @@
 //! The engine of an open store: an SQLite file or a PostgreSQL database. Both have the same methods.
 
-#[cfg(feature = "postgres")]
-use std::ops::ControlFlow;
-
 use super::after_commit::AfterCommit;
 use super::engine_options::{EngineOptions, ReaderOptions};
 use super::snapshots::Snapshots;
-#[cfg(feature = "postgres")]
-use super::sqlite;
 use super::sqlite::SqliteEngine;
-#[cfg(feature = "postgres")]
-use super::transaction::Transaction;
 use crate::environment::Environment;
 use crate::error::Result;
 #[cfg(feature = "postgres")]
 use crate::error::StoreErrorKind;
-#[cfg(feature = "postgres")]
-use crate::model::operation::backup::CopyProgress;
 
-/// An open database.
 pub(in crate::store) enum Engine {
     Sqlite(Box<SqliteEngine>),
     #[cfg(feature = "postgres")]
@@ -73,27 +63,6 @@ impl Engine {
             Self::Sqlite(engine) => Box::new(engine.snapshots()),
             #[cfg(feature = "postgres")]
             Self::Postgres(engine) => Box::new(engine.snapshots()),
-        }
-    }
-
-    /// Copies one snapshot of a database file to an empty PostgreSQL database. Fails if this is a PostgreSQL database.
-    #[cfg(feature = "postgres")]
-    pub(in crate::store) fn copy_to(
-        &self,
-        target: &super::postgres::PostgresOptions,
-        progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
-    ) -> Result<CopyProgress> {
-        let copy = |tx: &Transaction<'_>| super::postgres::copy(tx, &sqlite::columns(tx)?, target, progress);
-        self.file()?;
-        self.snapshots().read_once(copy)
-    }
-
-    /// Listens to what other processes commit, if the engine can, and reports it like the commits of this one.
-    pub(in crate::store) fn listen(&self) {
-        match self {
-            Self::Sqlite(_) => {}
-            #[cfg(feature = "postgres")]
-            Self::Postgres(engine) => engine.listen(),
         }
     }
 }

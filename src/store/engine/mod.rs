@@ -29,9 +29,11 @@ pub(super) use engines::{Engine, on_engine};
 #[cfg(feature = "exports")]
 pub(crate) use ids::first_of;
 pub(super) use isolation::Isolation;
-pub(crate) use lock::EventKey;
+pub(crate) use lock::{EventKey, Lock};
 pub(super) use lock::{RowLock, event_statement};
 pub(crate) use locking::LockedEvent;
+#[cfg(feature = "postgres")]
+pub(super) use postgres::copy as copy_to_postgres;
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};
 pub(crate) use sql::query::Query;

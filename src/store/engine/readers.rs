@@ -93,7 +93,6 @@ struct SharedReader {
     readers: *const (),
 }
 
-/// A borrowed connection of any pool.
 trait AnyConnection {
     fn get(&self) -> &dyn ReadConnection;
 }
@@ -159,7 +158,22 @@ impl<P: ReaderPool> Readers<P> {
 
     /// Runs `work`, which may look at many rows for `organization`, or for the program itself. It is stopped if it
     /// takes too long. It sees the snapshot that this thread shares, if it shares one.
-    pub(super) fn scan<T>(
+    pub(in crate::store) fn scan<T>(
+        &self,
+        organization: Option<OrganizationId>,
+        mut work: impl FnMut(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        match self.scan_once(organization, &mut work) {
+            // The standby is left alone for a moment, so that the primary is read. Inside a snapshot that the thread
+            // shares, the second attempt has to fail.
+            Err(error @ Error::Unavailable(Unavailable::SearchCancelled)) => {
+                self.scan_once(organization, work).map_err(|_| error)
+            }
+            scanned => scanned,
+        }
+    }
+
+    fn scan_once<T>(
         &self,
         organization: Option<OrganizationId>,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
@@ -269,17 +283,8 @@ impl<P: ReaderPool> Readers<P> {
         max_time: Duration,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        /// Lets the connection run without a limit again, also after a panic.
-        struct Reset<'c, C: ReadConnection + ?Sized>(&'c C);
-
-        impl<C: ReadConnection + ?Sized> Drop for Reset<'_, C> {
-            fn drop(&mut self) {
-                self.0.remove_deadline();
-            }
-        }
-
         connection.set_deadline(max_time, &self.environment.clock)?;
-        let _reset = Reset(connection);
+        let _reset = OnDrop(|| connection.remove_deadline());
         work()
     }
 }
@@ -298,18 +303,17 @@ fn borrow<P: ReaderPool, T>(pool: &P, work: impl FnOnce(&<P::Connection as Deref
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Runs `work` in a transaction on the connection.
 fn in_transaction<C: ReadConnection, T>(connection: &C, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    /// Ends the transaction, also after a panic.
-    struct End<'c, C: ReadConnection>(&'c C);
-
-    impl<C: ReadConnection> Drop for End<'_, C> {
-        fn drop(&mut self) {
-            self.0.end();
-        }
-    }
-
-    let _end = End(connection);
+    let _end = OnDrop(|| connection.end());
     connection.begin()?;
     work()
+}
+
+/// Does something when it is dropped, also by a panic.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }

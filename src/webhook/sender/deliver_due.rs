@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::attempt;
 use super::options::SenderOptions;
-use super::skipped_rows::OUTBOX;
-use super::state::SenderContext;
+use super::state::{OUTBOX, SenderContext};
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::values::id::WebhookId;
@@ -42,7 +41,6 @@ fn finish_fan_outs(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Makes the attempts that are due at one endpoint.
 fn deliver_to(sender: &SenderContext, endpoint: WebhookId) -> Result<usize> {
     let request = ClaimRequest { endpoint, workers: 1, max_attempts: 1 };
     let mut made = 0;

@@ -30,26 +30,11 @@ pub(super) struct FanOutScheduler {
     last: FanOutKey,
     /// The fan-outs that cannot be read or inserted, and until when they are skipped.
     damaged: BTreeMap<OutboxId, Timestamp>,
-    /// The fan-outs that were skipped and are not reported yet.
-    skipped: Vec<SkippedFanOut>,
-}
-
-/// A fan-out that cannot be read, or whose rows cannot be inserted.
-#[derive(Debug)]
-pub(super) struct SkippedFanOut {
-    pub(super) id: OutboxId,
-    pub(super) error: Error,
 }
 
 impl Default for FanOutScheduler {
     fn default() -> Self {
-        Self {
-            more: false,
-            paused_until: Duration::ZERO,
-            last: FanOutKey::FIRST,
-            damaged: BTreeMap::new(),
-            skipped: Vec::new(),
-        }
+        Self { more: false, paused_until: Duration::ZERO, last: FanOutKey::FIRST, damaged: BTreeMap::new() }
     }
 }
 
@@ -82,13 +67,13 @@ impl FanOutScheduler {
     }
 
     /// Returns the first fan-out of the next organization that has one, or `None` during a pause. A fan-out that
-    /// cannot be read is skipped for a minute. If the store cannot be read, returns `None` until
+    /// cannot be read is skipped for a minute, and passed to `report`. If the store cannot be read, returns `None` until
     /// [`look_for_more`](Self::look_for_more) is called.
-    pub(super) fn next(&mut self, store: &Store, now: Timestamp) -> Option<FanOut> {
+    pub(super) fn next(&mut self, store: &Store, now: Timestamp, report: impl Fn(OutboxId, &Error)) -> Option<FanOut> {
         if self.next_batch_in() != Some(Duration::ZERO) {
             return None;
         }
-        self.read_next(store, now).unwrap_or_else(|error| {
+        self.read_next(store, now, report).unwrap_or_else(|error| {
             self.more = false;
             tracing::warn!(
                 target: "ticketing::webhooks",
@@ -99,7 +84,12 @@ impl FanOutScheduler {
         })
     }
 
-    fn read_next(&mut self, store: &Store, now: Timestamp) -> Result<Option<FanOut>> {
+    fn read_next(
+        &mut self,
+        store: &Store,
+        now: Timestamp,
+        report: impl Fn(OutboxId, &Error),
+    ) -> Result<Option<FanOut>> {
         self.damaged.retain(|_, until| *until > now);
         let mut after = self.last.end_of_organization();
         let mut from_start = false;
@@ -122,25 +112,23 @@ impl FanOutScheduler {
                 // Another process has finished it.
                 Ok(None) => {}
                 Err(error) if error.concerns_all_rows() => return Err(error),
-                Err(error) => self.skip(key, error, now),
+                Err(error) => {
+                    report(key.id, &error);
+                    self.skip(key, now);
+                }
             }
         }
         Ok(None)
     }
 
-    /// Skips the fan-out that [`next`](Self::next) returned last, because its rows cannot be inserted.
-    pub(super) fn skip_last(&mut self, error: Error, now: Timestamp) {
-        self.skip(self.last, error, now);
+    /// Skips the fan-out that [`next`](Self::next) returned last, because its rows cannot be inserted. Returns its id.
+    pub(super) fn skip_last(&mut self, now: Timestamp) -> OutboxId {
+        self.skip(self.last, now);
+        self.last.id
     }
 
-    fn skip(&mut self, fan_out: FanOutKey, error: Error, now: Timestamp) {
+    fn skip(&mut self, fan_out: FanOutKey, now: Timestamp) {
         self.damaged.insert(fan_out.id, now.saturating_add(DAMAGED_PAUSE));
-        self.skipped.push(SkippedFanOut { id: fan_out.id, error });
-    }
-
-    /// Returns the fan-outs that were skipped since the last call.
-    pub(super) fn take_skipped(&mut self) -> Vec<SkippedFanOut> {
-        std::mem::take(&mut self.skipped)
     }
 }
 
@@ -174,11 +162,15 @@ mod tests {
         store
     }
 
+    fn next(queue: &mut FanOutScheduler, store: &Store, now: Timestamp) -> Option<FanOut> {
+        queue.next(store, now, |_, _| {})
+    }
+
     /// Calls `next` up to `number` times, and returns the ids of the fan-outs. `finish` inserts a batch of each.
     fn continued(queue: &mut FanOutScheduler, store: &Store, number: usize, finish: bool) -> Vec<i64> {
         let mut ids = Vec::new();
         while ids.len() < number
-            && let Some(fan_out) = queue.next(store, NOW)
+            && let Some(fan_out) = next(queue, store, NOW)
         {
             ids.push(queue.last.id.raw());
             if finish {
@@ -207,15 +199,15 @@ mod tests {
         let mut queue = FanOutScheduler::default();
         queue.look_for_more();
         queue.pause(0);
-        assert!(queue.next(&store, NOW).is_some());
+        assert!(next(&mut queue, &store, NOW).is_some());
         queue.pause(usize::MAX);
         let pause = queue.next_batch_in().expect("there are more");
         assert!(pause > Duration::ZERO && pause <= Duration::from_millis(50), "{pause:?}");
         // On a slow machine, that pause may be over already, so set one that never ends.
         queue.paused_until = Duration::MAX;
-        assert!(queue.next(&store, NOW).is_none());
+        assert!(next(&mut queue, &store, NOW).is_none());
         queue.pause(0);
-        assert!(queue.next(&store, NOW).is_some());
+        assert!(next(&mut queue, &store, NOW).is_some());
     }
 
     #[test]
@@ -223,19 +215,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(&folder, &[(1, 7), (2, 7), (3, 8)]);
         let damage = "UPDATE webhook_fan_outs SET notifications = ?2 WHERE id = ?1";
-        store.write(None, move |tx| tx.execute(damage, &[1.into(), "[]".into()])).unwrap();
+        store.write(None, move |tx| tx.execute(damage, &[1_i64.into(), "[]".into()])).unwrap();
         let mut queue = FanOutScheduler::default();
         queue.look_for_more();
         assert_eq!(continued(&mut queue, &store, 9, true), [2, 3]);
         assert!(!queue.may_have_more());
         queue.look_for_more();
-        assert!(queue.next(&store, NOW).is_none());
+        assert!(next(&mut queue, &store, NOW).is_none());
         let whole = "[[\"evt_0000000000001\", \"body\"]]";
-        store.write(None, move |tx| tx.execute(damage, &[1.into(), whole.into()])).unwrap();
+        store.write(None, move |tx| tx.execute(damage, &[1_i64.into(), whole.into()])).unwrap();
         for (seconds, found) in [(59, false), (60, true)] {
             queue.look_for_more();
             let now = NOW.saturating_add(std::time::Duration::from_secs(seconds));
-            assert_eq!(queue.next(&store, now).is_some(), found, "{seconds}");
+            assert_eq!(next(&mut queue, &store, now).is_some(), found, "{seconds}");
         }
     }
 }

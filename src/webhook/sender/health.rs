@@ -26,7 +26,6 @@ pub(super) enum Health {
 impl Health {
     pub(super) const ALL: [Self; 3] = [Self::Healthy, Self::Unproven, Self::Slow];
 
-    /// The position in [`Self::ALL`].
     pub(super) const fn index(self) -> usize {
         self as usize
     }

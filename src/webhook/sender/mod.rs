@@ -50,7 +50,6 @@ mod options;
 mod poller;
 mod queues;
 mod scheduler;
-mod skipped_rows;
 mod state;
 mod timers;
 mod worker;
@@ -80,7 +79,6 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct WebhookSenderGuard {
     context: Arc<SenderContext>,
     scheduler: Option<JoinHandle<()>>,
-    /// The workers and the poller.
     others: Vec<JoinHandle<()>>,
 }
 
@@ -91,7 +89,6 @@ impl std::fmt::Debug for WebhookSenderGuard {
 }
 
 impl WebhookSenderGuard {
-    /// Starts the threads.
     pub(crate) fn start(
         store: Arc<Store>,
         environment: Environment,

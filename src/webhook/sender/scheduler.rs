@@ -12,8 +12,7 @@ use std::time::Duration;
 use super::fan_out_scheduler::FanOutScheduler;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
-use super::skipped_rows::{DELIVERIES, ENDPOINTS, FAN_OUTS, OUTBOX};
-use super::state::{Batch, DAMAGED_PAUSE, FinishedAttempt, SenderContext};
+use super::state::{Batch, DAMAGED_PAUSE, DELIVERIES, ENDPOINTS, FAN_OUTS, FinishedAttempt, OUTBOX, SenderContext};
 use crate::error::{Error, Result};
 use crate::model::values::id::WebhookId;
 use crate::model::values::timestamp::Timestamp;
@@ -24,7 +23,6 @@ use crate::store::{Savepoint, Transaction};
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(200);
 
-/// The pause after a round that failed.
 const FAILURE_PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Scheduler<'s> {
@@ -193,7 +191,10 @@ impl<'s> Scheduler<'s> {
         // A round with a batch may leave everything else: not two in a row, if others always wait.
         let fan_out = match self.has_more() {
             true => None,
-            false => self.fan_outs.next(&self.sender.store, self.sender.environment.now()).map(Arc::new),
+            false => {
+                let report = |id, error: &Error| self.sender.report_skipped(FAN_OUTS, &id, error);
+                self.fan_outs.next(&self.sender.store, self.sender.environment.now(), report).map(Arc::new)
+            }
         };
         let mut assignments = std::mem::take(&mut self.assigned);
         if stopping {
@@ -253,10 +254,8 @@ impl<'s> Scheduler<'s> {
             self.fan_outs.pause(self.sender.store.writes_waiting());
         }
         if let Savepoint::RolledBack(error) = fan_out {
-            self.fan_outs.skip_last(error, self.sender.environment.now());
-        }
-        for skipped in self.fan_outs.take_skipped() {
-            self.sender.report_skipped(FAN_OUTS, &skipped.id, &skipped.error);
+            let skipped = self.fan_outs.skip_last(self.sender.environment.now());
+            self.sender.report_skipped(FAN_OUTS, &skipped, &error);
         }
         let mut batches = Vec::new();
         for (index, claim) in claims.into_iter().enumerate() {

@@ -6,18 +6,23 @@ use std::time::Duration;
 
 use super::health::Observation;
 use super::options::SenderOptions;
-use super::skipped_rows::SkippedRows;
-use crate::environment::Environment;
+use crate::environment::{Environment, Locked};
 use crate::error::Error;
 use crate::model::values::id::WebhookId;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::webhooks::attempt_results::{AttemptResult, ClaimedAttempt};
 use crate::store::webhooks::attempts::DueEndpoint;
-use crate::store::{CommitListener, Store};
+use crate::store::{CommitListener, CommittedWork, Store};
 use crate::webhook::transport::Transport;
 
 /// How long rows are skipped that cannot be read.
 pub(super) const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
+
+/// The tables whose rows may be skipped.
+pub(super) const DELIVERIES: &str = "webhook_deliveries";
+pub(super) const ENDPOINTS: &str = "webhook_endpoints";
+pub(super) const FAN_OUTS: &str = "webhook_fan_outs";
+pub(super) const OUTBOX: &str = "webhook_outbox";
 
 pub(super) struct SenderContext {
     pub(super) store: Arc<Store>,
@@ -25,16 +30,12 @@ pub(super) struct SenderContext {
     pub(super) transport: Arc<dyn Transport>,
     pub(super) options: SenderOptions,
     state: Mutex<SenderState>,
-    skipped_rows: SkippedRows,
-    /// Wakes the scheduler.
     scheduler_wakeup: Condvar,
-    /// Wakes a worker.
     worker_wakeup: Condvar,
     /// Wakes paused threads when the sender stops, and the stopping thread when a worker has finished.
     stop_wakeup: Condvar,
 }
 
-/// The state behind the mutex.
 #[derive(Default)]
 pub(super) struct SenderState {
     /// Endpoints with a row due at some time, for the scheduler.
@@ -99,7 +100,6 @@ impl SenderContext {
             transport,
             options,
             state: Mutex::default(),
-            skipped_rows: SkippedRows::default(),
             scheduler_wakeup: Condvar::new(),
             worker_wakeup: Condvar::new(),
             stop_wakeup: Condvar::new(),
@@ -108,12 +108,20 @@ impl SenderContext {
 
     /// Counts a row that cannot be processed, and logs it unless one of the same table was logged within the last hour.
     pub(super) fn report_skipped(&self, table: &'static str, row: &impl std::fmt::Display, error: &Error) {
-        self.store.counters().row_skipped();
-        self.skipped_rows.log(self.environment.clock.monotonic(), table, row, error);
+        if self.store.counters().row_skipped(table, self.environment.clock.monotonic()) {
+            tracing::error!(
+                target: "ticketing::webhooks",
+                table,
+                %row,
+                %error,
+                "a row cannot be processed and is skipped; a check shows what is wrong. Further rows of this table are \
+                 not logged for an hour"
+            );
+        }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, SenderState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.locked()
     }
 
     /// Waits until the scheduler has something to do, but no longer than `timeout`.
@@ -185,7 +193,6 @@ impl SenderContext {
         self.scheduler_wakeup.notify_one();
     }
 
-    /// Queues batches for the workers.
     pub(super) fn start_batches(&self, batches: Vec<Batch>) {
         let count = batches.len();
         self.state().batches.extend(batches);
@@ -227,7 +234,6 @@ impl SenderContext {
         self.stop_wakeup.notify_all();
     }
 
-    /// Interrupts the attempts in progress.
     pub(super) fn interrupt(&self) {
         self.state().interrupted = true;
         self.transport.interrupt();
@@ -241,13 +247,14 @@ impl SenderContext {
 }
 
 impl CommitListener for SenderContext {
-    fn on_commit(&self, endpoints: &[WebhookId]) {
-        // New rows are due now, even if the clock was set back.
-        let at = Timestamp::UNIX_EPOCH;
-        self.report_due(endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
-    }
-
-    fn on_fan_out(&self) {
-        self.report_fan_outs();
+    fn on_commit(&self, work: &CommittedWork) {
+        if work.fan_outs {
+            self.report_fan_outs();
+        }
+        if !work.endpoints.is_empty() {
+            // New rows are due now, even if the clock was set back.
+            let at = Timestamp::UNIX_EPOCH;
+            self.report_due(work.endpoints.iter().map(|id| DueEndpoint { id: *id, at }));
+        }
     }
 }

@@ -10,7 +10,6 @@ use super::net::standby::{ReadPool, Standby};
 use super::postgres_options::PostgresOptions;
 use super::postgres_snapshots::PostgresSnapshots;
 use super::schema::migrate;
-use super::statements::errors::is_cancelled_by_standby;
 use super::statements::postgres_connection::{PostgresConnection, first_column};
 use super::writing::event_owners::EventOwners;
 use super::writing::tokens;
@@ -196,21 +195,6 @@ impl PostgresEngine {
     /// Filled when the engine is dropped.
     pub(in crate::store) fn closing_result(&self) -> ClosingResult {
         Arc::clone(&self.closed)
-    }
-
-    /// Runs `work`, which may look at many rows. See [`Store::scan`](crate::store::Store::scan).
-    pub(in crate::store) fn scan<T>(
-        &self,
-        organization: Option<OrganizationId>,
-        mut work: impl FnMut(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let mut scan = || self.readers.scan(organization, &mut work);
-        match scan() {
-            // The standby is left alone for a moment, so that the primary is read. Inside a snapshot that the thread
-            // shares, the second attempt has to fail.
-            Err(error) if is_cancelled_by_standby(&error) => scan().map_err(|_| error),
-            scanned => scanned,
-        }
     }
 
     /// Opens connections that read large parts of the database in steps.

@@ -24,7 +24,6 @@ use crate::error::{FieldErrors, Result};
 #[derive(Clone)]
 pub(crate) struct PostgresOptions {
     pub(crate) config: Config,
-    /// Which host is tried first.
     first_host: FirstHost,
     encryption: Encryption,
     /// The file with the certificates that are trusted; `None` for those of the web PKI.
@@ -33,7 +32,6 @@ pub(crate) struct PostgresOptions {
     tls: Option<MakeRustlsConnect>,
     /// The setting that the URL comes from, which errors name.
     setting: &'static str,
-    /// How many connections there are for writes.
     pub(crate) writers: usize,
     pub(super) server_clock: ServerClock,
     /// Whether the clock of the server is that of the service.
@@ -115,19 +113,9 @@ impl PostgresOptions {
         })
     }
 
-    /// Sets the password of the user.
-    pub(crate) fn set_password(&mut self, password: &str) {
-        self.config.password(password);
-    }
-
     /// Makes the clock of the server that of the service.
     pub(crate) fn with_server_clock(self, server_clock: ServerClock) -> Self {
         Self { server_clock, uses_server_clock: true, ..self }
-    }
-
-    /// Sets whether an older schema is migrated, or refused.
-    pub(crate) fn with_migrate(self, migrate: bool) -> Self {
-        Self { migrate, ..self }
     }
 
     /// Prepares encryption, which reads the file with root certificates. A standby has the password and the

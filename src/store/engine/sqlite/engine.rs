@@ -104,12 +104,6 @@ impl SqliteEngine {
         self.writer.write(None, work).map(Some)
     }
 
-    /// Does nothing: the engine keeps nothing of its own in the database.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "another engine has something to delete")]
-    pub(in crate::store) fn delete_expired(&self) -> Result<()> {
-        Ok(())
-    }
-
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
     /// fails too.
     pub(in crate::store) fn ready(&self) -> Result<()> {
@@ -126,15 +120,6 @@ impl SqliteEngine {
     /// How the last checkpoint ended: filled when the engine is dropped.
     pub(in crate::store) fn closing_result(&self) -> super::ClosingResult {
         self.writer.closing_result()
-    }
-
-    /// Runs `work`, which may look at many rows. See [`Store::scan`](crate::store::Store::scan).
-    pub(in crate::store) fn scan<T>(
-        &self,
-        organization: Option<OrganizationId>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.readers.scan(organization, work)
     }
 
     /// Opens connections that read large parts of the database in steps.

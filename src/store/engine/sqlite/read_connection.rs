@@ -57,81 +57,27 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use crate::environment::{Environment, ManualClock, SystemEntropy};
-    use crate::error::Error;
-    use crate::model::values::cancellation::CancellationToken;
-    use crate::model::values::timestamp::Timestamp;
+    use crate::environment::{Environment, SystemClock, SystemEntropy};
     use crate::store::engine::isolation::Isolation;
-    use crate::store::engine::readers::Readers;
     use crate::store::engine::sqlite::Location;
-    use crate::store::engine::sqlite::connection_pool::ConnectionPool;
-
-    const ENDLESS: &str = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers) SELECT count(*) AS n FROM numbers";
-
-    struct Fixture {
-        readers: Readers<ConnectionPool>,
-        clock: ManualClock,
-        _folder: tempfile::TempDir,
-    }
-
-    impl Fixture {
-        /// One connection for look-ups and one for scans.
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let location = Location::new(folder.path().join("ticketing.db"), None);
-            drop(location.open().unwrap());
-            let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
-            let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemEntropy));
-            let readers = location.readers(2, Duration::from_secs(2), environment, Arc::default()).unwrap();
-            Self { readers, clock, _folder: folder }
-        }
-
-        fn scan(&self, sql: &str) -> Result<Option<i64>> {
-            self.readers.scan(None, |tx| tx.query_opt(sql, &[], |row| row.get("n")))
-        }
-
-        fn look_up(&self, sql: &str) -> Result<Option<i64>> {
-            self.readers.look_up(Isolation::Statement, |tx| tx.query_opt(sql, &[], |row| row.get("n")))
-        }
-    }
-
-    #[test]
-    fn a_scan_is_interrupted_after_its_time_and_look_ups_go_on_meanwhile() {
-        let fixture = Fixture::new();
-        std::thread::scope(|scope| {
-            let scan = scope.spawn(|| fixture.scan(ENDLESS));
-            fixture.clock.advance(Duration::from_millis(1900));
-            assert_eq!(fixture.look_up("SELECT 1 AS n").unwrap(), Some(1));
-            while !scan.is_finished() {
-                fixture.clock.advance(Duration::from_millis(200));
-            }
-            assert!(matches!(scan.join().unwrap(), Err(Error::Unavailable(_))));
-        });
-        assert_eq!(fixture.scan("SELECT 2 AS n").unwrap(), Some(2));
-    }
-
-    #[test]
-    fn a_scan_is_interrupted_when_its_result_is_not_needed_any_more() {
-        let fixture = Fixture::new();
-        let token = CancellationToken::default();
-        std::thread::scope(|scope| {
-            let scan = scope.spawn(|| token.run(|| fixture.scan(ENDLESS)));
-            token.cancel();
-            assert!(matches!(scan.join().unwrap(), Err(Error::Unavailable(_))));
-        });
-        assert_eq!(fixture.scan("SELECT 2 AS n").unwrap(), Some(2));
-    }
+    use crate::store::engine::transaction::Transaction;
 
     #[test]
     fn a_panic_returns_the_connection_and_ends_its_transaction() {
-        let fixture = Fixture::new();
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::new(folder.path().join("ticketing.db"), None);
+        drop(location.open().unwrap());
+        let environment = Environment::new(Arc::new(SystemClock), Arc::new(SystemEntropy));
+        // One connection for look-ups and one for scans.
+        let readers = location.readers(1, Duration::from_secs(2), environment, Arc::default()).unwrap();
         for _ in 0..2 {
-            let panic = || fixture.readers.scan(None, |_| -> Result<()> { panic!("on purpose") });
+            let panic = || readers.scan(None, |_| -> Result<()> { panic!("on purpose") });
             assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
-            let panic = || fixture.readers.look_up(Isolation::Snapshot, |_| -> Result<()> { panic!("on purpose") });
+            let panic = || readers.look_up(Isolation::Snapshot, |_| -> Result<()> { panic!("on purpose") });
             assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
         }
-        assert_eq!(fixture.scan("SELECT 2 AS n").unwrap(), Some(2));
-        assert_eq!(fixture.look_up("SELECT 1 AS n").unwrap(), Some(1));
+        let one = |tx: &Transaction<'_>| tx.query_opt("SELECT 1 AS n", &[], |row| row.get::<i64>("n"));
+        assert_eq!(readers.scan(None, one).unwrap(), Some(1));
+        assert_eq!(readers.look_up(Isolation::Statement, one).unwrap(), Some(1));
     }
 }

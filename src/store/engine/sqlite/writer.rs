@@ -35,7 +35,6 @@ const MAX_GROUP: usize = 256;
 /// How long jobs are added to a group. This limits how long the first of them waits, if the jobs are large.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
 
-/// Runs jobs in write transactions.
 pub(crate) struct Writer {
     group_commit: Arc<GroupCommit>,
     thread: Option<JoinHandle<()>>,
@@ -115,7 +114,6 @@ impl Writer {
         self.group_commit.checkpointer.file().check()
     }
 
-    /// Why the store has stopped writing.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
         self.group_commit.checkpointer.file().stopped()
     }
@@ -167,10 +165,8 @@ impl GroupCommit {
         let jobs_before = Cell::new(0);
         let others_wait = || jobs_before.get() > 0 || !self.leadership.with_queue(|jobs| jobs.is_empty());
         let context = JobContext {
+            group_commit: self,
             database: &database,
-            environment: &self.environment,
-            ids: &self.ids,
-            after_commit: &self.after_commit,
             cache: Rc::default(),
             jobs_before: &jobs_before,
             others_wait: &others_wait,
@@ -274,10 +270,8 @@ fn quietly(work: impl FnOnce()) {
 
 /// What the leader needs to run jobs.
 struct JobContext<'c> {
+    group_commit: &'c GroupCommit,
     database: &'c Database,
-    environment: &'c Environment,
-    ids: &'c IdSource,
-    after_commit: &'c AfterCommit,
     /// What the jobs have read and share. It is cleared when a job is undone.
     cache: Rc<TransactionCache>,
     /// How many jobs of the group ran before the current one. Their callers wait for the commit.
@@ -288,8 +282,9 @@ struct JobContext<'c> {
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
-        let mut transaction = self.database.transaction(self.environment, self.ids);
-        transaction.has_subscribers = self.after_commit.has_subscribers();
+        let GroupCommit { environment, ids, after_commit, .. } = self.group_commit;
+        let mut transaction = self.database.transaction(environment, ids);
+        transaction.has_subscribers = after_commit.has_subscribers();
         transaction.cache = Rc::clone(&self.cache);
         transaction.others_wait = Some(self.others_wait);
         transaction

@@ -34,7 +34,6 @@ pub(super) struct WorkerLimits {
 /// takes.
 const MAX_CLAIMED: usize = 1024;
 
-/// Workers assigned to an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub(super) endpoint: WebhookId,
@@ -43,7 +42,6 @@ pub(super) struct Assignment {
     pub(super) max_attempts: usize,
 }
 
-/// The scheduling state of one endpoint.
 #[derive(Debug)]
 struct EndpointQueue {
     organization: OrganizationId,
@@ -88,7 +86,6 @@ impl EndpointQueues {
         self.queues.contains_key(&endpoint)
     }
 
-    /// Adds a queue for an endpoint that has none.
     pub(super) fn add(&mut self, organization: OrganizationId, endpoint: WebhookId, last: Observation) {
         self.queues.entry(endpoint).or_insert(EndpointQueue {
             organization,
@@ -116,7 +113,6 @@ impl EndpointQueues {
         }
     }
 
-    /// The time of the next timer.
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
         self.timers.next()
     }

@@ -13,7 +13,7 @@ use super::pool::Connector;
 use super::work_message::{self, CHANNEL};
 use crate::environment::Locked;
 use crate::error::{Result, StoreError};
-use crate::store::commits::commit_notifier::{Announce, CommitNotifier, CommittedWork};
+use crate::store::commits::commit_notifier::{CommitNotifier, CommittedWork};
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 
 /// The pause after each announcement, so that many commits are announced together.
@@ -56,20 +56,18 @@ impl Announcer {
         let run = move || announce_pending(&pending_of_thread, &connector, process);
         let thread = std::thread::Builder::new().name("ticketing-announcer".to_owned()).spawn(run);
         let thread = Some(thread.map_err(StoreError::no_thread)?);
-        notifier.announce_to(Arc::clone(&pending) as _);
+        let pending_of_notifier = Arc::clone(&pending);
+        notifier.announce_to(Box::new(move |work| pending_of_notifier.add(work)));
         Ok(Self { pending, thread })
     }
 }
 
-impl Announce for Pending {
-    fn announce(&self, work: CommittedWork) {
-        let mut state = self.state.locked();
-        state.work.add(work);
+impl Pending {
+    fn add(&self, work: CommittedWork) {
+        self.state.locked().work.add(work);
         self.changed.notify_one();
     }
-}
 
-impl Pending {
     /// Waits for work and takes it. Returns `None` if the thread must end and no work is left.
     fn take(&self) -> Option<CommittedWork> {
         let mut state = self.state.locked();
