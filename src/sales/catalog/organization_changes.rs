@@ -6,10 +6,10 @@ use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization, Or
 use crate::model::values::id::OrganizationId;
 use crate::rules::count_limit::API_KEYS;
 use crate::rules::{self, Checked};
-use crate::store::Transaction;
 use crate::store::sale::events;
 use crate::store::tenants::{api_keys, organizations};
 use crate::store::tickets::scan_log;
+use crate::store::{Lock, Transaction};
 
 /// A new API key as it is stored: without the key itself.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub(crate) fn update(
     id: OrganizationId,
     request: &Request<UpdateOrganization>,
 ) -> Result<Organization> {
-    tx.lock_organization(id)?;
+    tx.lock(Lock::Organization(id))?;
     let current = organizations::get(tx, id)?;
     let mut errors = request.errors.clone();
     request.body.forgive_unchanged(&current, &mut errors);
@@ -71,7 +71,7 @@ pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organi
 
 /// Ends the suspension of an organization.
 pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
-    tx.lock_organization(id)?;
+    tx.lock(Lock::Organization(id))?;
     let organization = organizations::resume(tx, id)?;
     api_keys::set_suspended(tx, &organization)?;
     Ok(organization)
@@ -79,7 +79,7 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
 
 /// Creates an API key of an organization. If it is one of an event, the event is locked.
 pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
-    tx.lock_organization(organization)?;
+    tx.lock(Lock::Organization(organization))?;
     let organization = organizations::get(tx, organization)?;
     if api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)? {
         api_keys::revoke_expired(tx, organization.id)?;

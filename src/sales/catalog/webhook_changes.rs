@@ -12,8 +12,8 @@ use crate::model::tenants::caller::ConditionalCaller;
 use crate::model::values::id::{OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::rules::count_limit::WEBHOOK_ENDPOINTS;
 use crate::rules::webhook as rules;
-use crate::store::Transaction;
 use crate::store::webhooks::{deliveries, endpoints, outbox};
+use crate::store::{Lock, Transaction};
 
 /// Creates an endpoint with a new signing secret. `allow_local` permits loopback addresses and plain `http`.
 pub(crate) fn create(
@@ -25,7 +25,7 @@ pub(crate) fn create(
     let mut errors = request.errors.clone();
     endpoint_url::check(&mut errors, "url", &request.body.url, allow_local);
     let fields = rules::check(WebhookFields::create(request.body.clone()), errors)?;
-    tx.lock_organization(organization)?;
+    tx.lock(Lock::Organization(organization))?;
     WEBHOOK_ENDPOINTS.check_room(endpoints::has_at_least_in_organization(tx, organization, WEBHOOK_ENDPOINTS.most)?)?;
     let secret = rules::secret_from_random(tx.environment().random());
     let endpoint = endpoints::insert(tx, organization, &fields, &secret)?;
@@ -40,7 +40,7 @@ pub(crate) fn update(
     request: &Request<UpdateWebhook>,
     allow_local: bool,
 ) -> Result<WebhookEndpoint> {
-    tx.lock_organization(call.caller.organization)?;
+    tx.lock(Lock::Organization(call.caller.organization))?;
     let current = endpoints::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     let mut errors = request.errors.clone();
@@ -55,7 +55,7 @@ pub(crate) fn update(
 
 /// Deletes an endpoint and its queued notifications.
 pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: WebhookId) -> Result<()> {
-    tx.lock_organization(call.caller.organization)?;
+    tx.lock(Lock::Organization(call.caller.organization))?;
     let current = endpoints::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
     endpoints::delete(tx, call.caller.organization, id)
@@ -67,7 +67,7 @@ pub(crate) fn rotate_secret(
     organization: OrganizationId,
     id: WebhookId,
 ) -> Result<RotatedWebhookSecret> {
-    tx.lock_organization(organization)?;
+    tx.lock(Lock::Organization(organization))?;
     let secret = rules::secret_from_random(tx.environment().random());
     endpoints::rotate(tx, organization, id, &secret)?;
     Ok(RotatedWebhookSecret { id, secret })
@@ -80,7 +80,7 @@ pub(crate) fn resend(
     endpoint: WebhookId,
     delivery: WebhookDeliveryId,
 ) -> Result<ResentWebhookDelivery> {
-    tx.lock_organization(organization)?;
+    tx.lock(Lock::Organization(organization))?;
     let endpoint = endpoints::get(tx, organization, endpoint)?;
     let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
     rules::check_subscribed(&endpoint.events, sent.event_type)?;

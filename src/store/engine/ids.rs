@@ -45,9 +45,7 @@ impl IdSource {
     }
 
     pub(crate) fn next(&self, environment: &Environment, now: Timestamp) -> i64 {
-        let mut random = [0; 2];
-        environment.entropy.fill(&mut random);
-        let random = i64::from(u16::from_le_bytes(random)) & ((1 << RANDOM_BITS) - 1);
+        let random = i64::from(u16::from_le_bytes(environment.random())) & ((1 << RANDOM_BITS) - 1);
         let mut last = self.last.locked();
         let sequence = (first_of(now) >> RANDOM_BITS).max((*last >> RANDOM_BITS) + 1);
         *last = (sequence << RANDOM_BITS) | random;

@@ -23,7 +23,6 @@ struct CallerJob<T, F> {
     caller: SyncSender<Result<T>>,
 }
 
-/// Receives the result of a job.
 pub(super) struct Answer<T>(Receiver<Result<T>>);
 
 /// A job that runs `work`, and its answer.
@@ -39,7 +38,6 @@ fn unanswered() -> Error {
 }
 
 impl<T> Answer<T> {
-    /// Waits for the result.
     pub(super) fn wait(self) -> Result<T> {
         self.0.recv().unwrap_or_else(|_| Err(unanswered()))
     }

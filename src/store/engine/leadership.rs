@@ -34,9 +34,7 @@ enum Leader {
     HandedOver,
 }
 
-/// What [`Leadership`] has to know of the queue.
 pub(super) trait Queue: Default {
-    /// Whether there is work.
     fn is_empty(&self) -> bool;
 }
 
@@ -52,7 +50,6 @@ impl<Q: Queue> Leadership<Q> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `access` on the queue.
     pub(super) fn with_queue<T>(&self, access: impl FnOnce(&mut Q) -> T) -> T {
         access(&mut self.state().queue)
     }

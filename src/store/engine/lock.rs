@@ -23,7 +23,7 @@ pub(in crate::store) enum RowLock {
 /// The rows that a transaction locks, so that no other one changes them before it ends.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite locks nothing"))]
-pub(in crate::store) enum Lock<'a> {
+pub(crate) enum Lock<'a> {
     /// An event, and with it its sale.
     Event(EventKey),
     /// An organization, and with it its API keys and webhook endpoints.
@@ -32,7 +32,7 @@ pub(in crate::store) enum Lock<'a> {
     Organizations,
     /// The webhook endpoints of an organization: none of them is deleted. Several transactions can hold this lock.
     Endpoints(OrganizationId),
-    /// An idempotency key of an organization: no other request with it is executed.
+    /// An idempotency key of an organization: other transactions that execute a request with it wait.
     IdempotencyKey(OrganizationId, &'a str),
 }
 

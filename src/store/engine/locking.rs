@@ -34,25 +34,10 @@ impl Transaction<'_> {
         Ok(LockedEvent { transaction: self })
     }
 
-    /// Locks an organization for the rest of the transaction. A job that reads before it changes the organization, its
-    /// API keys or its webhook endpoints calls this first.
-    pub(crate) fn lock_organization(&self, id: OrganizationId) -> Result<()> {
-        self.connection.lock(Lock::Organization(id))
-    }
-
-    /// Keeps other transactions from adding organizations before this one ends.
-    pub(crate) fn lock_organizations(&self) -> Result<()> {
-        self.connection.lock(Lock::Organizations)
-    }
-
-    /// Keeps other transactions from deleting webhook endpoints of the organization before this one ends.
-    pub(in crate::store) fn keep_endpoints(&self, organization: OrganizationId) -> Result<()> {
-        self.connection.lock(Lock::Endpoints(organization))
-    }
-
-    /// Lets other transactions wait that execute a request with the same idempotency key.
-    pub(in crate::store) fn lock_idempotency_key(&self, organization: OrganizationId, key: &str) -> Result<()> {
-        self.connection.lock(Lock::IdempotencyKey(organization, key))
+    /// Locks something else than an event for the rest of the transaction. A job that reads it before it changes it calls
+    /// this first.
+    pub(crate) fn lock(&self, lock: Lock<'_>) -> Result<()> {
+        self.connection.lock(lock)
     }
 
     /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false` if

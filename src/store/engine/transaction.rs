@@ -35,7 +35,6 @@ pub(in crate::store) struct Part {
     pub(in crate::store) is_last: bool,
 }
 
-/// How work in a savepoint ended.
 pub(crate) enum Savepoint<T> {
     /// It succeeded, and its writes are part of the transaction.
     Released(T),
@@ -143,7 +142,6 @@ impl<'c> Transaction<'c> {
         self.recorded.borrow_mut().notifications.push(notification);
     }
 
-    /// What was recorded.
     pub(super) fn into_recorded(self) -> Recorded {
         self.recorded.into_inner()
     }
@@ -284,7 +282,7 @@ impl<'c> Transaction<'c> {
                 return Ok(id);
             }
         }
-        Err(StatementError::Other(Error::Unavailable(Unavailable::NoFreeId)))
+        Err(Error::Unavailable(Unavailable::NoFreeId).into())
     }
 
     /// Runs `work` in a savepoint. If it fails, its writes and what it has recorded are undone, and the transaction

@@ -133,12 +133,10 @@ pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: Api
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
 }
 
-/// Revokes the keys of an organization that have expired.
 pub(crate) fn revoke_expired(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
     tx.execute(REVOKE_EXPIRED, &[organization.into(), tx.now().into()])
 }
 
-/// Deletes the keys of an event that is deleted.
 pub(crate) fn delete_of_event(tx: &Transaction<'_>, event: EventId) -> Result<()> {
     tx.execute(DELETE_OF_EVENT, &[event.into()])
 }

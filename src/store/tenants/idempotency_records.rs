@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::tenants::idempotency::IdempotencyKey;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
-use crate::store::Transaction;
+use crate::store::{Lock, Transaction};
 
 /// How long a record is kept. It then expires: its key can be used for another request.
 const RETENTION: Duration = Duration::from_hours(24);
@@ -33,7 +33,6 @@ pub(in crate::store) const DELETE_EXPIRED: &str =
     "DELETE FROM idempotency_records WHERE created_at <= ?1 AND (organization_id, key) IN
         (SELECT organization_id, key FROM idempotency_records WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
 
-/// A request with an idempotency key.
 #[derive(Debug, Clone)]
 pub(crate) struct IdempotentRequest {
     pub(crate) organization: OrganizationId,
@@ -42,7 +41,6 @@ pub(crate) struct IdempotentRequest {
     pub(crate) fingerprint: [u8; 32],
 }
 
-/// The outcome of a request, as it is stored with the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoredOutcome {
     /// The result, as JSON.
@@ -58,7 +56,7 @@ fn latest_expired(now: Timestamp) -> i64 {
 
 /// Lets other transactions wait that execute a request with the same key.
 pub(crate) fn lock(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<()> {
-    tx.lock_idempotency_key(request.organization, request.key.as_str())
+    tx.lock(Lock::IdempotencyKey(request.organization, request.key.as_str()))
 }
 
 /// Returns the stored outcome of the request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for
@@ -111,7 +109,6 @@ pub(crate) fn delete_pending_order(tx: &Transaction<'_>, request: &IdempotentReq
     tx.execute(DELETE_PENDING_ORDER, &binds)
 }
 
-/// Whether there is an expired record.
 pub(crate) fn any_expired(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_EXPIRED, &[latest_expired(tx.now()).into()])
 }

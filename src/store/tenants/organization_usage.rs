@@ -42,7 +42,6 @@ const OF_CUSTOMER: u64 = 100;
 const OF_ORDER: u64 = 400;
 const OF_TICKET: u64 = 250;
 
-/// The rows of an organization in one table.
 struct Rows {
     count: u64,
     bytes: u64,
@@ -57,7 +56,6 @@ fn rows(tx: &Transaction<'_>, sql: &str, organization: OrganizationId, of_row: u
     Ok(Rows { count, bytes: texts + count * of_row })
 }
 
-/// Counts what an organization stores.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId) -> Result<OrganizationUsage> {
     let events = rows(tx, EVENTS, organization, OF_EVENT)?;
     let ticket_types = rows(tx, TICKET_TYPES, organization, OF_TICKET_TYPE)?;

@@ -8,7 +8,7 @@ use crate::rules::Checked;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::limit_plus_one;
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, Constraint, Query, RowLength, RowLock, Transaction, on_violation};
+use crate::store::{Bind, Constraint, Lock, Query, RowLength, RowLock, Transaction, on_violation};
 
 columns! {
     select selected_columns!("") {
@@ -76,7 +76,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) ->
 
 /// Inserts an organization if the database has none. Returns `None` if it has one.
 pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Option<Organization>> {
-    tx.lock_organizations()?;
+    tx.lock(Lock::Organizations)?;
     let id: OrganizationId = tx.new_id();
     let mut binds = vec![id.into()];
     binds.extend(values(new));
@@ -85,7 +85,6 @@ pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<OrganizationField
     tx.query_opt(BY_ID, &[id.into()], decode)
 }
 
-/// Writes all fields of an organization.
 pub(crate) fn update(tx: &Transaction<'_>, id: OrganizationId, fields: &Checked<OrganizationFields>) -> Result<()> {
     let mut binds = vec![id.into()];
     binds.extend(values(fields));
@@ -125,7 +124,6 @@ pub(crate) fn any(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY, &[])
 }
 
-/// Returns the organizations that are suspended.
 pub(crate) fn all_suspended(tx: &Transaction<'_>) -> Result<Vec<OrganizationId>> {
     tx.query_all(ALL_SUSPENDED, &[], |row| row.get("id"))
 }
@@ -156,13 +154,12 @@ pub(crate) fn delete(tx: &Transaction<'_>, id: OrganizationId) -> Result<bool> {
     if tx.exists(IN_USE, &[id.into()])? {
         return Err(Error::conflict(Reason::InUse, "the organization has events, customers or webhook endpoints"));
     }
-    let limit = |rows: usize| Bind::from(i64::try_from(rows).unwrap_or(i64::MAX));
-    let revoked: Vec<ApiKeyId> = tx.query_all(REVOKED_KEYS, &[id.into(), limit(BATCH)], |row| row.get("id"))?;
+    let revoked: Vec<ApiKeyId> = tx.query_all(REVOKED_KEYS, &[id.into(), BATCH.into()], |row| row.get("id"))?;
     for key in &revoked {
         tx.execute(DELETE_KEY, &[(*key).into()])?;
     }
     let room = BATCH - revoked.len().min(BATCH);
-    if tx.execute_counted(DELETE_IDEMPOTENCY_RECORDS, &[id.into(), limit(room)])? == room {
+    if tx.execute_counted(DELETE_IDEMPOTENCY_RECORDS, &[id.into(), room.into()])? == room {
         return Ok(false);
     }
     tx.execute(DELETE_KEYS, &[id.into()])?;

@@ -11,12 +11,12 @@ use std::ops::Range;
 use super::outbox_rows::{self, NewRow};
 use super::subscribed_endpoints::{self, ExistingEndpoint};
 use super::webhook_notifications::IdentifiedNotification;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
-use crate::store::columns::row_struct;
-use crate::store::{Bind, CommitEvent, Row, Transaction};
+use crate::store::columns::{json, row_struct};
+use crate::store::{CommitEvent, Lock, Row, Transaction};
 
 /// How many rows one transaction inserts at most.
 const BATCH: usize = 256;
@@ -48,16 +48,15 @@ pub(in crate::store) fn insert(
     endpoints: &[(WebhookId, i64)],
     notifications: &[(NotificationId, &String)],
 ) -> Result<()> {
-    let json = |written: serde_json::Result<String>| written.map_err(|error| Error::Internal(error.to_string()));
     let rows = endpoints.len() * notifications.len();
     let _: OutboxId = tx.insert(
         INSERT,
         &[
             organization.into(),
             event_type.as_str().into(),
-            json(serde_json::to_string(endpoints))?.into(),
-            json(serde_json::to_string(notifications))?.into(),
-            i64::try_from(rows).unwrap_or(i64::MAX).into(),
+            json(endpoints)?.into(),
+            json(notifications)?.into(),
+            rows.into(),
             tx.now().into(),
         ],
     )?;
@@ -66,7 +65,6 @@ pub(in crate::store) fn insert(
     Ok(())
 }
 
-/// Whether there are fan-outs.
 pub(crate) fn any(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY, &[])
 }
@@ -90,7 +88,6 @@ impl FanOutKey {
     }
 }
 
-/// Returns the first fan-out after `after`.
 pub(crate) fn next(tx: &Transaction<'_>, after: FanOutKey) -> Result<Option<FanOutKey>> {
     tx.query_opt(NEXT, &[after.organization.into(), after.id.into()], FanOutKey::read)
 }
@@ -177,9 +174,8 @@ pub(crate) fn get(tx: &Transaction<'_>, id: OutboxId) -> Result<Option<FanOut>> 
 pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()> {
     let FanOut { id, progress, .. } = fan_out;
     // Before any row of the outbox is changed: the deletion of an endpoint locks the endpoint first, and then its rows.
-    tx.keep_endpoints(progress.organization)?;
-    let as_bind = |rows| Bind::from(i64::try_from(rows).unwrap_or(i64::MAX));
-    let advance = |from, to| tx.execute_counted(ADVANCE, &[(*id).into(), as_bind(from), as_bind(to)]);
+    tx.lock(Lock::Endpoints(progress.organization))?;
+    let advance = |from: usize, to: usize| tx.execute_counted(ADVANCE, &[(*id).into(), from.into(), to.into()]);
     // Locks the fan-out.
     if advance(progress.done, progress.done)? == 0 {
         return Ok(());
@@ -195,7 +191,7 @@ pub(crate) fn insert_batch(tx: &Transaction<'_>, fan_out: &FanOut) -> Result<()>
     if done < progress.total {
         advance(progress.done, done)?;
     } else {
-        tx.execute(DELETE, &[(*id).into(), as_bind(progress.done)])?;
+        tx.execute(DELETE, &[(*id).into(), progress.done.into()])?;
     }
     Ok(())
 }

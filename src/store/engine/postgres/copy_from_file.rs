@@ -158,7 +158,6 @@ struct Report<'p> {
 }
 
 impl Report<'_> {
-    /// Counts a row.
     fn add_row(&mut self) -> Result<()> {
         self.done.rows += 1;
         if self.done.rows.is_multiple_of(REPORTED_ROWS) { self.report() } else { Ok(()) }
@@ -204,7 +203,6 @@ fn column_types(client: &mut Client, table: &str, names: &str) -> Result<Vec<Typ
     }
 }
 
-/// The value of a column of a file.
 fn value<'r>(row: &'r Row<'_>, index: usize, table: &str) -> Result<Bind<'r>> {
     let broken = |problem: &str| cannot_copy(format!("table {table}: {problem}; check the database"));
     match row.value_at(index) {

@@ -1,12 +1,10 @@
 //! The schema of a database: which migrations were applied, and applying the others.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::postgres_options::PostgresOptions;
 use super::statements::postgres_connection::PostgresConnection;
 use crate::error::{Error, Result, StoreErrorKind};
-use crate::store::engine::connection::Connection;
 
 /// Whichever process holds this lock of the database migrates it: "TCKT".
 pub(super) const MIGRATION_LOCK: i64 = 0x5443_4b54;
@@ -104,16 +102,7 @@ fn run_missing(connection: &PostgresConnection, migrations: &[&str]) -> Result<i
 
 /// How many migrations were applied: 0 if there are no tables.
 pub(super) fn version(connection: &PostgresConnection) -> Result<i64> {
-    let tables = number(connection, "SELECT COUNT(TO_REGCLASS('schema_version')) AS found")?;
-    if tables == 0 { Ok(0) } else { number(connection, "SELECT version AS found FROM schema_version") }
-}
-
-/// The column `found` of the only row of a query.
-fn number(connection: &PostgresConnection, sql: &str) -> Result<i64> {
-    let mut found = 0;
-    connection.query(sql.into(), &[], &mut |row| {
-        found = row.get("found")?;
-        Ok(ControlFlow::Break(()))
-    })?;
-    Ok(found)
+    let number = |sql| -> Result<i64> { Ok(connection.first_value(sql, &[], "found")?.unwrap_or(0)) };
+    let tables = number("SELECT COUNT(TO_REGCLASS('schema_version')) AS found")?;
+    if tables == 0 { Ok(0) } else { number("SELECT version AS found FROM schema_version") }
 }

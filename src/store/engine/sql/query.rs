@@ -24,7 +24,6 @@ pub(in crate::store::engine) enum Access {
 }
 
 impl<'s> Query<'s> {
-    /// A query that locks the rows that it returns.
     pub(in crate::store) const fn locking(lock: RowLock, sql: &'s str) -> Self {
         Self { sql, access: Access::Lock(lock) }
     }

@@ -104,7 +104,6 @@ impl<'r> Row<'r> {
         self.read(name, |value| value.parsed(parse, problem))
     }
 
-    /// Reads a value that is stored as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, name: &'static str) -> Result<T> {
         self.read(name, from_json)
     }
@@ -124,7 +123,6 @@ impl<'r> Row<'r> {
         self.raw.value(index)
     }
 
-    /// The length of all texts that were read, in bytes.
     pub(crate) fn text_bytes_read(&self) -> usize {
         self.text_bytes_read.get()
     }
@@ -151,7 +149,6 @@ impl<'r> Row<'r> {
         value
     }
 
-    /// Returns the index of a column.
     #[inline]
     fn index(&self, name: &'static str) -> Result<usize> {
         let next = self.next.get();

@@ -26,7 +26,6 @@ impl Bind<'_> {
         }
     }
 
-    /// The same value, borrowed.
     pub(in crate::store::engine) fn borrowed(&self) -> Bind<'_> {
         match self {
             Self::Null => Bind::Null,
@@ -36,7 +35,6 @@ impl Bind<'_> {
         }
     }
 
-    /// The same value, owned.
     #[cfg(feature = "postgres")]
     pub(in crate::store::engine) fn owned(&self) -> Bind<'static> {
         match self {
@@ -51,6 +49,12 @@ impl Bind<'_> {
 impl From<i64> for Bind<'_> {
     fn from(value: i64) -> Self {
         Self::Int(value)
+    }
+}
+
+impl From<usize> for Bind<'_> {
+    fn from(number: usize) -> Self {
+        Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Violations of the schema's constraints, by name.
 
-use crate::error::{Error, Result, StoreError};
+use crate::error::{Error, Result};
 
 /// A constraint of the schema that requires values to be unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,6 @@ pub(crate) enum Constraint {
     /// The primary key of any table.
     PrimaryKey,
     ApiKeyHash,
-    /// An organization's reference.
     OrganizationReference,
     /// A slug is unique in its organization.
     EventSlug,
@@ -51,29 +50,25 @@ pub(in crate::store::engine) const UNIQUE_INDEXES: &[(&str, &str, Constraint)] =
     ("scans_by_client_id", "scans.organization_id, scans.client_id", Constraint::ScanClientId),
 ];
 
-/// A violated constraint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Violation {
-    /// `None` for a constraint that no statement handles.
-    pub(crate) constraint: Option<Constraint>,
-    /// The error for a constraint that the operation does not handle.
-    pub(crate) error: StoreError,
-}
-
 /// Why a statement failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StatementError {
-    /// Another row has the same value of a column that must be unique.
-    Violation(Violation),
-    Other(Error),
+pub(crate) struct StatementError {
+    /// The constraint that it has violated; `None` for one that no statement handles, and for any other reason. Only the
+    /// engine sees it: a statement cannot be repeated after a violation, because on PostgreSQL that ends the transaction.
+    pub(in crate::store::engine) violated: Option<Constraint>,
+    /// The error of the operation, unless it handles the violation.
+    pub(crate) error: Error,
+}
+
+impl From<Error> for StatementError {
+    fn from(error: Error) -> Self {
+        Self { violated: None, error }
+    }
 }
 
 impl From<StatementError> for Error {
     fn from(error: StatementError) -> Self {
-        match error {
-            StatementError::Violation(violation) => violation.error.into(),
-            StatementError::Other(error) => error,
-        }
+        error.error
     }
 }
 
@@ -84,7 +79,7 @@ pub(in crate::store) fn on_violation<T>(
     error: impl FnOnce() -> Error,
 ) -> Result<T> {
     match result {
-        Err(StatementError::Violation(violation)) if violation.constraint == Some(constraint) => Err(error()),
+        Err(failed) if failed.violated == Some(constraint) => Err(error()),
         other => Ok(other?),
     }
 }

@@ -38,7 +38,6 @@ const LONG_READ: u32 = 2 * READERS_BOUND;
 /// a sync has failed in another process.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The thread that makes checkpoints.
 pub(crate) struct Checkpointer {
     file: Arc<FileState>,
     wake: Option<SyncSender<()>>,

@@ -233,7 +233,6 @@ impl Database {
         Ok(())
     }
 
-    /// Runs several statements.
     pub(crate) fn batch(&self, sql: &str) -> Result<()> {
         self.raw().execute_batch(sql).map_err(convert)
     }
@@ -244,7 +243,6 @@ impl Database {
         run().map(drop).map_err(convert)
     }
 
-    /// Reads one number.
     pub(super) fn number(&self, sql: &str) -> Result<i64> {
         self.raw().query_row(sql, [], |row| row.get(0)).map_err(convert)
     }

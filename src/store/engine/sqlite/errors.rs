@@ -3,7 +3,7 @@
 use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
-use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES, Violation};
+use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES};
 
 /// Maps an error of any call.
 pub(super) fn convert(error: rusqlite::Error) -> Error {
@@ -20,15 +20,14 @@ pub(super) fn is_failed_sync(error: &rusqlite::Error) -> bool {
 pub(super) fn statement_error(error: rusqlite::Error) -> StatementError {
     let message = error.to_string();
     let Some(sqlite_error) = error.sqlite_error() else {
-        return StatementError::Other(StoreError::new(StoreErrorKind::Failed(message), error).into());
+        return Error::from(StoreError::new(StoreErrorKind::Failed(message), error)).into();
     };
-    let constraint = match sqlite_error.extended_code {
+    let violated = match sqlite_error.extended_code {
         ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => Some(Constraint::PrimaryKey),
         ffi::SQLITE_CONSTRAINT_UNIQUE => unique_constraint(&message),
-        _ => return StatementError::Other(other_error(*sqlite_error, message, error)),
+        _ => return other_error(*sqlite_error, message, error).into(),
     };
-    let error = StoreError::new(StoreErrorKind::Taken(message), error);
-    StatementError::Violation(Violation { constraint, error })
+    StatementError { violated, error: StoreError::new(StoreErrorKind::Taken(message), error).into() }
 }
 
 /// SQLite reports the columns of a unique index, and not its name.
@@ -91,10 +90,7 @@ mod tests {
             let inserted = connection.execute("INSERT INTO tickets VALUES (?1, ?2, ?3)", (id, code, seat));
             inserted.map_err(statement_error)
         };
-        let constraint_of = |inserted| match inserted {
-            Err(StatementError::Violation(violation)) => violation.constraint,
-            other => panic!("{other:?}"),
-        };
+        let constraint_of = |inserted: Result<usize, StatementError>| inserted.unwrap_err().violated;
         assert_eq!(insert(1, "a", "a"), Ok(1));
         assert_eq!(constraint_of(insert(1, "b", "b")), Some(Constraint::PrimaryKey));
         assert_eq!(constraint_of(insert(2, "a", "b")), Some(Constraint::TicketCode));

@@ -359,7 +359,7 @@ const FREQUENT_WRITES: &[&str] = &[
     orders::INSERT,
     issued_tickets::INSERT,
     attempts::CLAIM,
-    attempt_results::MARK_DELIVERED,
+    attempt_results::FINISH,
     attempt_results::INSERT_DELIVERY,
 ];
 

@@ -46,7 +46,6 @@ impl SqliteConnection {
         Self { raw, known_queries: RefCell::default(), cost_meter: CostMeter::default() }
     }
 
-    /// The names of the columns that a query returns.
     fn columns(&self, sql: &str, statement: &Statement<'_>) -> Arc<ColumnNames> {
         let address = TextAddress { start: sql.as_ptr().addr(), length: sql.len() };
         let mut known_queries = self.known_queries.borrow_mut();

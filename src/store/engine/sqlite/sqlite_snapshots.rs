@@ -28,7 +28,6 @@ pub(in crate::store) enum Access {
     Unchanged,
 }
 
-/// A connection that only reads.
 struct SqliteSnapshotReader {
     database: Database,
     /// How long a read may take.

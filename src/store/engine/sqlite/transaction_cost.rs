@@ -5,7 +5,6 @@ use std::cell::Cell;
 
 use rusqlite::{Connection, Statement, StatementStatus};
 
-/// What a transaction has cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TransactionCost {
     /// The statements of the jobs, without those that begin and end the transaction and its savepoints.
@@ -36,7 +35,6 @@ impl CostMeter {
         }
     }
 
-    /// Runs a statement.
     pub(super) fn measure<T>(&self, statement: &mut Statement<'_>, run: impl FnOnce(&mut Statement<'_>) -> T) -> T {
         if !self.is_on.get() {
             return run(statement);

@@ -21,7 +21,6 @@ pub(in crate::store::engine::postgres) const MAX_CONNECT_TIME: Duration = Durati
 #[derive(Debug, Clone, Default)]
 pub(in crate::store::engine::postgres) struct FirstHost(Arc<AtomicUsize>);
 
-/// A host that is connected to.
 #[derive(Debug, Clone)]
 pub(in crate::store::engine::postgres) struct Host {
     number: usize,
@@ -29,7 +28,6 @@ pub(in crate::store::engine::postgres) struct Host {
     first: FirstHost,
 }
 
-/// What a connection to a host is made of.
 pub(in crate::store::engine::postgres) type Connected<S> = (Client, Connection<Socket, S>, Host);
 
 impl FirstHost {
@@ -76,7 +74,6 @@ impl FirstHost {
 }
 
 impl Host {
-    /// Whether the URL names others.
     pub(in crate::store::engine::postgres) fn has_others(&self) -> bool {
         self.hosts > 1
     }

@@ -96,7 +96,6 @@ impl PipeliningClient {
         self.client.clone()
     }
 
-    /// Whether the connection has ended.
     pub(in crate::store::engine::postgres) fn is_closed(&self) -> bool {
         self.exchange.is_none() || self.client.as_ref().is_none_or(|client| client.is_closed())
     }
@@ -106,7 +105,6 @@ impl PipeliningClient {
         self.is_silent
     }
 
-    /// Whether the URL names other hosts.
     pub(in crate::store::engine::postgres) fn has_other_hosts(&self) -> bool {
         self.host.has_others()
     }

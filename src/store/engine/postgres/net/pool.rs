@@ -37,7 +37,6 @@ const NOTICE_LOST_CLIENT: &str =
     "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
     SELECT set_config(name, '2s', FALSE) FROM pg_settings WHERE name = 'client_connection_check_interval'";
 
-/// Opens connections.
 #[derive(Debug, Clone)]
 pub(in crate::store::engine::postgres) struct Connector {
     options: PostgresOptions,
@@ -97,7 +96,6 @@ impl Connector {
         Self { options, purpose }
     }
 
-    /// Opens a connection.
     pub(in crate::store::engine::postgres) fn open(&self) -> Result<PostgresConnection> {
         self.open_within(Duration::MAX)
     }
@@ -158,8 +156,6 @@ fn complete(config: &mut Config) {
         config.keepalives_retries(PROBES);
     }
 }
-
-impl Places {}
 
 impl Drop for Place {
     fn drop(&mut self) {

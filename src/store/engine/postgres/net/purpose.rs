@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store::engine::postgres) enum Purpose {
     /// Short transactions. The server ends one whose program was stopped in the middle of it, so that it holds no lock.

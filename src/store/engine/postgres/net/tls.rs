@@ -27,7 +27,6 @@ pub(in crate::store::engine::postgres) enum Encryption {
 }
 
 impl Encryption {
-    /// Reads a value of `sslmode`.
     pub(in crate::store::engine::postgres) fn from_sslmode(value: &str) -> Option<Self> {
         match value {
             "disable" => Some(Self::Disabled),

@@ -27,7 +27,6 @@ struct State {
     committed_at: Duration,
 }
 
-/// Whether a write may begin.
 pub(in crate::store::engine::postgres) enum WriteStart<'h> {
     /// It may begin: writes do not fail, or have failed only briefly.
     Allowed,
@@ -43,7 +42,6 @@ impl WriteHealth {
         Self { state: Mutex::new(State { failing_since: None, committed_at }), probe: Mutex::default() }
     }
 
-    /// Records that the server has committed a write.
     pub(in crate::store::engine::postgres) fn committed(&self) {
         *self.state.locked() = State { failing_since: None, committed_at: SystemClock.monotonic() };
     }

@@ -29,7 +29,6 @@ impl Deadline {
         self.total.saturating_add(ENDING_TIME)
     }
 
-    /// Whether the scan has to stop.
     pub(in crate::store::engine::postgres) fn is_over(&self) -> bool {
         self.clock.monotonic() >= self.stop_at || self.token.as_ref().is_some_and(CancellationToken::is_cancelled)
     }

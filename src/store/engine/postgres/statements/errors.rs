@@ -7,7 +7,7 @@ use postgres::error::{Severity, SqlState};
 
 use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
 use crate::store::engine::postgres::net::purpose::Purpose;
-use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES, Violation};
+use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES};
 
 /// What a failed statement means for its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,6 @@ pub(in crate::store::engine::postgres) enum Failure {
     Other,
 }
 
-/// What the failure of a statement means.
 pub(in crate::store::engine::postgres) fn failure(error: &postgres::Error) -> Failure {
     let Some(code) = error.code() else {
         let is_io = matches!(error.source(), Some(source) if source.is::<io::Error>());
@@ -74,7 +73,6 @@ fn ends_connection(error: &postgres::Error) -> bool {
     matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
-/// Whether a standby has cancelled the read.
 pub(in crate::store::engine::postgres) fn is_cancelled_by_standby(error: &Error) -> bool {
     matches!(error, Error::Unavailable(Unavailable::SearchCancelled))
 }
@@ -98,10 +96,10 @@ pub(in crate::store::engine::postgres) fn convert(error: postgres::Error, purpos
 pub(in crate::store::engine::postgres) fn statement_error(error: postgres::Error, purpose: Purpose) -> StatementError {
     let is_unique = error.code() == Some(&SqlState::UNIQUE_VIOLATION);
     if !is_unique && error.code() != Some(&SqlState::FOREIGN_KEY_VIOLATION) {
-        return StatementError::Other(other_error(error, purpose));
+        return other_error(error, purpose).into();
     }
     let name = error.as_db_error().and_then(postgres::error::DbError::constraint).unwrap_or_default();
-    let constraint = match name.strip_suffix("_pkey") {
+    let violated = match name.strip_suffix("_pkey") {
         _ if !is_unique => None,
         Some(_) => Some(Constraint::PrimaryKey),
         None => UNIQUE_INDEXES.iter().find(|(index, ..)| *index == name).map(|(.., constraint)| *constraint),
@@ -111,7 +109,7 @@ pub(in crate::store::engine::postgres) fn statement_error(error: postgres::Error
         true => StoreErrorKind::Taken(name.to_owned()).into(),
         false => StoreErrorKind::Failed(format!("the reference {name} is to a row that does not exist")).into(),
     };
-    StatementError::Violation(Violation { constraint, error })
+    StatementError { violated, error }
 }
 
 fn other_error(error: postgres::Error, purpose: Purpose) -> Error {

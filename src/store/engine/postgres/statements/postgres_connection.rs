@@ -42,7 +42,6 @@ pub(in crate::store) struct PostgresConnection {
     failure: Cell<Option<Failure>>,
     /// Whether that statement was a queued one.
     queued_failed: Cell<bool>,
-    /// The state of the transaction that writes.
     pub(in crate::store::engine::postgres) write: WriteState,
     /// How long an answer is waited for; `None` for as long as the purpose says.
     max_time: Cell<Option<Duration>>,
@@ -172,31 +171,30 @@ impl PostgresConnection {
     {
         let deadline = self.deadline.borrow();
         if deadline.as_ref().is_some_and(Deadline::is_over) {
-            return Err(StatementError::Other(Error::Unavailable(Unavailable::SearchTooLong)));
+            return Err(Error::Unavailable(Unavailable::SearchTooLong).into());
         }
         let (kinds, requests): (Vec<_>, _) =
             self.queue.take().into_iter().map(|Queued { kind, request }| (kind, request)).unzip();
         let mut client = self.client.borrow_mut();
         let Some(last) = client.requests().map(request) else {
-            return Err(StatementError::Other(Error::Internal("a closed connection is used".to_owned())));
+            return Err(Error::Internal("a closed connection is used".to_owned()).into());
         };
         let purpose = self.max_time.get().unwrap_or_else(|| self.purpose.max_time());
         let max_time = deadline.as_ref().map_or(purpose, Deadline::max_time);
-        let answered = client.run(requests, last, deadline.as_ref(), max_time).map_err(|error| {
+        let answered = client.run(requests, last, deadline.as_ref(), max_time).inspect_err(|_| {
             if client.is_silent() {
                 self.note(Failure::ConnectionLost);
             }
-            StatementError::Other(error)
         })?;
         let (answers, last) = answered.map_err(|error| self.failed(error))?;
         for (position, answer) in answers.into_iter().enumerate() {
             let error = match answer {
                 Ok(0) if kinds[position] == QueuedKind::Insert => {
                     self.note(Failure::RunAgain);
-                    StatementError::Other(Error::Unavailable(Unavailable::Busy))
+                    Error::Unavailable(Unavailable::Busy)
                 }
                 Ok(_) => continue,
-                Err(error) => self.failed(error),
+                Err(error) => self.failed(error).into(),
             };
             self.queued_failed.set(true);
             // It is a statement of a job that counts as succeeded.
@@ -204,7 +202,7 @@ impl PostgresConnection {
                 self.failure.set(Some(Failure::RunAgain));
             }
             // The caller of the last statement must not take it for a violation that it handles.
-            return Err(StatementError::Other(error.into()));
+            return Err(error.into());
         }
         self.answered_at.set(SystemClock.monotonic());
         last.map_err(|error| self.failed(error))
@@ -329,7 +327,6 @@ impl PostgresConnection {
     }
 }
 
-/// The first column of a row.
 pub(in crate::store::engine::postgres) fn first_column(message: &SimpleQueryMessage) -> Option<&str> {
     match message {
         SimpleQueryMessage::Row(row) => row.get(0),

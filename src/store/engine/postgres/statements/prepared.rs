@@ -13,7 +13,6 @@ use crate::store::engine::sql::values::Bind;
 /// kept as well. When there are more, all are prepared again.
 const MAX_STATEMENTS: usize = 1024;
 
-/// The prepared statements of a connection.
 #[derive(Default)]
 pub(in crate::store::engine::postgres) struct Statements {
     by_text: HashMap<Box<str>, Vec<Prepared>>,

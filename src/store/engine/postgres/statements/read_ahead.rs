@@ -34,7 +34,6 @@ impl ReadAhead {
         Some(self.0.remove(index).rows)
     }
 
-    /// Forgets all queries.
     pub(in crate::store::engine::postgres) fn clear(&mut self) {
         self.0.clear();
     }

@@ -17,7 +17,7 @@ use crate::store::engine::lock::Lock;
 use crate::store::engine::postgres::writing::locks;
 use crate::store::engine::sql::query::{Access, Query};
 use crate::store::engine::sql::row::Row;
-use crate::store::engine::sql::values::Bind;
+use crate::store::engine::sql::values::{Bind, FromValue};
 use crate::store::engine::sql::violation::StatementError;
 
 /// How many savepoints a transaction should have at most. With more than 64, the snapshots of all other transactions
@@ -133,7 +133,9 @@ impl Connection for PostgresConnection {
     }
 
     fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
-        let is_locked = self.try_lock(locks::TRY_NEW_CUSTOMER, &locks::new_customer(organization, email_key))?;
+        // No row if there is such a customer.
+        let binds = locks::new_customer(organization, email_key);
+        let is_locked = self.first_value(locks::TRY_NEW_CUSTOMER, &binds, "is_locked")?;
         if is_locked == Some(false) {
             self.note(Failure::JobAgain);
             return Err(Error::Unavailable(Unavailable::Busy));
@@ -142,7 +144,7 @@ impl Connection for PostgresConnection {
     }
 
     fn try_lock_cleanup(&self) -> Result<bool> {
-        Ok(self.try_lock(locks::TRY_CLEANUP, &[])? == Some(true))
+        Ok(self.first_value(locks::TRY_CLEANUP, &[], "is_locked")? == Some(true))
     }
 
     fn max_savepoints(&self) -> usize {
@@ -151,14 +153,18 @@ impl Connection for PostgresConnection {
 }
 
 impl PostgresConnection {
-    /// Runs a query that takes a lock unless another transaction has it. Returns whether it has taken it; `None` if the
-    /// query returns no row.
-    fn try_lock(&self, sql: &str, binds: &[Bind<'_>]) -> Result<Option<bool>> {
-        let mut is_locked = None;
+    /// The value of a column of the first row, if there is one.
+    pub(in crate::store::engine::postgres) fn first_value<T: FromValue>(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        column: &'static str,
+    ) -> Result<Option<T>> {
+        let mut value = None;
         self.query(sql.into(), binds, &mut |row| {
-            is_locked = Some(row.get("is_locked")?);
+            value = Some(row.get(column)?);
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(is_locked)
+        Ok(value)
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::moved::version_if;
+use super::partial_copy::with_suffix;
 use super::temporary_folder::TemporaryFolder;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
@@ -171,9 +172,7 @@ impl Location {
     pub(crate) fn wal_bytes(&self) -> u64 {
         // The WAL is next to the file itself, and not next to a symbolic link to it.
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let mut path = path.into_os_string();
-        path.push("-wal");
-        std::fs::metadata(path).map_or(0, |file| file.len())
+        std::fs::metadata(with_suffix(&path, "-wal")).map_or(0, |file| file.len())
     }
 
     /// Adds the path to an error about the file as a whole.

@@ -34,7 +34,7 @@ impl Location {
     }
 
     /// Does the same for a database that this process need not have open. Its schema may be older.
-    pub(in crate::store) fn back_up_file_to(
+    pub(crate) fn back_up_file_to(
         &self,
         target: &Path,
         environment: &Environment,

@@ -83,15 +83,8 @@ impl PartialCopy {
 
 impl Drop for PartialCopy {
     fn drop(&mut self) {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(
-                    target: "ticketing::store",
-                    %error,
-                    "the temporary file of a copy could not be deleted"
-                );
-            }
-            _ => {}
+        if let Err(error) = remove(&self.path) {
+            tracing::warn!(target: "ticketing::store", %error, "the temporary file of a copy could not be deleted");
         }
     }
 }
@@ -109,6 +102,14 @@ pub(in crate::store::engine::sqlite) fn with_suffix(path: &Path, suffix: &str) -
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
+}
+
+/// Removes a file, if there is one.
+pub(in crate::store::engine::sqlite) fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Syncs the folder of a file, so that the file's new name survives a crash.

@@ -3,13 +3,13 @@
 //! The old file stays complete until the new one, which is complete and synced, takes its name. So the old WAL is moved
 //! into the old file and removed before: if it lay next to the new file, even after a crash, SQLite would combine them.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::OpenFlags;
 
 use super::location::Location;
-use super::partial_copy::{PartialCopy, failed, sync_folder, with_suffix};
+use super::partial_copy::{PartialCopy, failed, remove, sync_folder, with_suffix};
 use super::sync_failure::SyncFailureMarker;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
@@ -23,7 +23,7 @@ const ASIDE: &str = ".replaced";
 impl Location {
     /// Replaces the file by a copy of `backup`, for which `check` must succeed. Creates the file if there is none.
     /// Fails if a connection to it is open; then, and after any other error, the file is as it was.
-    pub(in crate::store) fn replace_by(
+    pub(crate) fn replace_by(
         &self,
         backup: &Self,
         environment: &Environment,
@@ -113,13 +113,6 @@ impl Location {
     /// Removes the logs, which are empty or set aside, and the index of the WAL.
     fn remove_logs(&self) -> io::Result<()> {
         LOGS.iter().chain(&["-shm"]).try_for_each(|suffix| remove(&with_suffix(self.path(), suffix)))
-    }
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

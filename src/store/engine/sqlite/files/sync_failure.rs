@@ -17,11 +17,11 @@
 //! same error at their next checkpoint, and stop by themselves. What remains is a process that opens the file meanwhile
 //! and goes on after this one has ended.
 
-use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::partial_copy::{remove, with_suffix};
 use crate::error::{Result, StoreError, StoreErrorKind};
 
 /// What follows the name of the database file in that of the marker.
@@ -40,9 +40,8 @@ pub(in crate::store::engine::sqlite) struct SyncFailureMarker {
 impl SyncFailureMarker {
     pub(in crate::store::engine::sqlite) fn next_to(database: &Path) -> Self {
         // Where the WAL is: next to the file itself, and not next to a symbolic link to it.
-        let mut path: OsString = database.canonicalize().unwrap_or_else(|_| database.to_owned()).into();
-        path.push(SUFFIX);
-        Self { path: path.into() }
+        let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
+        Self { path: with_suffix(&database, SUFFIX) }
     }
 
     pub(in crate::store::engine::sqlite) fn path(&self) -> &Path {
@@ -65,12 +64,9 @@ impl SyncFailureMarker {
     }
 
     pub(in crate::store::engine::sqlite) fn remove(&self) -> Result<()> {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                let problem = format!("{} cannot be deleted ({error})", self.path.display());
-                Err(StoreError::new(StoreErrorKind::CannotOpen(problem), error).into())
-            }
-            _ => Ok(()),
-        }
+        remove(&self.path).map_err(|error| {
+            let problem = format!("{} cannot be deleted ({error})", self.path.display());
+            StoreError::new(StoreErrorKind::CannotOpen(problem), error).into()
+        })
     }
 }

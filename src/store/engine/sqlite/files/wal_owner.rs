@@ -22,10 +22,8 @@ const MAX_CHANGES: i64 = 10_000;
 impl Location {
     /// Gives a copy, which nobody has open, a number of its own.
     pub(in crate::store::engine::sqlite) fn number_copy(&self, environment: &Environment) -> Result<()> {
-        let mut random = [0; 4];
-        environment.entropy.fill(&mut random);
         // Far from the numbers of databases that are not copies, which begin at 0.
-        let number = (u32::from_le_bytes(random) >> 2) | 1 << 28;
+        let number = (u32::from_le_bytes(environment.random()) >> 2) | 1 << 28;
         let copy = self.open_empty()?;
         // Closing the only connection moves the change into the file, and removes the WAL.
         let sql =

@@ -47,7 +47,6 @@ struct Checksum {
 }
 
 impl Transaction<'_> {
-    /// Compares the indexes of a table with its rows.
     pub(in crate::store::engine::sqlite) fn compare_indexes(&self, table: &str) -> Result<Compared> {
         let Some(indexes) = indexes(self, table)? else { return Ok(Compared::Unsupported) };
         if indexes.is_empty() {

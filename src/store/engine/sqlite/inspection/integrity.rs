@@ -31,7 +31,8 @@ impl Transaction<'_> {
             return Ok(());
         }
         let mut is_explained = false;
-        self.check_table(table, |problem| {
+        let sql = format!("PRAGMA integrity_check({})", quoted(table));
+        self.check_with(&sql, "integrity_check", |problem| {
             is_explained = true;
             report(problem);
         })?;
@@ -40,12 +41,6 @@ impl Transaction<'_> {
             report(format!("the entries of index {index} are not those of its rows"));
         }
         Ok(())
-    }
-
-    /// Checks a table: its pages, its indexes, and the types and CHECK constraints of its columns. Passes the first 100
-    /// problems to `report`.
-    pub(crate) fn check_table(&self, table: &str, report: impl FnMut(String)) -> Result<()> {
-        self.check_with(&format!("PRAGMA integrity_check({})", quoted(table)), "integrity_check", report)
     }
 
     fn check_with(&self, sql: &str, column: &'static str, mut report: impl FnMut(String)) -> Result<()> {
@@ -101,7 +96,6 @@ impl Transaction<'_> {
     }
 }
 
-/// The names of all tables.
 pub(in crate::store) fn tables(tx: &Transaction<'_>) -> Result<Vec<String>> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     tx.query_all(sql, &[], |row| row.get("name"))
@@ -121,10 +115,7 @@ pub(in crate::store) fn columns(tx: &Transaction<'_>) -> Result<BTreeMap<String,
 
 /// Writes the first page of the file as it is, to find out whether the disk accepts writes.
 pub(in crate::store) fn rewrite_header(tx: &Transaction<'_>) -> Result<()> {
-    let mut version: i64 = 0;
-    tx.query_each("PRAGMA user_version", &[], |row| {
-        version = row.get("user_version")?;
-        Ok(())
-    })?;
+    let version: Option<i64> = tx.query_opt("PRAGMA user_version", &[], |row| row.get("user_version"))?;
+    let version = version.unwrap_or(0);
     tx.execute(&format!("PRAGMA user_version = {version}"), &[])
 }
