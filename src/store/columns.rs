@@ -127,23 +127,35 @@ pub(super) fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String> {
 pub(super) struct WrittenColumns(pub(super) &'static [&'static str]);
 
 impl WrittenColumns {
-    /// The names, for INSERT.
-    pub(super) fn names(self) -> String {
-        self.0.join(", ")
+    /// A statement that inserts these columns. The parameters before them are the id, the columns `own`, and the time.
+    pub(super) fn insert(self, table: &str, own: &[&str]) -> String {
+        let (names, now) = (self.0.join(", "), own.len() + 2);
+        format!(
+            "INSERT INTO {table} (id, {own}, {names}, created_at, updated_at)
+            VALUES ({before}, {written}, ?{now}, ?{now}) ON CONFLICT (id) DO NOTHING",
+            own = own.join(", "),
+            before = parameters(1, now - 1),
+            written = parameters(now + 1, self.0.len()),
+        )
     }
 
-    /// The parameters from `?first` on, for INSERT.
-    pub(super) fn parameters(self, first: usize) -> String {
-        let parameters: Vec<_> = (first..).take(self.0.len()).map(|number| format!("?{number}")).collect();
-        parameters.join(", ")
+    /// A statement that sets these columns to the parameters from `?first` on. `rest` follows the assignments.
+    pub(super) fn update(self, table: &str, first: usize, rest: &str) -> String {
+        let assignments = self.0.iter().zip(first..).map(|(name, number)| format!("{name} = ?{number}, "));
+        format!("UPDATE {table} SET {}{rest}", assignments.collect::<String>())
     }
+}
 
-    /// The assignments of the parameters from `?first` on, for UPDATE.
-    pub(super) fn assignments(self, first: usize) -> String {
-        let assignments: Vec<_> =
-            self.0.iter().zip(first..).map(|(name, number)| format!("{name} = ?{number}")).collect();
-        assignments.join(", ")
-    }
+/// A number of parameters from `?first` on.
+pub(super) fn parameters(first: usize, number: usize) -> String {
+    let parameters: Vec<_> = (first..).take(number).map(|number| format!("?{number}")).collect();
+    parameters.join(", ")
+}
+
+/// The values of a number of rows to insert, of which each has its own parameters, and ends with `rest`.
+pub(super) fn values_of_rows(rows: usize, parameters_of_row: usize, rest: &str) -> String {
+    let row = |row: usize| format!("({}{rest})", parameters(row * parameters_of_row + 1, parameters_of_row));
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 /// Declares how a resource is stored:

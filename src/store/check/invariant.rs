@@ -25,7 +25,6 @@ pub(super) struct RowInvariants {
     pub(super) rules: &'static [&'static [RowInvariant]],
 }
 
-/// A rule about one row.
 pub(super) struct RowInvariant {
     /// The name, which is stable, so that programs can rely on it.
     pub(super) name: &'static str,

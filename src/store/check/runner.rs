@@ -14,7 +14,6 @@ use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 /// How many steps run at a time at most. More would keep other work from the processor.
 const MAX_THREADS: usize = 4;
 
-/// Receives the progress of a check.
 pub(crate) type Progress<'p> = &'p mut dyn FnMut(CheckProgress) -> ControlFlow<()>;
 
 /// Counts the steps that are done, and reports them.
@@ -25,7 +24,6 @@ pub(super) struct Runner<'p> {
 }
 
 impl<'p> Runner<'p> {
-    /// A runner for `total` steps.
     pub(super) fn new(total: usize, progress: Progress<'p>) -> Self {
         Self { done: 0, total, progress }
     }

@@ -26,11 +26,9 @@ pub(super) const ROWS: &[RowInvariants] =
 pub(super) const INTEGRITY: &str = "integrity";
 pub(super) const FOREIGN_KEYS: &str = "foreign-keys";
 
-/// A step of a check.
 pub(super) enum Step {
     /// The pages of the file, also those that belong to no table, and the types and CHECK constraints of all columns.
     Pages,
-    /// The indexes of a table.
     Indexes(String),
     /// The foreign keys of a table.
     References(String),

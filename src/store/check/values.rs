@@ -171,7 +171,6 @@ pub(super) const RULES: &[RowRule] = &[
     },
 ];
 
-/// Checks every row of a table.
 pub(super) fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut CheckReport) -> Result<()> {
     let finding = |row, sentence| Finding { invariant: rule.name.into(), table: rule.table.to_owned(), row, sentence };
     let checked = tx.query_table(rule.rows, |row| {

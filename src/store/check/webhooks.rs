@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::notifications::notification::WebhookNotification;
 use crate::model::notifications::notification_types::{EventType, NotificationData};
 use crate::model::operation::check::{CheckReport, Finding};
-use crate::model::values::id::{NotificationId, OrderId, OrganizationId};
+use crate::model::values::id::{NotificationId, OrganizationId};
 use crate::store::webhooks::fan_outs;
 use crate::store::webhooks::fan_outs::FanOutKey;
 use crate::store::webhooks::subscribed_endpoints::Generations;
@@ -237,33 +237,29 @@ fn broken_rule(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Option<&'static Ru
 
 /// Returns the organization of what a notification reports; `None` if there is none in the reported state.
 fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<OrganizationId>> {
-    let ids = |ids: [i64; 3]| ids.map(Bind::from).to_vec();
-    let of_ticket = |ticket: [i64; 3], order: Option<OrderId>| {
-        let mut binds = ids(ticket);
-        binds.push(order.into());
-        binds
-    };
-    let (sql, binds) = match data {
+    let (sql, binds): (_, Vec<Bind<'_>>) = match data {
         NotificationData::OrderCompleted(of) => {
-            (COMPLETED, ids([of.order_id.raw(), of.event_id.raw(), of.customer_id.raw()]))
+            (COMPLETED, vec![of.order_id.into(), of.event_id.into(), of.customer_id.into()])
         }
         NotificationData::OrderCancelled(of) => {
-            (CANCELLED, ids([of.order_id.raw(), of.event_id.raw(), of.customer_id.raw()]))
+            (CANCELLED, vec![of.order_id.into(), of.event_id.into(), of.customer_id.into()])
         }
         NotificationData::TicketIssued(of) => {
-            let ticket = [of.issued_ticket_id.raw(), of.event_id.raw(), of.ticket_type_id.raw()];
-            (ISSUED, of_ticket(ticket, of.order_id))
+            let ticket = [of.issued_ticket_id.into(), of.event_id.into(), of.ticket_type_id.into(), of.order_id.into()];
+            (ISSUED, ticket.into())
         }
         NotificationData::TicketCheckedIn(of) => {
-            let ticket = [of.issued_ticket_id.raw(), of.event_id.raw(), of.ticket_type_id.raw()];
-            (CHECKED_IN, of_ticket(ticket, of.order_id))
+            let ticket = [of.issued_ticket_id.into(), of.event_id.into(), of.ticket_type_id.into(), of.order_id.into()];
+            (CHECKED_IN, ticket.into())
         }
         NotificationData::RefundSucceeded(of) => {
-            (REFUND, ids([of.refund_id.raw(), of.order_id.raw(), of.event_id.raw()]))
+            (REFUND, vec![of.refund_id.into(), of.order_id.into(), of.event_id.into()])
         }
-        NotificationData::RefundFailed(of) => (REFUND, ids([of.refund_id.raw(), of.order_id.raw(), of.event_id.raw()])),
+        NotificationData::RefundFailed(of) => {
+            (REFUND, vec![of.refund_id.into(), of.order_id.into(), of.event_id.into()])
+        }
         NotificationData::DisputeOpened(of) | NotificationData::DisputeClosed(of) => {
-            (DISPUTE, ids([of.dispute_id.raw(), of.order_id.raw(), of.event_id.raw()]))
+            (DISPUTE, vec![of.dispute_id.into(), of.order_id.into(), of.event_id.into()])
         }
         NotificationData::PaymentReturned(of) => (ORDER, vec![of.order_id.into(), of.event_id.into()]),
     };

@@ -13,7 +13,6 @@ use crate::rules::event::search_line;
 use crate::store::sale::events::{ALL, PAGE, decode};
 use crate::store::{RowLength, Transaction};
 
-/// The conditions of all filters.
 macro_rules! filters {
     () => {
         "(CAST(?5 AS TEXT) IS NULL OR ?5 = CASE WHEN e.status IN ('PUBLISHED', 'SOLD_OUT') AND e.over_at <= ?6

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::values::id::{Id, Kind};
 use crate::model::values::page::{PageRequest, UNKNOWN_CURSOR};
 use crate::model::values::timestamp::Timestamp;
-use crate::store::{Bind, Row, RowLength, Transaction};
+use crate::store::{Bind, Row, RowLength, Transaction, columns};
 
 /// Returns the exclusive upper bound of the ids on a page of a list that is ordered newest first: the cursor, or
 /// `i64::MAX` on the first page. The statement `exists` finds the item with the id `?1` if it belongs to the owner
@@ -58,8 +58,7 @@ pub(in crate::store) fn can_sort(
 /// Whether the owner `?1` has at least `number` rows. The statement returns one row, unless there are at most `?2`. So
 /// the work is bounded, also if there are more rows than a limit allows.
 pub(in crate::store) fn has_at_least(tx: &Transaction<'_>, sql: &str, owner: Bind<'_>, number: usize) -> Result<bool> {
-    let others = i64::try_from(number).unwrap_or(i64::MAX) - 1;
-    tx.exists(sql, &[owner, Bind::Int(others)])
+    tx.exists(sql, &[owner, number.saturating_sub(1).into()])
 }
 
 /// The lengths of `IN` lists. A list is filled up to the next of these lengths with copies of its last entry. A page
@@ -131,8 +130,7 @@ impl ListQuery {
 }
 
 fn list_sql(parameters: usize, before_list: &str, length: usize, after_list: &str) -> String {
-    let placeholders: Vec<_> = (parameters + 1..=parameters + length).map(|number| format!("?{number}")).collect();
-    format!("{before_list} IN ({}) {after_list}", placeholders.join(", "))
+    format!("{before_list} IN ({}) {after_list}", columns::parameters(parameters + 1, length))
 }
 
 /// Reads the first `most` children of all `parents` with one statement.

@@ -36,7 +36,6 @@ pub(in crate::store) struct TableRanges {
     pub(in crate::store) later_id: &'static str,
 }
 
-/// The filters of such a list.
 pub(in crate::store) struct Filters {
     pub(in crate::store) organization: OrganizationId,
     pub(in crate::store) event: Option<EventId>,
@@ -47,7 +46,6 @@ pub(in crate::store) struct Filters {
     pub(in crate::store) before: Option<Timestamp>,
 }
 
-/// Reads a page of the list.
 pub(in crate::store) fn list<T: Serialize, K: Kind>(
     tx: &Transaction<'_>,
     statements: &Statements<'_>,
@@ -77,7 +75,6 @@ pub(in crate::store) fn list<T: Serialize, K: Kind>(
     read_page_of(tx, statements.page, &[], ids, decode, id)
 }
 
-/// Looks for ids in a table.
 fn add_ids<K: Kind>(
     tx: &Transaction<'_>,
     table: &TableRanges,

@@ -23,7 +23,6 @@ pub(in crate::store) struct Statements<'s> {
     pub(in crate::store) exists: &'s str,
 }
 
-/// The filters of such a list.
 pub(in crate::store) struct Filters<S> {
     pub(in crate::store) organization: OrganizationId,
     pub(in crate::store) status: Option<S>,
@@ -31,7 +30,6 @@ pub(in crate::store) struct Filters<S> {
     pub(in crate::store) order: Option<OrderId>,
 }
 
-/// Reads a page of the list.
 pub(in crate::store) fn list<T: Serialize, K: Kind, S: TextEnum + PartialEq>(
     tx: &Transaction<'_>,
     statements: &Statements<'_>,

@@ -75,8 +75,7 @@ impl<'a, K: Kind> PageIds<'a, Id<K>> {
             Some(last) if is_full => self.from.max(last.raw().saturating_add(1)),
             _ => self.from,
         };
-        let most = i64::try_from(self.most).unwrap_or(i64::MAX);
-        let mut binds = vec![from.into(), self.below.into(), most.into()];
+        let mut binds = vec![from.into(), self.below.into(), self.most.into()];
         binds.extend(self.filters.iter().chain(range).cloned());
         let found = self.ids.len();
         tx.query_each(sql, &binds, |row| {

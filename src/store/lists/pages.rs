@@ -159,7 +159,6 @@ fn json_length(value: &impl Serialize) -> Result<usize> {
     Ok(counter.0)
 }
 
-/// A writer that counts bytes.
 struct Counter(usize);
 
 impl std::io::Write for Counter {

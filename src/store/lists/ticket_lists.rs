@@ -13,7 +13,6 @@ use crate::store::sale::{customers, ticket_types};
 use crate::store::tickets::issued_tickets::{ALL, PAGE, decode};
 use crate::store::{RowLength, Transaction};
 
-/// The conditions of all filters.
 macro_rules! filters {
     () => {
         "t.organization_id = ?4

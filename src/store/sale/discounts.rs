@@ -86,37 +86,22 @@ fn read_value(row: &Row<'_>) -> Result<DiscountValue> {
     }
 }
 
-/// The columns of a discount that a request does not set, without the number of its uses.
-macro_rules! own_columns {
-    () => {
-        "e.currency, d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, d.created_at,
-            d.updated_at, d.revision"
-    };
-}
-
-/// Selects discounts with the number of their uses at the time `?1`. The orders whose hold has expired are subtracted
-/// from the stored number, if they are still stored as PENDING: they may be many, so only reads use this.
+/// Selects discounts with the number of their uses: the stored one if it is named, or else that at the time `?1`. Then
+/// the orders whose hold has expired are subtracted, if they are still stored as PENDING: they may be many, so only
+/// reads use this.
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT ",
-            own_columns!(),
-            ", d.used_count - (SELECT COUNT(*) FROM orders o
+        select!(
+            "d.used_count - (SELECT COUNT(*) FROM orders o
                 WHERE o.status = 'PENDING' AND o.discount_id = d.id AND o.hold_until <= ?1) AS used_count",
-            selected_columns!(),
-            " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
         )
     };
-}
-
-/// Selects discounts with the stored number of their uses.
-macro_rules! select_stored {
-    ($rest:literal) => {
+    ($used_count:literal, $rest:literal) => {
         concat!(
-            "SELECT ",
-            own_columns!(),
-            ", d.used_count",
+            "SELECT e.currency, d.id, d.event_id, d.value, d.value_decimals, d.type, d.minimum_purchase, d.created_at,
+                d.updated_at, d.revision, ",
+            $used_count,
             selected_columns!(),
             " FROM discounts d JOIN events e ON e.id = d.event_id WHERE ",
             $rest
@@ -136,22 +121,12 @@ macro_rules! select_terms {
     };
 }
 
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO discounts (id, organization_id, event_id, created_at, updated_at, {})
-        VALUES (?1, ?2, ?3, ?4, ?4, {}) ON CONFLICT (id) DO NOTHING",
-        WRITTEN.names(),
-        WRITTEN.parameters(5)
-    )
-});
+static INSERT: LazyLock<String> = LazyLock::new(|| WRITTEN.insert("discounts", &["organization_id", "event_id"]));
 static UPDATE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "UPDATE discounts SET {}, updated_at = ?3, revision = revision + 1 WHERE id = ?1 AND organization_id = ?2",
-        WRITTEN.assignments(4)
-    )
+    WRITTEN.update("discounts", 4, "updated_at = ?3, revision = revision + 1 WHERE id = ?1 AND organization_id = ?2")
 });
 pub(in crate::store) const BY_ID: &str = select!("d.id = ?2 AND d.organization_id = ?3");
-const STORED: &str = select_stored!("d.id = ?1 AND d.organization_id = ?2");
+const STORED: &str = select!("d.used_count", "d.id = ?1 AND d.organization_id = ?2");
 pub(in crate::store) const BY_CODE: &str =
     select_terms!("d.event_id = ?1 AND d.code_key = ?2 AND +d.organization_id = ?3");
 pub(in crate::store) const AUTOMATIC: &str = select_terms!("d.event_id = ?1 AND d.auto_apply = 1 ORDER BY d.id");
@@ -163,7 +138,6 @@ const EXISTS: &str = "SELECT 1 FROM discounts WHERE id = ?1 AND organization_id 
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::with_parameters(1, select!("d.id"), "ORDER BY d.id DESC"));
 
-/// The conditions of all filters.
 macro_rules! filters {
     () => {
         "d.organization_id = ?4
@@ -292,6 +266,5 @@ pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: Dis
 
 /// Deletes a batch of the discounts of an event without orders. Returns whether these were all.
 pub(crate) fn delete_batch_of_event(tx: &LockedEvent<'_>, event: EventId) -> Result<bool> {
-    let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
-    Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
+    Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), BATCH.into()])? < BATCH)
 }

@@ -36,7 +36,6 @@ pub(crate) fn next(tx: &Transaction<'_>, after: EventId) -> Result<Option<EventI
 }
 
 row_struct! {
-    /// A pending order of a cancelled event.
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct OrderToCancel(row) {
         pub(crate) order: OrderId => id,

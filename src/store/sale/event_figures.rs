@@ -35,9 +35,9 @@ pub(in crate::store) const TEST_SALES: &str = "SELECT i.ticket_type_id,
 /// What went back of the payments of tests in this currency, by the gateway or manually, and what has to.
 pub(in crate::store) const TEST_RETURNS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.returned - h.by_hand ELSE 0 END), 0) AS BIGINT) AS refunded,
-        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN h.by_hand ELSE 0 END), 0) AS BIGINT) AS by_hand,
-        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.owed ELSE 0 END), 0) AS BIGINT) AS manual,
-        CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) AS owed, CAST(COALESCE(SUM(p.taken), 0) AS BIGINT) AS taken
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN h.by_hand ELSE 0 END), 0) AS BIGINT) AS manually_refunded,
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' THEN p.owed ELSE 0 END), 0) AS BIGINT) AS manual_refund,
+        CAST(COALESCE(SUM(p.owed), 0) AS BIGINT) AS owed, CAST(COALESCE(SUM(p.taken), 0) AS BIGINT) AS disputed
     FROM payments p JOIN (SELECT q.id, (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
             WHERE e.payment_id = q.id AND e.kind = 'REFUND' AND e.manual_method IS NOT NULL) AS by_hand
         FROM payments q WHERE q.event_id = ?1 AND q.mode = 'TEST') h ON h.id = p.id
@@ -45,11 +45,11 @@ pub(in crate::store) const TEST_RETURNS: &str = "SELECT
 
 row_struct! {
     /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
-    struct Figures(row) {
+    pub(crate) struct Figures(row) {
         orders: OrdersByStatus = read_orders(row)?,
-        cancelled_tickets: i64,
+        pub(crate) cancelled_tickets: i64,
         revenue: i64,
-        discount: i64 => discount_total,
+        pub(crate) discount: i64 => discount_total,
         manual_payment: i64 => manual_payment_total,
         refunded: i64 => refunded_total,
         manual_refund: i64 => manual_refund_total,
@@ -72,20 +72,12 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     with_types(tx, organization, event).map(|(summary, _)| summary)
 }
 
-/// The figures of a ticket type that its summary does not have.
-#[cfg_attr(not(feature = "exports"), expect(dead_code, reason = "settlements have them"))]
-pub(crate) struct FurtherFigures {
-    pub(crate) cancelled_tickets: i64,
-    /// In minor units.
-    pub(crate) discount: i64,
-}
-
 /// The summary of an event, and further figures of its ticket types, in the same order.
 pub(crate) fn with_types(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,
-) -> Result<(EventSummary, Vec<FurtherFigures>)> {
+) -> Result<(EventSummary, Vec<Figures>)> {
     let decode = |row: &Row<'_>| Ok((row.get("currency")?, row.get("currency")?));
     let currency: Option<(String, Decimals)> = tx.query_opt(CURRENCY, &[event.into(), organization.into()], decode)?;
     let (currency, decimals) = currency.ok_or(Error::NotFound(ResourceKind::Event))?;
@@ -129,9 +121,6 @@ pub(crate) fn with_types(
     let total = |figure| amount(sum(figure));
     let without_tests = |figure, test: i64| amount(sum(figure).saturating_sub(test));
     let cancelled_tickets = count(|figures| figures.cancelled_tickets);
-    let further =
-        |figures: &Figures| FurtherFigures { cancelled_tickets: figures.cancelled_tickets, discount: figures.discount };
-    let further = types.iter().map(|(_, figures)| further(figures)).collect();
     let summary = EventSummary {
         event_id: event,
         currency,
@@ -158,9 +147,10 @@ pub(crate) fn with_types(
         tickets_issued: types.iter().map(|(summary, _)| summary.sold).sum::<i64>() + cancelled_tickets,
         tickets_checked_in: types.iter().map(|(summary, _)| summary.checked_in).sum(),
         tickets_cancelled: cancelled_tickets,
-        ticket_types: types.into_iter().map(|(summary, _)| summary).collect(),
+        ticket_types: Vec::new(),
     };
-    Ok((summary, further))
+    let (ticket_types, figures) = types.into_iter().unzip();
+    Ok((EventSummary { ticket_types, ..summary }, figures))
 }
 
 /// What the tests of an event have paid, and their discounts, in minor units.
@@ -173,15 +163,7 @@ fn test_sales(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketType
 
 /// What went back of the payments of tests in this currency, and what has to.
 fn test_returns(tx: &Transaction<'_>, event: EventId, currency: &str) -> Result<MoneyFigures> {
-    let found = tx.query_opt(TEST_RETURNS, &[event.into(), currency.into()], |row| {
-        Ok(MoneyFigures {
-            refunded: row.get("refunded")?,
-            manually_refunded: row.get("by_hand")?,
-            manual_refund: row.get("manual")?,
-            owed: row.get("owed")?,
-            disputed: row.get("taken")?,
-        })
-    })?;
+    let found = tx.query_opt(TEST_RETURNS, &[event.into(), currency.into()], MoneyFigures::read)?;
     Ok(found.unwrap_or_default())
 }
 

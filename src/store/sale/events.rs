@@ -84,29 +84,15 @@ macro_rules! select {
     };
 }
 
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO events (id, organization_id, created_at, updated_at, {})
-        VALUES (?1, ?2, ?3, ?3, {}) ON CONFLICT (id) DO NOTHING",
-        WRITTEN.names(),
-        WRITTEN.parameters(4)
-    )
-});
+static INSERT: LazyLock<String> = LazyLock::new(|| WRITTEN.insert("events", &["organization_id"]));
 static UPDATE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "UPDATE events SET {}, updated_at = ?3, revision = ?4 WHERE id = ?1 AND organization_id = ?2",
-        WRITTEN.assignments(5)
-    )
+    WRITTEN.update("events", 5, "updated_at = ?3, revision = ?4 WHERE id = ?1 AND organization_id = ?2")
 });
 static UPDATE_SETTINGS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "UPDATE events SET {}, updated_at = ?3, revision = ?4, status = ?5 WHERE id = ?1 AND organization_id = ?2",
-        WRITTEN_SETTINGS.assignments(6)
-    )
+    let rest = "updated_at = ?3, revision = ?4, status = ?5 WHERE id = ?1 AND organization_id = ?2";
+    WRITTEN_SETTINGS.update("events", 6, rest)
 });
-/// All events.
 pub(in crate::store) const ALL: &str = select!("WHERE organization_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
-/// The events of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("WHERE id"), "ORDER BY id DESC").of_long_rows());
 const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
@@ -145,7 +131,6 @@ pub(in crate::store) const REOPEN: &str =
     WHERE id = ?1 AND status = 'SOLD_OUT' AND over_at > ?2
         AND (SELECT CAST(SUM(quantity - sold) AS BIGINT) FROM ticket_types WHERE event_id = ?1) = ?3";
 
-/// Reads the time zone of an event.
 fn zone(row: &Row<'_>) -> Result<Zone> {
     row.parsed("timezone", Zone::of, "is not a known time zone")
 }

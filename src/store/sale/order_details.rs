@@ -32,7 +32,7 @@ const DETAILS: &str = concat!(
 );
 
 /// The fields of an order's request that are stored as JSON and not in columns.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[derive(Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct StoredDetails {
     pub(crate) company_name: Option<String>,
     locale: Option<String>,
@@ -50,12 +50,7 @@ pub(in crate::store) fn column(request: &CreateOrder) -> Result<Option<String>> 
         shipping_address: request.shipping_address.clone(),
         checkout_redirect_urls: request.checkout_redirect_urls.clone(),
     };
-    let has_any = details.company_name.is_some()
-        || details.locale.is_some()
-        || details.language.is_some()
-        || details.shipping_address.is_some()
-        || details.checkout_redirect_urls.is_some();
-    has_any.then(|| json(&details)).transpose()
+    (details != StoredDetails::default()).then(|| json(&details)).transpose()
 }
 
 /// Returns the details of an order that the order itself does not contain.
@@ -72,7 +67,6 @@ pub(in crate::store) fn language(row: &Row<'_>) -> Result<Option<String>> {
     Ok(details.language.or(details.locale))
 }
 
-/// Reads the column `details`.
 pub(crate) fn stored(row: &Row<'_>) -> Result<StoredDetails> {
     if row.is_null("details")? { Ok(StoredDetails::default()) } else { row.json("details") }
 }

@@ -25,7 +25,6 @@ pub(in crate::store) const WITH_NAMES: &str =
 static OF_ORDERS: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(BY_ORDERS, "ORDER BY id"));
 
 row_struct! {
-    /// An item as it is stored.
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct StoredItem(row) {
         pub(crate) id: OrderItemId,

@@ -164,7 +164,6 @@ fn transition(tx: &LockedEvent<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<boo
 }
 
 row_struct! {
-    /// An order that was marked as EXPIRED.
     pub(crate) struct Expired(row) {
         pub(crate) organization: OrganizationId => organization_id,
         pub(crate) customer: CustomerId => customer_id,
@@ -206,7 +205,6 @@ row_struct! {
     pub(crate) struct ExpiredReservation(row) {
         pub(crate) hold: ExpiredHold = ExpiredHold::read(row)?,
         pub(crate) reserved: i64,
-        /// The number of its items.
         pub(crate) items: i64,
     }
 }
@@ -236,7 +234,6 @@ pub(crate) fn expired_uses(
     tx.query_all(EXPIRED_USES, &binds, ExpiredReservation::read)
 }
 
-/// Counts what [`expired_uses`] returns.
 pub(crate) fn count_expired_uses(
     tx: &Transaction<'_>,
     discount: DiscountId,

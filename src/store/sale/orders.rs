@@ -35,7 +35,6 @@ macro_rules! select {
 
 /// All orders. The conditions of the filters would add a tenth to the cost of a page.
 pub(in crate::store) const ALL: &str = select!("o.organization_id = ?1 AND o.id < ?2 ORDER BY o.id DESC LIMIT ?3");
-/// The orders of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("o.id"), "ORDER BY o.id DESC"));
 const BY_ID: &str = select!("o.id = ?1 AND o.organization_id = ?2");
@@ -180,7 +179,6 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderI
     Ok(Order::with_fields_of(order, items))
 }
 
-/// Returns the currency of an order's amounts.
 pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
     tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound(ResourceKind::Order))
 }

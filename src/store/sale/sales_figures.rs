@@ -5,6 +5,7 @@
 
 use crate::error::Result;
 use crate::model::values::id::{OrderId, TicketTypeId};
+use crate::store::columns::row_struct;
 use crate::store::{LockedEvent, Transaction};
 
 const CANCEL_COMPLETED: &str = "UPDATE ticket_types
@@ -28,29 +29,29 @@ const MOVE: &str = "UPDATE ticket_types SET
         AND (SELECT currency FROM orders WHERE id = ?1) = ?7";
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 
-/// Counts a completed order as cancelled.
 pub(crate) fn completed_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     count(tx, CANCEL_COMPLETED, order)
 }
 
-/// Counts an expired order as cancelled.
 pub(crate) fn expired_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
     count(tx, CANCEL_EXPIRED, order)
 }
 
-/// How the figures of money change that goes back, in minor units.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct MoneyFigures {
-    /// What the gateway has refunded of payments that completed orders.
-    pub(crate) refunded: i64,
-    /// What was returned manually of payments that completed orders.
-    pub(crate) manually_refunded: i64,
-    /// What has to be returned manually of payments that completed orders.
-    pub(crate) manual_refund: i64,
-    /// What has to be returned manually of all payments.
-    pub(crate) owed: i64,
-    /// What banks have taken.
-    pub(crate) disputed: i64,
+row_struct! {
+    /// How the figures of money change that goes back, in minor units.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(crate) struct MoneyFigures(row) {
+        /// What the gateway has refunded of payments that completed orders.
+        pub(crate) refunded: i64,
+        /// What was returned manually of payments that completed orders.
+        pub(crate) manually_refunded: i64,
+        /// What has to be returned manually of payments that completed orders.
+        pub(crate) manual_refund: i64,
+        /// What has to be returned manually of all payments.
+        pub(crate) owed: i64,
+        /// What banks have taken.
+        pub(crate) disputed: i64,
+    }
 }
 
 /// Adds to the figures of money that goes back of a payment in this currency. Those of an event are in the currency of

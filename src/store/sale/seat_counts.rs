@@ -8,6 +8,7 @@
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::rules::money::pricing::ItemPrice;
+use crate::store::columns::row_struct;
 use crate::store::{Bind, LockedEvent, Query, Transaction};
 
 const SELL: &str = "UPDATE ticket_types SET sold = sold + ?3, used = 1,
@@ -192,25 +193,22 @@ fn update_if_possible<const N: usize>(
     tx.query_opt(Query::changing(sql), &binds, |row| row.get("unsold"))
 }
 
-/// The seats of a ticket type that are not sold.
-pub(crate) struct AvailableSeats {
-    /// The name of the ticket type.
-    pub(crate) ticket_type: String,
-    /// Without those of expired holds.
-    pub(crate) available: i64,
-    /// With those of expired holds.
-    pub(crate) reserved: i64,
+row_struct! {
+    /// The seats of a ticket type that are not sold.
+    pub(crate) struct AvailableSeats(row) {
+        /// The name of the ticket type.
+        pub(crate) ticket_type: String => name,
+        /// Without those of expired holds.
+        pub(crate) available: i64,
+        /// With those of expired holds.
+        pub(crate) reserved: i64 => held,
+    }
 }
 
 /// Returns the name of a ticket type and the numbers of its available and reserved seats.
 pub(crate) fn available(tx: &Transaction<'_>, seats: Seats) -> Result<AvailableSeats> {
-    let found = tx.query_opt(AVAILABLE, &[seats.ticket_type.into(), seats.event.into()], |row| {
-        Ok(AvailableSeats {
-            ticket_type: row.get("name")?,
-            available: row.get("available")?,
-            reserved: row.get("held")?,
-        })
-    })?;
+    let binds = [seats.ticket_type.into(), seats.event.into()];
+    let found = tx.query_opt(AVAILABLE, &binds, AvailableSeats::read)?;
     found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 

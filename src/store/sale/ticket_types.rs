@@ -69,20 +69,11 @@ macro_rules! select {
     };
 }
 
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO ticket_types (id, organization_id, event_id, created_at, updated_at, {})
-        VALUES (?1, ?2, ?3, ?4, ?4, {}) ON CONFLICT (id) DO NOTHING",
-        WRITTEN.names(),
-        WRITTEN.parameters(5)
-    )
-});
+static INSERT: LazyLock<String> = LazyLock::new(|| WRITTEN.insert("ticket_types", &["organization_id", "event_id"]));
 static UPDATE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "UPDATE ticket_types SET {}, updated_at = ?4, revision = revision + 1
-        WHERE id = ?1 AND organization_id = ?2 AND event_id = ?3 AND sold + held <= ?5",
-        WRITTEN.assignments(6)
-    )
+    let rest = "updated_at = ?4, revision = revision + 1
+        WHERE id = ?1 AND organization_id = ?2 AND event_id = ?3 AND sold + held <= ?5";
+    WRITTEN.update("ticket_types", 6, rest)
 });
 const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
 #[cfg(all(feature = "documents", feature = "server"))]
@@ -104,7 +95,6 @@ pub(in crate::store) const IDS: &str = "SELECT t.id, t.event_id FROM events e JO
     WHERE e.organization_id = ?1 ORDER BY e.id DESC";
 const NAME: &str = "SELECT id, event_id, name FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 
-/// Whether an event has at least this number of ticket types.
 pub(crate) fn has_at_least_in_event(tx: &Transaction<'_>, event: EventId, number: usize) -> Result<bool> {
     has_at_least(tx, NTH, event.into(), number)
 }
@@ -191,7 +181,6 @@ pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: Tic
     Err(Error::conflict(Reason::InUse, format!("the ticket type {} was ordered or issued", current.name)))
 }
 
-/// Whether an event has this ticket type.
 pub(crate) fn exists_in_event(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> Result<bool> {
     tx.exists(EXISTS_IN_EVENT, &[id.into(), event.into()])
 }
@@ -228,14 +217,12 @@ pub(in crate::store) fn ids(
 }
 
 row_struct! {
-    /// The event and the name of a ticket type.
     pub(crate) struct TicketTypeName(row) {
         pub(crate) event_id: EventId,
         pub(crate) name: String,
     }
 }
 
-/// Returns the event and the name of a ticket type.
 pub(crate) fn find_name(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -37,17 +37,11 @@ pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> 
 
 /// Returns the secret of the store. `None` if documents were never switched on.
 fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
-    tx.query_opt(SECRET, &[], |row| {
-        let secret = row.parsed(
-            "secret",
-            |text| {
-                let mut secret = [0; 32];
-                hex::decode_to_slice(text, &mut secret).ok().map(|()| LinkSecret(secret))
-            },
-            "is not 32 bytes in hexadecimal",
-        )?;
-        Ok(secret)
-    })
+    let parse = |text: &str| {
+        let mut secret = [0; 32];
+        hex::decode_to_slice(text, &mut secret).ok().map(|()| LinkSecret(secret))
+    };
+    tx.query_opt(SECRET, &[], |row| row.parsed("secret", parse, "is not 32 bytes in hexadecimal"))
 }
 
 row_struct! {

@@ -45,9 +45,7 @@ pub(in crate::store) const INSERT: &str =
     "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, order_id, order_item_id, customer_id,
         customer_name, locale, code, status, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'NOT_CHECKED_IN', ?11, ?11) ON CONFLICT DO NOTHING";
-/// All tickets.
 pub(in crate::store) const ALL: &str = select!("t.organization_id = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3");
-/// The tickets of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("t.id"), "ORDER BY t.id DESC"));
 const BY_ID: &str = select!("t.id = ?1 AND t.organization_id = ?2");
@@ -107,7 +105,6 @@ pub(in crate::store) fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Is
     })
 }
 
-/// The holder of new tickets.
 pub(crate) struct TicketHolder<'a> {
     pub(crate) organization: OrganizationId,
     pub(crate) event: EventId,
@@ -163,7 +160,6 @@ pub(crate) fn issue_for_item(
     Ok(issued)
 }
 
-/// Returns the notification about a ticket that was issued for an order.
 pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
     NotificationData::TicketIssued(TicketIssued {
         issued_ticket_id: ticket.id,
@@ -224,7 +220,6 @@ pub(crate) fn cancel(
 }
 
 row_struct! {
-    /// A ticket that was cancelled.
     pub(crate) struct CancelledTicket(row) {
         pub(crate) id: TicketId,
         pub(crate) ticket_type: TicketTypeId => ticket_type_id,

@@ -62,7 +62,6 @@ pub(crate) fn of_order(tx: &Transaction<'_>, organization: OrganizationId, id: O
     tx.query_opt(OF_ORDER, &[id.into(), organization.into()], |row| decode(tx, row))
 }
 
-/// Returns the version of the document of a ticket.
 pub(crate) fn of_ticket_document(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -71,7 +70,6 @@ pub(crate) fn of_ticket_document(
     of_ticket(tx, organization, id)?.map(|version| document(tx, version, LOGOS_OF_TICKET, id.into())).transpose()
 }
 
-/// Returns the version of the document of an order.
 pub(crate) fn of_order_document(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -199,7 +199,6 @@ fn types(tx: &Transaction<'_>, event: EventId) -> Result<(Vec<RosterTicketType>,
 struct Part<'t, 'c> {
     tx: &'t Transaction<'c>,
     event: EventId,
-    /// The positions of the ticket types.
     positions: HashMap<TicketTypeId, u32>,
     limit: i64,
     tickets: Vec<RosterTicket>,
@@ -211,7 +210,6 @@ impl Part<'_, '_> {
         self.limit.saturating_sub_unsigned(self.tickets.len() as u64)
     }
 
-    /// Adds the ticket of a row.
     fn push(&mut self, row: &Row<'_>) -> Result<()> {
         let code: String = row.get("code")?;
         let ticket_type = self.positions.get(&row.get("ticket_type_id")?);
@@ -227,7 +225,6 @@ impl Part<'_, '_> {
         Ok(())
     }
 
-    /// Reads what has changed since an instant.
     fn read_changes(&mut self, since: Timestamp) -> Result<Cursor> {
         let since = since.checked_sub(OVERLAP).unwrap_or(Timestamp::UNIX_EPOCH);
         let position = Position::New(TicketId::from_raw(first_of(since)), since);

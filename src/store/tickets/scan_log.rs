@@ -80,7 +80,6 @@ fn decode(row: &Row<'_>) -> Result<StoredScan> {
     Ok(StoredScan { logged: decode_logged(row)?, is_reported: row.get("is_reported")? })
 }
 
-/// Starts the log of an event.
 pub(crate) fn start(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<()> {
     tx.execute(START, &[event.into(), organization.into()])
 }
@@ -97,8 +96,7 @@ pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, uuid: &st
 
 /// The log of a ticket, in the order of the times: one row more than are replayed, if it has so many.
 pub(crate) fn of_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Vec<StoredScan>> {
-    let most = i64::try_from(MOST_REPLAYED).unwrap_or(i64::MAX).saturating_add(1);
-    tx.query_all(OF_TICKET, &[ticket.into(), most.into()], decode)
+    tx.query_all(OF_TICKET, &[ticket.into(), (MOST_REPLAYED + 1).into()], decode)
 }
 
 /// The time of the last row of a ticket. `None` if it has no log.
@@ -108,8 +106,7 @@ pub(crate) fn last(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<Time
 
 /// Deletes a batch of the log of an event without tickets. Returns whether this was all.
 pub(crate) fn delete_batch_of_event(tx: &LockedEvent<'_>, event: EventId) -> Result<bool> {
-    let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
-    Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), limit.into()])? < BATCH)
+    Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), BATCH.into()])? < BATCH)
 }
 
 /// Inserts a row under a new id.
@@ -165,7 +162,7 @@ pub(crate) fn set_ticket(
         state.check_out_date.into(),
         state.ticket.first_scan_date.into(),
         state.ticket.expires_at.into(),
-        i64::try_from(new).unwrap_or(i64::MAX).into(),
+        new.into(),
         last.into(),
         tx.now().into(),
     ];

@@ -119,7 +119,6 @@ pub(crate) fn find_by_id(
     tx.query_opt(Query::locking(RowLock::Change("t"), BY_ID), &binds, |row| decode_scanned(tx, row))
 }
 
-/// The ticket with this code.
 pub(crate) fn ticket_of_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -128,7 +127,6 @@ pub(crate) fn ticket_of_code(
     tx.query_opt(ID_OF_CODE, &[code.into(), organization.into()], |row| row.get("id"))
 }
 
-/// Counts a scan that was refused.
 pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId, at: Timestamp) -> Result<()> {
     tx.execute(REFUSED, &[ticket.into(), at.into(), tx.now().into()])
 }

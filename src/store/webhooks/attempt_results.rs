@@ -13,16 +13,10 @@ use crate::rules::delivery::delay_after;
 use crate::store::{CommitEvent, Transaction};
 
 // The following statements change nothing if the row no longer has the claim's token.
-pub(in crate::store) const MARK_DELIVERED: &str = "UPDATE webhook_outbox
-    SET state = 'DELIVERED', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
+pub(in crate::store) const FINISH: &str = "UPDATE webhook_outbox
+    SET state = ?4, attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
     WHERE id = ?1 AND claim = ?2";
 const RETRY: &str = "UPDATE webhook_outbox SET attempts = attempts + 1, cuts = 0, claim = NULL, due_at = ?3
-    WHERE id = ?1 AND claim = ?2";
-const MARK_DEAD: &str = "UPDATE webhook_outbox
-    SET state = 'DEAD', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
-    WHERE id = ?1 AND claim = ?2";
-const MARK_REMOVED: &str = "UPDATE webhook_outbox
-    SET state = 'REMOVED', attempts = attempts + 1, cuts = 0, claim = NULL, finished_at = ?3
     WHERE id = ?1 AND claim = ?2";
 const RELEASE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const COUNT_REMOVED: &str = "UPDATE webhook_outbox SET attempts = attempts + 1
@@ -32,7 +26,6 @@ pub(in crate::store) const INSERT_DELIVERY: &str =
         response_status, response_body, duration_ms, error_message, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
 
-/// An attempt that this process has claimed.
 #[derive(Debug, Clone)]
 pub(crate) struct ClaimedAttempt {
     pub(crate) outbox_id: OutboxId,
@@ -52,7 +45,6 @@ pub(crate) struct ClaimedAttempt {
     pub(crate) secret: Secret,
 }
 
-/// The result of an attempt.
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptResult {
     pub(crate) outcome: WebhookOutcome,
@@ -99,26 +91,25 @@ pub(crate) fn record(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &At
 
 /// Ends the claim of an attempt and sets the next state of its row. Returns `false` if the attempt does not count.
 fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &AttemptResult) -> Result<bool> {
-    let end_claim = |sql, at: Timestamp| -> Result<bool> {
-        let binds = [attempt.outbox_id.into(), attempt.claim.into(), at.into()];
-        Ok(tx.execute_counted(sql, &binds)? == 1)
-    };
+    let (row, claim) = (attempt.outbox_id, attempt.claim);
     // Attempts are deleted by the time in their ids. The row must be deleted after them.
-    let finished_at = tx.id_time();
+    let finish =
+        |state: &str| tx.execute_counted(FINISH, &[row.into(), claim.into(), tx.id_time().into(), state.into()]);
     let ended = if result.is_success() {
-        end_claim(MARK_DELIVERED, finished_at)?
+        finish("DELIVERED")?
     } else if let Some(delay) = delay_after(attempt.number) {
-        end_claim(RETRY, result.finished_at.saturating_add(delay))?
+        let due_at = result.finished_at.saturating_add(delay);
+        tx.execute_counted(RETRY, &[row.into(), claim.into(), due_at.into()])?
     } else if is_wanted(tx, attempt)? {
-        let ended = end_claim(MARK_DEAD, finished_at)?;
-        if ended {
+        let ended = finish("DEAD")?;
+        if ended == 1 {
             tx.record(CommitEvent::NotificationDead);
         }
         ended
     } else {
-        end_claim(MARK_REMOVED, finished_at)?
+        finish("REMOVED")?
     };
-    if ended {
+    if ended == 1 {
         return Ok(true);
     }
     // A row that was set to REMOVED during the attempt is not sent again, but the attempt counts.

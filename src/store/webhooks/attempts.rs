@@ -15,14 +15,15 @@ use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, Webhook
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::delivery::{LATEST_DUE, MAX_INTERRUPTIONS};
-use crate::store::{Bind, Query, Row, RowLock, Transaction};
+use crate::store::columns::row_struct;
+use crate::store::{Bind, Query, RowLock, Transaction};
 
 /// How long a claim lasts. This is longer than an attempt and the recording of its result can take.
 const LEASE: Duration = Duration::from_secs(18);
 
-/// The period after an interruption in which attempts are made again, each at a random time. An attempt that crashes
-/// the process interrupts all others that run at the same time. The random times separate it from them.
-const INTERRUPTION_SPREAD: Duration = Duration::from_millis(1500);
+/// The milliseconds after an interruption in which attempts are made again, each at a random time. An attempt that
+/// crashes the process interrupts all others that run at the same time. The random times separate it from them.
+const INTERRUPTION_SPREAD: u64 = 1500;
 
 /// How long a row is skipped that cannot be read.
 const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
@@ -36,7 +37,7 @@ const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt
 const ENABLED_ENDPOINT: &str =
     "SELECT id, url, secret, events, generations FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
 const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
-pub(in crate::store) const DUE: &str = "SELECT id, event_id, type, attempts, cuts, claim, due_at,
+pub(in crate::store) const DUE: &str = "SELECT id, event_id, type, generation, attempts, cuts, claim, due_at,
         (SELECT n.body FROM webhook_notifications n WHERE n.id = event_id) AS body
     FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at <= ?4
@@ -56,7 +57,6 @@ pub(in crate::store) const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, 
 const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
     WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?3";
 
-/// Which attempts to claim.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimRequest {
     pub(crate) endpoint: WebhookId,
@@ -84,14 +84,12 @@ pub(crate) struct DamagedRow {
     pub(crate) error: Error,
 }
 
-/// The organization of an endpoint, and its last attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndpointInfo {
     pub(crate) organization: OrganizationId,
     pub(crate) last_attempt: Option<LastAttempt>,
 }
 
-/// The result of the last attempt at an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastAttempt {
     pub(crate) success: bool,
@@ -107,7 +105,6 @@ pub(crate) struct DueEndpoint {
     pub(crate) at: Timestamp,
 }
 
-/// An enabled endpoint.
 struct Target {
     id: WebhookId,
     url: String,
@@ -126,7 +123,7 @@ struct Queue {
 
 impl Queue {
     /// The parameters `?1` to `?3` of statements about a queue, and two others.
-    fn binds(self, due_at: Timestamp, limit: i64) -> [Bind<'static>; 5] {
+    fn binds(self, due_at: Timestamp, limit: usize) -> [Bind<'static>; 5] {
         let Self { endpoint, event_type, generation } = self;
         [endpoint.into(), event_type.as_str().into(), generation.into(), due_at.into(), limit.into()]
     }
@@ -143,36 +140,23 @@ fn target(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Target>> {
     })
 }
 
-/// A row of the outbox that is due.
-struct DueRow {
-    id: OutboxId,
-    notification_id: NotificationId,
-    event_type: EventType,
-    generation: i64,
-    body: String,
-    /// In milliseconds. It may be no time that a [`Timestamp`] can represent.
-    due_at: i64,
-    /// The number of attempts that were completed.
-    attempts: i64,
-    /// How many times the next attempt was interrupted. Does not count the interruption that `interrupted` reports.
-    interruptions: i64,
-    /// Whether the row still has the token of a claim. Since the row is due, the lease of that claim has expired: its
-    /// attempt was interrupted.
-    interrupted: bool,
-}
-
-fn decode_due(row: &Row<'_>, generation: i64) -> Result<DueRow> {
-    Ok(DueRow {
-        id: row.get("id")?,
-        notification_id: row.get("event_id")?,
-        event_type: row.get("type")?,
-        generation,
-        body: row.get("body")?,
-        due_at: row.get("due_at")?,
-        attempts: row.get("attempts")?,
-        interruptions: row.get("cuts")?,
-        interrupted: !row.is_null("claim")?,
-    })
+row_struct! {
+    struct DueRow(row) {
+        id: OutboxId,
+        notification_id: NotificationId => event_id,
+        event_type: EventType => type,
+        generation: i64,
+        /// The number of attempts that were completed.
+        attempts: i64,
+        /// How many times the next attempt was interrupted. Does not count the interruption that `interrupted` reports.
+        interruptions: i64 => cuts,
+        /// Whether the row still has the token of a claim. Since the row is due, the lease of that claim has expired: its
+        /// attempt was interrupted.
+        interrupted: bool = !row.is_null("claim")?,
+        /// In milliseconds. It may be no time that a [`Timestamp`] can represent.
+        due_at: i64,
+        body: String,
+    }
 }
 
 /// Claims rows that are due for an endpoint, and handles interrupted attempts: the first two interruptions of an
@@ -183,12 +167,11 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
     // The rows of a disabled endpoint wait until it is enabled. Those of a deleted one are being removed.
     let Some(target) = target(tx, endpoint)? else { return Ok(claims) };
     let max_attempts = if tx.others_wait() { max_attempts.min(MAX_FOR_OTHERS) } else { max_attempts };
-    let DueRows { mut due, damaged } = due_rows(tx, &target.queues, max_attempts)?;
-    claims.more_due = due.len() + damaged.len() >= max_attempts;
-    for row in &damaged {
+    let mut due = due_rows(tx, &target.queues, max_attempts, &mut claims.damaged)?;
+    claims.more_due = due.len() + claims.damaged.len() >= max_attempts;
+    for row in &claims.damaged {
         tx.execute(SET_DUE, &[row.id.into(), tx.now().saturating_add(DAMAGED_PAUSE).into()])?;
     }
-    claims.damaged = damaged;
     due.truncate(max_attempts);
     // A row that was interrupted before may be the one that crashes the process. In that case, claim only one row for
     // each worker, because rows that wait for their worker would count as interrupted too.
@@ -210,23 +193,16 @@ pub(crate) fn claim(tx: &Transaction<'_>, request: ClaimRequest) -> Result<Claim
     Ok(claims)
 }
 
-/// Rows that are due.
-struct DueRows {
-    due: Vec<DueRow>,
-    damaged: Vec<DamagedRow>,
-}
-
-/// Returns rows that are due, those first that have been due for the longest time: up to `max` of each queue.
-fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<DueRows> {
-    let limit = i64::try_from(max).unwrap_or(i64::MAX);
-    let mut due = Vec::new();
-    let mut damaged = Vec::new();
+/// Returns rows that are due, those first that have been due for the longest time: up to `max` of each queue, with those
+/// that are `damaged`.
+fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize, damaged: &mut Vec<DamagedRow>) -> Result<Vec<DueRow>> {
+    let mut due: Vec<DueRow> = Vec::new();
     for queue in queues {
-        for row in due_too_late(tx, *queue, limit)? {
+        for row in due_too_late(tx, *queue, max)? {
             tx.execute(SET_DUE, &[row.into(), tx.now().into()])?;
         }
-        tx.query_each(Query::locking(RowLock::UpdateUnlocked, DUE), &queue.binds(tx.now(), limit), |row| {
-            match decode_due(row, queue.generation) {
+        tx.query_each(Query::locking(RowLock::UpdateUnlocked, DUE), &queue.binds(tx.now(), max), |row| {
+            match DueRow::read(row) {
                 Ok(row) => due.push(row),
                 Err(error) if error.concerns_all_rows() => return Err(error),
                 Err(error) => damaged.push(DamagedRow { id: row.get("id")?, error }),
@@ -235,15 +211,16 @@ fn due_rows(tx: &Transaction<'_>, queues: &[Queue], max: usize) -> Result<DueRow
         })?;
     }
     due.sort_by_key(|row| (row.due_at, row.id));
-    Ok(DueRows { due, damaged })
+    Ok(due)
 }
 
 /// Claims one row. Returns `None` if its attempt was interrupted: it is then postponed, or recorded as failed.
 fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Option<ClaimedAttempt>> {
     let now = tx.now();
-    let claim = new_claim(tx);
+    // No other claim of the row has this token.
+    let claim = i64::from_le_bytes(tx.environment().random());
     if row.interrupted && row.interruptions + 1 < MAX_INTERRUPTIONS {
-        let retry_at = now.saturating_add(random_part(INTERRUPTION_SPREAD, claim));
+        let retry_at = now.saturating_add(Duration::from_millis(claim.unsigned_abs() % INTERRUPTION_SPREAD));
         tx.execute(POSTPONE, &[row.id.into(), retry_at.into(), now.into()])?;
         return Ok(None);
     }
@@ -277,22 +254,9 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
     Ok(None)
 }
 
-/// Returns a random token that no other claim of the row has.
-fn new_claim(tx: &Transaction<'_>) -> i64 {
-    let mut bytes = [0; 8];
-    tx.environment().entropy.fill(&mut bytes);
-    i64::from_le_bytes(bytes)
-}
-
-/// Returns a random part of `duration`, which is derived from the number `random`.
-fn random_part(duration: Duration, random: i64) -> Duration {
-    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    Duration::from_millis(random.unsigned_abs() % millis)
-}
-
 /// Returns rows whose due time is later than any delay allows: the clock was wrong when it was stored, and was put
 /// right.
-fn due_too_late(tx: &Transaction<'_>, queue: Queue, limit: i64) -> Result<Vec<OutboxId>> {
+fn due_too_late(tx: &Transaction<'_>, queue: Queue, limit: usize) -> Result<Vec<OutboxId>> {
     let latest = tx.now().saturating_add(LATEST_DUE);
     tx.query_all(DUE_TOO_LATE, &queue.binds(latest, limit), |row| row.get("id"))
 }

@@ -30,7 +30,6 @@ columns! {
 
 // The row of the outbox has the notification. It is deleted later than the attempts that refer to it, but if the
 // clock was set back, an attempt may outlive it for a while: it is then not listed.
-/// The items of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
     ListQuery::new(
         concat!(
@@ -80,7 +79,6 @@ pub(crate) fn list(
 }
 
 row_struct! {
-    /// The notification that an attempt sent.
     pub(crate) struct SentNotification(row) {
         pub(crate) id: NotificationId => event_id,
         pub(crate) event_type: EventType => type,

@@ -45,18 +45,12 @@ macro_rules! select {
     };
 }
 
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO webhook_endpoints (id, organization_id, secret, created_at, updated_at, {})
-        VALUES (?1, ?2, ?3, ?4, ?4, {}) ON CONFLICT (id) DO NOTHING",
-        WRITTEN.names(),
-        WRITTEN.parameters(5)
-    )
-});
+static INSERT: LazyLock<String> = LazyLock::new(|| WRITTEN.insert("webhook_endpoints", &["organization_id", "secret"]));
 static UPDATE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "UPDATE webhook_endpoints SET {}, updated_at = ?3, revision = revision + 1 WHERE id = ?1 AND organization_id = ?2",
-        WRITTEN.assignments(4)
+    WRITTEN.update(
+        "webhook_endpoints",
+        4,
+        "updated_at = ?3, revision = revision + 1 WHERE id = ?1 AND organization_id = ?2",
     )
 });
 const ROTATE: &str = "UPDATE webhook_endpoints SET secret = ?3, updated_at = ?4, revision = revision + 1
@@ -110,7 +104,6 @@ pub(crate) fn update(
     Ok(())
 }
 
-/// Replaces the signing secret of an endpoint.
 pub(crate) fn rotate(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId, secret: &Secret) -> Result<()> {
     let binds = [id.into(), organization.into(), secret.expose().into(), tx.now().into()];
     if tx.execute_counted(ROTATE, &binds)? == 0 {
@@ -124,7 +117,6 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Webhoo
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or_else(not_found)
 }
 
-/// Whether an organization has at least this number of endpoints.
 pub(crate) fn has_at_least_in_organization(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -6,13 +6,14 @@
 
 use std::time::Duration;
 
+use super::webhook_retention::{first_kept, last_deleted};
 use crate::error::{Error, Result};
 use crate::model::notifications::notification::Notification;
 use crate::model::notifications::notification_types::{NotificationDetails, NotificationTopic};
 use crate::model::values::id::{NotificationId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
-use crate::store::engine::ids::first_of;
+use crate::store::columns::{json, row_struct};
 use crate::store::tenants::change_context::{self, Handler};
 use crate::store::{Bind, CommitEvent, Query, Row, RowLock, Transaction};
 
@@ -59,8 +60,7 @@ const DELETE_UNUSED_HANDLERS: &str = "DELETE FROM notification_handlers WHERE se
 
 /// Registers a handler with its topics, or records that it is still in use.
 pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationTopic]) -> Result<()> {
-    let topics = serde_json::to_string(topics).map_err(|error| Error::Internal(error.to_string()))?;
-    tx.execute(REGISTER, &[name.into(), topics.into(), tx.now().into()])?;
+    tx.execute(REGISTER, &[name.into(), json(topics)?.into(), tx.now().into()])?;
     tx.clear_cache();
     Ok(())
 }
@@ -84,7 +84,6 @@ pub(crate) fn enqueue(
     Ok(())
 }
 
-/// Queues a notification for the handlers of its topic.
 fn insert(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -96,7 +95,7 @@ fn insert(
     if handlers.peek().is_none() {
         return Ok(());
     }
-    let body = serde_json::to_string(details).map_err(|error| Error::Internal(error.to_string()))?;
+    let body = json(details)?;
     for handler in handlers {
         let binds = [handler.name.as_str().into(), organization.into(), body.as_str().into(), tx.now().into()];
         let _: NotificationId = tx.insert(INSERT, &binds)?;
@@ -112,7 +111,6 @@ pub(crate) struct ClaimedNotification {
     claim: i64,
 }
 
-/// What there is to do for a handler.
 pub(crate) enum Claim {
     Nothing,
     Call(ClaimedNotification),
@@ -127,16 +125,12 @@ pub(crate) enum Claim {
     },
 }
 
-struct DueRow {
-    id: NotificationId,
-    attempts: i64,
-    notification: Result<Notification>,
-}
-
-fn decode_due(row: &Row<'_>) -> Result<DueRow> {
-    let id = row.get("id")?;
-    let attempts: i64 = row.get("attempts")?;
-    Ok(DueRow { id, attempts, notification: decode(row) })
+row_struct! {
+    struct DueRow(row) {
+        id: NotificationId,
+        attempts: i64,
+        notification: Result<Notification> = decode(row),
+    }
 }
 
 fn decode(row: &Row<'_>) -> Result<Notification> {
@@ -177,7 +171,7 @@ fn find_due(tx: &Transaction<'_>, handler: &str) -> Result<Option<DueRow>> {
 
 /// Returns the first row that no other process is claiming, and locks it.
 fn find_unlocked(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<Option<DueRow>> {
-    tx.query_opt(Query::locking(RowLock::UpdateUnlocked, sql), binds, decode_due)
+    tx.query_opt(Query::locking(RowLock::UpdateUnlocked, sql), binds, DueRow::read)
 }
 
 /// Returns a notification of the next organization after `last` that has one due, in the order of the ids. Looks at a
@@ -227,9 +221,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -
         tx.execute(DELETE, &[due.id.into()])?;
         return Ok(Claim::Removed { id: due.id });
     }
-    let mut random = [0; 8];
-    tx.environment().entropy.fill(&mut random);
-    let claim = i64::from_le_bytes(random);
+    let claim = i64::from_le_bytes(tx.environment().random());
     tx.execute(CLAIM, &[due.id.into(), claim.into(), tx.now().saturating_add(LEASE).into()])?;
     Ok(Claim::Call(ClaimedNotification { notification, claim }))
 }
@@ -251,18 +243,10 @@ pub(crate) fn retry(tx: &Transaction<'_>, claimed: &ClaimedNotification) -> Resu
     Ok(Some(at))
 }
 
-/// The limits of what is old: the first id that is kept, and the latest `seen_at` that is not.
-fn limits(tx: &Transaction<'_>, kept: Duration) -> (i64, i64) {
-    match tx.now().checked_sub(kept) {
-        Some(limit) => (first_of(limit.saturating_add(Duration::from_millis(1))), limit.millis()),
-        None => (0, -1),
-    }
-}
-
 /// Whether there are notifications or handlers that are old enough to be deleted.
 pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
-    let (first_kept, last_unseen) = limits(tx, kept);
-    Ok(tx.exists(OLD, &[first_kept.into(), 1.into()])? || tx.exists(UNUSED_HANDLERS, &[last_unseen.into()])?)
+    Ok(tx.exists(OLD, &[first_kept(tx, kept).into(), Bind::Int(1)])?
+        || tx.exists(UNUSED_HANDLERS, &[last_deleted(tx, kept).into()])?)
 }
 
 /// Deletes a batch of notifications that no handler has processed, and handlers that no program has had for as long.
@@ -271,9 +255,9 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> 
     if !tx.try_lock_cleanup()? {
         return Ok(0);
     }
-    let (first_kept, last_unseen) = limits(tx, kept);
+    let first_kept = first_kept(tx, kept);
     let deleted = tx.in_parts(BATCH, |part| tx.execute_counted(DELETE_OLD, &[first_kept.into(), part.into()]))?.rows;
-    tx.execute(DELETE_UNUSED_HANDLERS, &[last_unseen.into()])?;
+    tx.execute(DELETE_UNUSED_HANDLERS, &[last_deleted(tx, kept).into()])?;
     tx.clear_cache();
     Ok(deleted)
 }

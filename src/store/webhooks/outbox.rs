@@ -12,10 +12,11 @@ use super::outbox_rows::{self, NewRow};
 use super::subscribed_endpoints::{self, EnabledEndpoint};
 use super::webhook_notifications::IdentifiedNotification;
 use super::{fan_outs, handler_queue};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::notifications::notification::WebhookNotification;
 use crate::model::notifications::notification_types::{EventType, NotificationData, NotificationDetails};
 use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, WebhookId};
+use crate::store::columns::json;
 use crate::store::{CommitEvent, Transaction};
 
 /// How many rows a transaction inserts for all endpoints. Beyond that, it inserts one row for each notification.
@@ -74,8 +75,7 @@ fn identify(tx: &Transaction<'_>, data: NotificationData, first_row: OutboxId) -
     let id = NotificationId::from_raw(first_row.raw());
     let event_type = data.event_type();
     let notification = WebhookNotification { id, created_at: tx.now(), data };
-    let body = serde_json::to_string(&notification).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(IdentifiedNotification { id, event_type, body })
+    Ok(IdentifiedNotification { id, event_type, body: json(&notification)? })
 }
 
 /// Queues notifications for all endpoints but the first of each type, which has its rows.

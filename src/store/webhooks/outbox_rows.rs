@@ -1,6 +1,5 @@
 //! Inserts rows of the outbox, many with one statement.
 
-use std::fmt::Write;
 use std::sync::LazyLock;
 
 use super::webhook_notifications::{self, IdentifiedNotification};
@@ -8,6 +7,7 @@ use crate::error::{Error, Result, Unavailable};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{OutboxId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
+use crate::store::columns::values_of_rows;
 use crate::store::{Bind, Transaction};
 
 const INSERT: &str =
@@ -115,21 +115,10 @@ pub(in crate::store) fn insert(
     Ok(id)
 }
 
-/// Returns the statement that inserts this number of rows.
 pub(in crate::store) fn statement(rows: usize) -> String {
-    let mut sql = INSERT.to_owned();
     let now = PARAMETERS * rows + 1;
-    for row in 0..rows {
-        let [id, endpoint, event, type_name, generation]: [usize; PARAMETERS] =
-            std::array::from_fn(|parameter| PARAMETERS * row + parameter + 1);
-        let comma = if row == 0 { "" } else { ", " };
-        // Writing to a string cannot fail.
-        let _ = write!(
-            sql,
-            "{comma}(?{id}, ?{endpoint}, ?{event}, ?{type_name}, ?{generation}, 'WAITING', ?{now}, ?{now})"
-        );
-    }
-    sql + " ON CONFLICT (id) DO NOTHING"
+    let values = values_of_rows(rows, PARAMETERS, &format!(", 'WAITING', ?{now}, ?{now}"));
+    format!("{INSERT}{values} ON CONFLICT (id) DO NOTHING")
 }
 
 #[cfg(test)]

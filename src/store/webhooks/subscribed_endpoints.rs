@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{OrganizationId, WebhookId};
+use crate::store::columns::{json, row_struct};
 use crate::store::{CommitEvent, Query, Row, RowLock, Transaction};
 
 pub(in crate::store) const ENABLED: &str = "SELECT id, events, generations FROM webhook_endpoints
@@ -30,11 +31,12 @@ impl Generations {
     }
 }
 
-/// An enabled endpoint and its subscriptions.
-pub(crate) struct EnabledEndpoint {
-    pub(in crate::store) id: WebhookId,
-    pub(in crate::store) types: Vec<EventType>,
-    pub(in crate::store) generations: Generations,
+row_struct! {
+    pub(crate) struct EnabledEndpoint(row) {
+        pub(in crate::store) id: WebhookId,
+        pub(in crate::store) types: Vec<EventType> => events,
+        pub(in crate::store) generations: Generations = row.json("generations")?,
+    }
 }
 
 /// Returns the enabled endpoints of an organization, which a transaction reads once. One that cannot be read is
@@ -48,7 +50,7 @@ fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Ve
     // They are kept until the transaction ends: the notifications refer to them.
     let query = Query::locking(RowLock::Keep("webhook_endpoints"), ENABLED);
     tx.query_each(query, &[organization.into()], |row| {
-        match decode_enabled(row) {
+        match EnabledEndpoint::read(row) {
             Ok(endpoint) => endpoints.push(endpoint),
             Err(error) if error.concerns_all_rows() => return Err(error),
             Err(_) => tx.record(CommitEvent::RowSkipped),
@@ -58,11 +60,6 @@ fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Ve
     Ok(endpoints)
 }
 
-fn decode_enabled(row: &Row<'_>) -> Result<EnabledEndpoint> {
-    Ok(EnabledEndpoint { id: row.get("id")?, types: row.json("events")?, generations: row.json("generations")? })
-}
-
-/// An endpoint that exists.
 pub(in crate::store) struct ExistingEndpoint {
     pub(in crate::store) enabled: bool,
     /// `None` if they cannot be read.
@@ -77,7 +74,6 @@ impl ExistingEndpoint {
     }
 }
 
-/// Returns all endpoints of an organization.
 pub(in crate::store) fn existing(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -100,8 +96,7 @@ pub(in crate::store) fn end_generations(tx: &Transaction<'_>, endpoint: WebhookI
     for event_type in types {
         *generations.entry(*event_type).or_insert(0) += 1;
     }
-    let text = serde_json::to_string(&generations).map_err(|error| Error::Internal(error.to_string()))?;
-    tx.execute(SET_GENERATIONS, &[endpoint.into(), text.into()])?;
+    tx.execute(SET_GENERATIONS, &[endpoint.into(), json(&generations)?.into()])?;
     tx.clear_cache();
     Ok(())
 }
@@ -111,7 +106,7 @@ mod tests {
     use std::sync::{Arc, mpsc};
 
     use super::*;
-    use crate::error::Unavailable;
+    use crate::error::{Error, Unavailable};
     use crate::store::webhooks::endpoints;
     use crate::store::{Savepoint, Store};
 

@@ -3,12 +3,12 @@
 //! A notification has the number of its rows. It is deleted with the last of them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::LazyLock;
 
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::NotificationId;
+use crate::store::columns::values_of_rows;
 use crate::store::{Bind, Query, Transaction};
 
 const INSERT: &str = "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES ";
@@ -25,7 +25,6 @@ const PARAMETERS: usize = 3;
 /// The statements that insert 1 to `MAX_ROWS` notifications.
 static STATEMENTS: LazyLock<[String; MAX_ROWS]> = LazyLock::new(|| std::array::from_fn(|index| statement(index + 1)));
 
-/// A notification that has an id.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct IdentifiedNotification {
     pub(in crate::store) id: NotificationId,
@@ -46,8 +45,7 @@ pub(in crate::store) fn add_rows<'n>(
     for chunk in rows.chunks(MAX_ROWS) {
         let mut binds: Vec<Bind<'_>> = Vec::with_capacity(PARAMETERS * chunk.len());
         for (notification, rows) in chunk {
-            let rows = i64::try_from(*rows).unwrap_or(i64::MAX);
-            binds.extend([notification.id.into(), (&notification.body).into(), rows.into()]);
+            binds.extend([notification.id.into(), (&notification.body).into(), (*rows).into()]);
         }
         tx.execute(&STATEMENTS[chunk.len() - 1], &binds)?;
     }
@@ -73,14 +71,6 @@ pub(in crate::store) fn delete_rows(tx: &Transaction<'_>, delete: Query<'_>, bin
     Ok(deleted)
 }
 
-/// Returns the statement that inserts this number of notifications.
 pub(in crate::store) fn statement(rows: usize) -> String {
-    let mut sql = INSERT.to_owned();
-    for row in 0..rows {
-        let [id, body, rows]: [usize; PARAMETERS] = std::array::from_fn(|parameter| PARAMETERS * row + parameter + 1);
-        let comma = if row == 0 { "" } else { ", " };
-        // Writing to a string cannot fail.
-        let _ = write!(sql, "{comma}(?{id}, ?{body}, ?{rows})");
-    }
-    sql + OR_ADD
+    format!("{INSERT}{}{OR_ADD}", values_of_rows(rows, PARAMETERS, ""))
 }

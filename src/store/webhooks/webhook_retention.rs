@@ -6,7 +6,7 @@ use super::webhook_notifications;
 use crate::error::Result;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::ids::first_of;
-use crate::store::{Query, Transaction};
+use crate::store::{Bind, Query, Transaction};
 
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: i64 = 1000;
@@ -26,23 +26,24 @@ pub(in crate::store) const DELETE_NOTIFICATIONS: &str = "DELETE FROM webhook_out
     SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2)
     RETURNING event_id";
 
-/// Returns the smallest id of an attempt that is kept.
-fn first_kept_delivery(tx: &Transaction<'_>, kept: Duration) -> i64 {
+/// Returns the smallest id of a row that is kept.
+pub(super) fn first_kept(tx: &Transaction<'_>, kept: Duration) -> i64 {
     match tx.now().checked_sub(kept) {
         Some(limit) => first_of(limit.saturating_add(Duration::from_millis(1))),
         None => 0,
     }
 }
 
-/// Returns the latest `finished_at` of an outbox row that is deleted.
-fn last_deleted_notification(tx: &Transaction<'_>, kept: Duration) -> i64 {
-    tx.now().checked_sub(kept.saturating_add(OUTBOX_MARGIN)).map_or(-1, Timestamp::millis)
+/// Returns the latest time of a row that is deleted, in milliseconds.
+pub(super) fn last_deleted(tx: &Transaction<'_>, kept: Duration) -> i64 {
+    tx.now().checked_sub(kept).map_or(-1, Timestamp::millis)
 }
 
 /// Whether there is webhook data that is old enough to be deleted.
 pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
-    Ok(tx.exists(OLD_DELIVERIES, &[first_kept_delivery(tx, kept).into(), 1.into()])?
-        || tx.exists(OLD_NOTIFICATIONS, &[last_deleted_notification(tx, kept).into(), 1.into()])?)
+    Ok(tx.exists(OLD_DELIVERIES, &[first_kept(tx, kept).into(), Bind::Int(1)])?
+        || tx
+            .exists(OLD_NOTIFICATIONS, &[last_deleted(tx, kept.saturating_add(OUTBOX_MARGIN)).into(), Bind::Int(1)])?)
 }
 
 /// How many rows were deleted.
@@ -58,13 +59,13 @@ pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<Deleted
     if !tx.try_lock_cleanup()? {
         return Ok(Deleted::default());
     }
-    let first_kept = first_kept_delivery(tx, kept);
+    let first_kept = first_kept(tx, kept);
     let delete = |part: i64| tx.execute_counted(DELETE_DELIVERIES, &[first_kept.into(), part.into()]);
     let attempts = tx.in_parts(BATCH, delete)?.rows;
     if attempts > 0 {
         return Ok(Deleted { attempts, notifications: 0 });
     }
-    let last = last_deleted_notification(tx, kept);
+    let last = last_deleted(tx, kept.saturating_add(OUTBOX_MARGIN));
     let delete = |part: i64| {
         webhook_notifications::delete_rows(tx, Query::changing(DELETE_NOTIFICATIONS), &[last.into(), part.into()])
     };
