@@ -1,13 +1,13 @@
 //! A clock and a source of randomness for tests, which decide what they return.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::{Clock, Entropy};
+use super::{Clock, Entropy, Locked};
 use crate::model::values::timestamp::Timestamp;
 
 /// A clock that stands still until it is set or advanced. Clones share one time.
@@ -51,7 +51,7 @@ impl ManualClock {
     }
 
     fn time(&self) -> MutexGuard<'_, ManualTime> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.locked()
     }
 }
 
@@ -83,7 +83,7 @@ impl SeededEntropy {
 
 impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);
+        self.0.locked().fill_bytes(bytes);
     }
 }
 

@@ -97,7 +97,6 @@ impl Environment {
         self.clock.now()
     }
 
-    /// Returns `N` random bytes.
     pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.entropy.fill(&mut bytes);

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::environment::Locked;
 
 /// Limits what each key may have in use, and all keys together. Clones share what is in use.
 #[derive(Debug, Clone)]
@@ -34,7 +36,7 @@ impl<K: Hash + Eq + Clone> InUse<K> {
 
     /// Takes an amount for a key. `None` if too much is in use.
     pub(crate) fn take(&self, key: K, amount: usize) -> Option<InUseGuard<K>> {
-        let mut amounts = self.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut amounts = self.amounts.locked();
         let of_key = amounts.by_key.get(&key).copied().unwrap_or(0) + amount;
         let total = amounts.total + amount;
         if of_key > self.most_of_key || total > self.most {
@@ -48,7 +50,7 @@ impl<K: Hash + Eq + Clone> InUse<K> {
 
 impl<K: Hash + Eq> Drop for InUseGuard<K> {
     fn drop(&mut self) {
-        let mut amounts = self.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut amounts = self.amounts.locked();
         amounts.total -= self.amount;
         if let Some(of_key) = amounts.by_key.get_mut(&self.key) {
             *of_key -= self.amount;

@@ -60,7 +60,6 @@ impl<G: Copy + Eq + Hash, T> RoundRobin<G, T> {
         }
     }
 
-    /// How many items a group has.
     pub(crate) fn len_of(&self, group: G) -> usize {
         self.items.get(&group).map_or(0, VecDeque::len)
     }

@@ -155,7 +155,6 @@ impl Semaphore {
         self.0.limits.permits.saturating_sub(self.state().usage.all)
     }
 
-    /// How many wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.state().waiting.len()
@@ -263,7 +262,6 @@ impl Drop for Waiter {
     }
 }
 
-/// Wakes a thread.
 struct ThreadWaker(Thread);
 
 impl Wake for ThreadWaker {

@@ -31,7 +31,6 @@ fn fill(semaphore: &Semaphore, tenants: &[Tenant]) -> (Vec<usize>, Vec<Permit>) 
     }
 }
 
-/// Polls a waiter once.
 fn poll(waiter: &mut Waiter) -> Option<Permit> {
     match Pin::new(waiter).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(permit) => Some(permit),

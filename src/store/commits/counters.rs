@@ -274,6 +274,7 @@ mod tests {
         let expected: Vec<_> = Reason::ALL.iter().copied().zip(1..).collect();
         assert_eq!(counts, expected);
     }
+
     #[test]
     fn one_skipped_row_of_each_table_is_logged_in_an_hour() {
         let counters = Counters::default();
