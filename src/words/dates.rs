@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::vocabulary::Words;
-#[cfg(feature = "documents")]
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
@@ -44,7 +43,6 @@ pub(crate) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
 }
 
 /// Says when tickets of a type are valid, with a line for each condition. A type without conditions has no lines.
-#[cfg(feature = "documents")]
 pub(crate) fn validity(words: &Words, zone: Zone, ticket_type: &TicketType) -> Vec<String> {
     let dates = &words.dates;
     let at =
@@ -61,7 +59,6 @@ pub(crate) fn validity(words: &Words, zone: Zone, ticket_type: &TicketType) -> V
 }
 
 /// Each day once, in their order: `12 June 2027, 13 June 2027`.
-#[cfg(feature = "documents")]
 fn days(words: &Words, zone: Zone, dates: &[Timestamp]) -> String {
     let mut dates: Vec<_> = dates.iter().map(|date| zone.date(*date)).collect();
     dates.sort();

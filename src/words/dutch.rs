@@ -1,12 +1,6 @@
 //! Dutch.
 
-#[cfg(feature = "documents")]
-use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "server"))]
-use super::vocabulary::TicketPages;
-#[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Message, Payment, Problems};
-use super::vocabulary::{Dates, Words};
+use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static DUTCH: Words = Words {
     language: "nl",
@@ -30,25 +24,18 @@ pub(super) static DUTCH: Words = Words {
         date: |weekday, day| format!("{weekday} {day}"),
         time: |hour, minute| format!("{hour:02}:{minute:02}"),
         after_time: "\u{A0}uur",
-        #[cfg(feature = "documents")]
         at: ", ",
-        #[cfg(feature = "documents")]
         from: "vanaf",
-        #[cfg(feature = "documents")]
         until: "tot",
-        #[cfg(feature = "documents")]
         only_on: "alleen op",
-        #[cfg(feature = "documents")]
         days: |days| match days {
             1 => "op de dag van de eerste scan".to_owned(),
             _ => format!("{days} dagen vanaf de eerste scan"),
         },
-        #[cfg(feature = "documents")]
         hours: |hours| format!("{hours} uur vanaf de eerste scan"),
     },
     decimal_mark: ',',
     thousands_mark: '.',
-    #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Op naam van",
         access_areas: "Toegang",
@@ -61,7 +48,6 @@ pub(super) static DUTCH: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Pagina {page} van {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Uw tickets",
         show_at_entrance: "Toon deze code bij de ingang.",
@@ -77,7 +63,6 @@ pub(super) static DUTCH: Words = Words {
         add_to_calendar: "Aan agenda toevoegen",
         parts: "Meer tickets",
     },
-    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Betalen",
         order: "Bestelling",
@@ -96,7 +81,6 @@ pub(super) static DUTCH: Words = Words {
         show_tickets: "Tickets tonen",
         back_to_payment: "Terug naar de betaling",
     },
-    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Betaald", text: "Hartelijk dank! Uw tickets zijn uitgegeven." },
         failed: Message { title: "Betaling mislukt", text: "Er is niets afgeschreven. U kunt het opnieuw proberen." },
@@ -146,10 +130,8 @@ pub(super) static DUTCH: Words = Words {
             text: "Deze link is vervangen door een nieuwere. Gebruik de nieuwste link die u hebt gekregen.",
         },
     },
-    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "We kunnen deze pagina niet vinden", text: "Controleer het adres." },
-        #[cfg(feature = "documents")]
         no_such_ticket: Message {
             title: "We kunnen dit ticket niet vinden",
             text: "Controleer de link die u hebt gekregen, of vraag de organisator om een nieuwe.",
@@ -158,12 +140,10 @@ pub(super) static DUTCH: Words = Words {
             title: "We kunnen deze betaling niet vinden",
             text: "Controleer de link die u hebt gekregen.",
         },
-        #[cfg(feature = "documents")]
         not_paid: Message {
             title: "Deze bestelling is nog niet betaald",
             text: "De tickets worden uitgegeven als ze betaald is.",
         },
-        #[cfg(feature = "documents")]
         nothing_to_download: Message { title: "Deze tickets zijn geannuleerd", text: "Er is niets te downloaden." },
         invalid_request: Message {
             title: "Dit werkt niet",

@@ -1,12 +1,6 @@
 //! English, with British dates, and with those of the United States.
 
-#[cfg(feature = "documents")]
-use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "server"))]
-use super::vocabulary::TicketPages;
-#[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Message, Payment, Problems};
-use super::vocabulary::{Dates, Words};
+use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static ENGLISH: Words = WORDS;
 
@@ -29,7 +23,6 @@ const WORDS: Words = Words {
     dates: DATES,
     decimal_mark: '.',
     thousands_mark: ',',
-    #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Name",
         access_areas: "Access",
@@ -42,7 +35,6 @@ const WORDS: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Page {page} of {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Your tickets",
         show_at_entrance: "Show this code at the entrance.",
@@ -58,7 +50,6 @@ const WORDS: Words = Words {
         add_to_calendar: "Add to calendar",
         parts: "More tickets",
     },
-    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Checkout",
         order: "Order",
@@ -77,7 +68,6 @@ const WORDS: Words = Words {
         show_tickets: "Show tickets",
         back_to_payment: "Back to payment",
     },
-    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Paid", text: "Thank you! Your tickets have been issued." },
         failed: Message { title: "Payment failed", text: "You have not been charged. You can try again." },
@@ -121,10 +111,8 @@ const WORDS: Words = Words {
             text: "This link was replaced by a newer one. Please use the newest link that you were given.",
         },
     },
-    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "We cannot find this page", text: "Please check the address." },
-        #[cfg(feature = "documents")]
         no_such_ticket: Message {
             title: "We cannot find this ticket",
             text: "Please check the link that you were given, or ask the organizer for a new one.",
@@ -133,9 +121,7 @@ const WORDS: Words = Words {
             title: "We cannot find this checkout",
             text: "Please check the link that you were given.",
         },
-        #[cfg(feature = "documents")]
         not_paid: Message { title: "This order is not paid yet", text: "Its tickets are issued when it is paid." },
-        #[cfg(feature = "documents")]
         nothing_to_download: Message { title: "These tickets are cancelled", text: "There is nothing to download." },
         invalid_request: Message {
             title: "This does not work",
@@ -167,20 +153,14 @@ const DATES: Dates = Dates {
     date: |weekday, day| format!("{weekday}, {day}"),
     time: |hour, minute| format!("{hour:02}:{minute:02}"),
     after_time: "",
-    #[cfg(feature = "documents")]
     at: ", ",
-    #[cfg(feature = "documents")]
     from: "from",
-    #[cfg(feature = "documents")]
     until: "until",
-    #[cfg(feature = "documents")]
     only_on: "only on",
-    #[cfg(feature = "documents")]
     days: |days| match days {
         1 => "on the day of the first scan".to_owned(),
         _ => format!("for {days} days from the first scan"),
     },
-    #[cfg(feature = "documents")]
     hours: |hours| match hours {
         1 => "for 1 hour from the first scan".to_owned(),
         _ => format!("for {hours} hours from the first scan"),

@@ -1,12 +1,6 @@
 //! French.
 
-#[cfg(feature = "documents")]
-use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "server"))]
-use super::vocabulary::TicketPages;
-#[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Message, Payment, Problems};
-use super::vocabulary::{Dates, Words};
+use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static FRENCH: Words = Words {
     language: "fr",
@@ -36,20 +30,14 @@ pub(super) static FRENCH: Words = Words {
             _ => format!("{hour}\u{A0}h\u{A0}{minute:02}"),
         },
         after_time: "",
-        #[cfg(feature = "documents")]
         at: " à ",
-        #[cfg(feature = "documents")]
         from: "à partir du",
-        #[cfg(feature = "documents")]
         until: "jusqu’au",
-        #[cfg(feature = "documents")]
         only_on: "uniquement le",
-        #[cfg(feature = "documents")]
         days: |days| match days {
             1 => "le jour du premier contrôle".to_owned(),
             _ => format!("pendant {days} jours à partir du premier contrôle"),
         },
-        #[cfg(feature = "documents")]
         hours: |hours| match hours {
             1 => "pendant 1 heure à partir du premier contrôle".to_owned(),
             _ => format!("pendant {hours} heures à partir du premier contrôle"),
@@ -57,7 +45,6 @@ pub(super) static FRENCH: Words = Words {
     },
     decimal_mark: ',',
     thousands_mark: '\u{A0}',
-    #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nom",
         access_areas: "Accès",
@@ -70,7 +57,6 @@ pub(super) static FRENCH: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Page {page} sur {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Vos billets",
         show_at_entrance: "Présentez ce code à l’entrée.",
@@ -86,7 +72,6 @@ pub(super) static FRENCH: Words = Words {
         add_to_calendar: "Ajouter au calendrier",
         parts: "Autres billets",
     },
-    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Paiement",
         order: "Commande",
@@ -105,7 +90,6 @@ pub(super) static FRENCH: Words = Words {
         show_tickets: "Afficher les billets",
         back_to_payment: "Retour au paiement",
     },
-    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Payé", text: "Merci ! Vos billets ont été émis." },
         failed: Message {
@@ -161,10 +145,8 @@ pub(super) static FRENCH: Words = Words {
             text: "Ce lien a été remplacé par un plus récent. Veuillez utiliser le dernier lien que vous avez reçu.",
         },
     },
-    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "Nous ne trouvons pas cette page", text: "Veuillez vérifier l’adresse." },
-        #[cfg(feature = "documents")]
         no_such_ticket: Message {
             title: "Nous ne trouvons pas ce billet",
             text: "Veuillez vérifier le lien que vous avez reçu, ou en demander un nouveau à l’organisateur.",
@@ -173,12 +155,10 @@ pub(super) static FRENCH: Words = Words {
             title: "Nous ne trouvons pas ce paiement",
             text: "Veuillez vérifier le lien que vous avez reçu.",
         },
-        #[cfg(feature = "documents")]
         not_paid: Message {
             title: "Cette commande n’est pas encore payée",
             text: "Ses billets seront émis après le paiement.",
         },
-        #[cfg(feature = "documents")]
         nothing_to_download: Message { title: "Ces billets sont annulés", text: "Il n’y a rien à télécharger." },
         invalid_request: Message {
             title: "Cela ne fonctionne pas",

@@ -1,12 +1,6 @@
 //! German.
 
-#[cfg(feature = "documents")]
-use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "server"))]
-use super::vocabulary::TicketPages;
-#[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Message, Payment, Problems};
-use super::vocabulary::{Dates, Words};
+use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static GERMAN: Words = Words {
     language: "de",
@@ -30,20 +24,14 @@ pub(super) static GERMAN: Words = Words {
         date: |weekday, day| format!("{weekday}, {day}"),
         time: |hour, minute| format!("{hour:02}:{minute:02}"),
         after_time: "\u{A0}Uhr",
-        #[cfg(feature = "documents")]
         at: ", ",
-        #[cfg(feature = "documents")]
         from: "ab",
-        #[cfg(feature = "documents")]
         until: "bis",
-        #[cfg(feature = "documents")]
         only_on: "nur am",
-        #[cfg(feature = "documents")]
         days: |days| match days {
             1 => "am Tag des ersten Scans".to_owned(),
             _ => format!("{days} Tage ab dem ersten Scan"),
         },
-        #[cfg(feature = "documents")]
         hours: |hours| match hours {
             1 => "1 Stunde ab dem ersten Scan".to_owned(),
             _ => format!("{hours} Stunden ab dem ersten Scan"),
@@ -51,7 +39,6 @@ pub(super) static GERMAN: Words = Words {
     },
     decimal_mark: ',',
     thousands_mark: '.',
-    #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Name",
         access_areas: "Zugang",
@@ -64,7 +51,6 @@ pub(super) static GERMAN: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Seite {page} von {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Ihre Tickets",
         show_at_entrance: "Zeigen Sie diesen Code am Einlass vor.",
@@ -80,7 +66,6 @@ pub(super) static GERMAN: Words = Words {
         add_to_calendar: "Zum Kalender hinzufügen",
         parts: "Weitere Tickets",
     },
-    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Kasse",
         order: "Bestellung",
@@ -99,7 +84,6 @@ pub(super) static GERMAN: Words = Words {
         show_tickets: "Tickets anzeigen",
         back_to_payment: "Zurück zur Zahlung",
     },
-    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Bezahlt", text: "Vielen Dank! Ihre Tickets sind ausgestellt." },
         failed: Message {
@@ -161,10 +145,8 @@ pub(super) static GERMAN: Words = Words {
             text: "Dieser Link wurde durch einen neueren ersetzt. Bitte nehmen Sie den neuesten Link, den Sie bekommen haben.",
         },
     },
-    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "Wir finden diese Seite nicht", text: "Bitte prüfen Sie die Adresse." },
-        #[cfg(feature = "documents")]
         no_such_ticket: Message {
             title: "Wir finden dieses Ticket nicht",
             text: "Bitte prüfen Sie den Link, den Sie bekommen haben, oder bitten Sie den Veranstalter um einen neuen.",
@@ -173,12 +155,10 @@ pub(super) static GERMAN: Words = Words {
             title: "Wir finden diese Kasse nicht",
             text: "Bitte prüfen Sie den Link, den Sie bekommen haben.",
         },
-        #[cfg(feature = "documents")]
         not_paid: Message {
             title: "Diese Bestellung ist noch nicht bezahlt",
             text: "Ihre Tickets werden ausgestellt, wenn sie bezahlt ist.",
         },
-        #[cfg(feature = "documents")]
         nothing_to_download: Message { title: "Diese Tickets sind storniert", text: "Es gibt nichts herunterzuladen." },
         invalid_request: Message {
             title: "Das geht so nicht",

@@ -1,12 +1,6 @@
 //! Italian.
 
-#[cfg(feature = "documents")]
-use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "server"))]
-use super::vocabulary::TicketPages;
-#[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Message, Payment, Problems};
-use super::vocabulary::{Dates, Words};
+use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static ITALIAN: Words = Words {
     language: "it",
@@ -33,20 +27,14 @@ pub(super) static ITALIAN: Words = Words {
         date: |weekday, day| format!("{weekday} {day}"),
         time: |hour, minute| format!("{hour:02}:{minute:02}"),
         after_time: "",
-        #[cfg(feature = "documents")]
         at: ", ",
-        #[cfg(feature = "documents")]
         from: "da",
-        #[cfg(feature = "documents")]
         until: "fino a",
-        #[cfg(feature = "documents")]
         only_on: "solo il",
-        #[cfg(feature = "documents")]
         days: |days| match days {
             1 => "il giorno della prima scansione".to_owned(),
             _ => format!("per {days} giorni dalla prima scansione"),
         },
-        #[cfg(feature = "documents")]
         hours: |hours| match hours {
             1 => "per 1 ora dalla prima scansione".to_owned(),
             _ => format!("per {hours} ore dalla prima scansione"),
@@ -54,7 +42,6 @@ pub(super) static ITALIAN: Words = Words {
     },
     decimal_mark: ',',
     thousands_mark: '.',
-    #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nome",
         access_areas: "Accesso",
@@ -67,7 +54,6 @@ pub(super) static ITALIAN: Words = Words {
         logo: "Logo",
         page: |page, of| format!("Pagina {page} di {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "I tuoi biglietti",
         show_at_entrance: "Mostra questo codice all’ingresso.",
@@ -83,7 +69,6 @@ pub(super) static ITALIAN: Words = Words {
         add_to_calendar: "Aggiungi al calendario",
         parts: "Altri biglietti",
     },
-    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Pagamento",
         order: "Ordine",
@@ -102,7 +87,6 @@ pub(super) static ITALIAN: Words = Words {
         show_tickets: "Mostra i biglietti",
         back_to_payment: "Torna al pagamento",
     },
-    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Pagato", text: "Grazie! I tuoi biglietti sono stati emessi." },
         failed: Message { title: "Pagamento non riuscito", text: "Non ti è stato addebitato nulla. Puoi riprovare." },
@@ -157,10 +141,8 @@ pub(super) static ITALIAN: Words = Words {
             text: "Questo link è stato sostituito da uno più recente. Usa l’ultimo link che hai ricevuto.",
         },
     },
-    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "Non troviamo questa pagina", text: "Controlla l’indirizzo." },
-        #[cfg(feature = "documents")]
         no_such_ticket: Message {
             title: "Non troviamo questo biglietto",
             text: "Controlla il link che hai ricevuto, o chiedine uno nuovo all’organizzatore.",
@@ -169,12 +151,10 @@ pub(super) static ITALIAN: Words = Words {
             title: "Non troviamo questo pagamento",
             text: "Controlla il link che hai ricevuto.",
         },
-        #[cfg(feature = "documents")]
         not_paid: Message {
             title: "Questo ordine non è ancora pagato",
             text: "I suoi biglietti vengono emessi quando è pagato.",
         },
-        #[cfg(feature = "documents")]
         nothing_to_download: Message {
             title: "Questi biglietti sono annullati", text: "Non c’è nulla da scaricare."
         },

@@ -3,6 +3,11 @@
 //! To add a language, copy the file of another one, translate it, and add it to [`ALL`]. The words of the page for
 //! check-in are in `door.json`.
 
+#![cfg_attr(
+    not(all(feature = "documents", feature = "server")),
+    allow(dead_code, unused_imports, reason = "a language has all words, also those of features that are off")
+)]
+
 mod dates;
 mod dutch;
 mod english;
@@ -13,15 +18,9 @@ mod money;
 mod spanish;
 mod vocabulary;
 
-#[cfg(all(feature = "documents", feature = "server"))]
-pub(crate) use dates::moment;
-#[cfg(feature = "documents")]
-pub(crate) use dates::validity;
-pub(crate) use dates::{period, zone_at};
+pub(crate) use dates::{moment, period, validity, zone_at};
 pub(crate) use money::money;
-pub(crate) use vocabulary::Words;
-#[cfg(feature = "server")]
-pub(crate) use vocabulary::{Message, Payment};
+pub(crate) use vocabulary::{Message, Payment, Words};
 
 const ALL: [&Words; 7] = [
     &english::ENGLISH,
@@ -36,7 +35,6 @@ const ALL: [&Words; 7] = [
 /// The words of the page for check-in, by language. Its script reads them as JSON, and replaces names in braces: `{time}`
 /// of a scan, `{age}` of the list of tickets, `{count}` of scans, `{type}` of a ticket. The names of `reasons` are those
 /// of [`Reason`](crate::error::Reason), and those of the page.
-#[cfg(feature = "server")]
 pub(crate) fn door() -> serde_json::Value {
     serde_json::from_str(include_str!("door.json")).unwrap_or_default()
 }
@@ -78,7 +76,6 @@ fn find(tag: &str) -> Option<&'static Words> {
 }
 
 /// The language tags of an `Accept-Language` header (RFC 9110, section 12.5.4), the most wanted first.
-#[cfg(feature = "server")]
 pub(crate) fn accepted(header: &str) -> Vec<&str> {
     /// More are not read.
     const MAX_TAGS: usize = 16;
@@ -128,7 +125,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "server")]
     #[test]
     fn the_words_of_check_in_have_the_same_values_in_all_languages() {
         fn values(words: &serde_json::Value) -> Vec<(String, Vec<&str>)> {
@@ -152,7 +148,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "server")]
     #[test]
     fn the_languages_of_a_browser_are_in_the_order_of_their_weights() {
         for (header, expected) in [

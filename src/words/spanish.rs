@@ -1,12 +1,6 @@
 //! Spanish.
 
-#[cfg(feature = "documents")]
-use super::vocabulary::Ticket;
-#[cfg(all(feature = "documents", feature = "server"))]
-use super::vocabulary::TicketPages;
-#[cfg(feature = "server")]
-use super::vocabulary::{Checkout, Message, Payment, Problems};
-use super::vocabulary::{Dates, Words};
+use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static SPANISH: Words = Words {
     language: "es",
@@ -30,20 +24,14 @@ pub(super) static SPANISH: Words = Words {
         date: |weekday, day| format!("{weekday}, {day}"),
         time: |hour, minute| format!("{hour:02}:{minute:02}"),
         after_time: "",
-        #[cfg(feature = "documents")]
         at: ", ",
-        #[cfg(feature = "documents")]
         from: "desde el",
-        #[cfg(feature = "documents")]
         until: "hasta el",
-        #[cfg(feature = "documents")]
         only_on: "solo el",
-        #[cfg(feature = "documents")]
         days: |days| match days {
             1 => "el día del primer escaneo".to_owned(),
             _ => format!("durante {days} días desde el primer escaneo"),
         },
-        #[cfg(feature = "documents")]
         hours: |hours| match hours {
             1 => "durante 1 hora desde el primer escaneo".to_owned(),
             _ => format!("durante {hours} horas desde el primer escaneo"),
@@ -51,7 +39,6 @@ pub(super) static SPANISH: Words = Words {
     },
     decimal_mark: ',',
     thousands_mark: '.',
-    #[cfg(feature = "documents")]
     ticket: Ticket {
         name: "Nombre",
         access_areas: "Acceso",
@@ -64,7 +51,6 @@ pub(super) static SPANISH: Words = Words {
         logo: "Logotipo",
         page: |page, of| format!("Página {page} de {of}"),
     },
-    #[cfg(all(feature = "documents", feature = "server"))]
     tickets: TicketPages {
         your_tickets: "Tus entradas",
         show_at_entrance: "Muestra este código en la entrada.",
@@ -80,7 +66,6 @@ pub(super) static SPANISH: Words = Words {
         add_to_calendar: "Añadir al calendario",
         parts: "Más entradas",
     },
-    #[cfg(feature = "server")]
     checkout: Checkout {
         title: "Pago",
         order: "Pedido",
@@ -99,7 +84,6 @@ pub(super) static SPANISH: Words = Words {
         show_tickets: "Ver las entradas",
         back_to_payment: "Volver al pago",
     },
-    #[cfg(feature = "server")]
     payment: Payment {
         paid: Message { title: "Pagado", text: "¡Gracias! Tus entradas ya están emitidas." },
         failed: Message { title: "El pago ha fallado", text: "No se te ha cobrado nada. Puedes intentarlo de nuevo." },
@@ -143,18 +127,14 @@ pub(super) static SPANISH: Words = Words {
             text: "Este enlace se ha sustituido por otro más reciente. Usa el último enlace que recibiste.",
         },
     },
-    #[cfg(feature = "server")]
     problems: Problems {
         no_such_page: Message { title: "No encontramos esta página", text: "Comprueba la dirección." },
-        #[cfg(feature = "documents")]
         no_such_ticket: Message {
             title: "No encontramos esta entrada",
             text: "Comprueba el enlace que recibiste o pide uno nuevo a la organización.",
         },
         no_such_checkout: Message { title: "No encontramos este pago", text: "Comprueba el enlace que recibiste." },
-        #[cfg(feature = "documents")]
         not_paid: Message { title: "Este pedido aún no está pagado", text: "Sus entradas se emiten cuando se paga." },
-        #[cfg(feature = "documents")]
         nothing_to_download: Message { title: "Estas entradas están anuladas", text: "No hay nada que descargar." },
         invalid_request: Message {
             title: "Así no funciona",

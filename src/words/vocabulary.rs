@@ -9,15 +9,10 @@ pub(crate) struct Words {
     /// The marks before the decimals and between the thousands.
     pub(crate) decimal_mark: char,
     pub(crate) thousands_mark: char,
-    #[cfg(feature = "documents")]
     pub(crate) ticket: Ticket,
-    #[cfg(all(feature = "documents", feature = "server"))]
     pub(crate) tickets: TicketPages,
-    #[cfg(feature = "server")]
     pub(crate) checkout: Checkout,
-    #[cfg(feature = "server")]
     pub(crate) payment: Payment,
-    #[cfg(feature = "server")]
     pub(crate) problems: Problems,
 }
 
@@ -35,24 +30,17 @@ pub(crate) struct Dates {
     /// What follows the last time of day.
     pub(super) after_time: &'static str,
     /// What stands between a date and a time within a sentence.
-    #[cfg(feature = "documents")]
     pub(super) at: &'static str,
-    #[cfg(feature = "documents")]
     pub(super) from: &'static str,
-    #[cfg(feature = "documents")]
     pub(super) until: &'static str,
-    #[cfg(feature = "documents")]
     pub(super) only_on: &'static str,
     /// Valid for some calendar days from the first scan on.
-    #[cfg(feature = "documents")]
     pub(super) days: fn(i64) -> String,
     /// Valid for some hours from the first scan on.
-    #[cfg(feature = "documents")]
     pub(super) hours: fn(i64) -> String,
 }
 
 /// The words on a ticket.
-#[cfg(feature = "documents")]
 #[derive(Debug)]
 pub(crate) struct Ticket {
     /// The label of the holder's name.
@@ -73,7 +61,6 @@ pub(crate) struct Ticket {
 }
 
 /// The words on the pages of tickets and orders.
-#[cfg(all(feature = "documents", feature = "server"))]
 #[derive(Debug)]
 pub(crate) struct TicketPages {
     pub(crate) your_tickets: &'static str,
@@ -95,7 +82,6 @@ pub(crate) struct TicketPages {
 }
 
 /// The words on the pages on which customers pay, and to which they come back.
-#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Checkout {
     pub(crate) title: &'static str,
@@ -117,7 +103,6 @@ pub(crate) struct Checkout {
 }
 
 /// A title, and a sentence that explains it.
-#[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message {
     pub(crate) title: &'static str,
@@ -125,7 +110,6 @@ pub(crate) struct Message {
 }
 
 /// The results of a payment, and the states of its order.
-#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Payment {
     pub(crate) paid: Message,
@@ -154,16 +138,12 @@ pub(crate) struct Payment {
 }
 
 /// Requests that fail, for people.
-#[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Problems {
     pub(crate) no_such_page: Message,
-    #[cfg(feature = "documents")]
     pub(crate) no_such_ticket: Message,
     pub(crate) no_such_checkout: Message,
-    #[cfg(feature = "documents")]
     pub(crate) not_paid: Message,
-    #[cfg(feature = "documents")]
     pub(crate) nothing_to_download: Message,
     pub(crate) invalid_request: Message,
     pub(crate) too_many_requests: Message,
