@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::operation::{Operation, RequestSchema};
+use super::operation::{Operation, RequestSchema, operation};
 use crate::enums::scope::Scope;
 use crate::enums::text_enum::TextEnum;
 use crate::exports::{Export, ExportFormat, ExportKind, columns};
@@ -19,13 +19,11 @@ use crate::server::http::export_body;
 use crate::server::http::problem::Problem;
 
 pub(super) fn operations() -> Vec<Operation> {
-    let settlement = Operation::get("get_settlement", "/events/{eventId}/settlement", Scope::OrdersRead, |call| {
-        call.service.get_settlement(call.caller, call.id())
-    });
+    let settlement = operation!(get, get_settlement(caller, id), "/events/{eventId}/settlement", Scope::OrdersRead);
     let settlement = settlement.searches().docs(
         "Get the settlement of an event",
-        "What was sold of each ticket type, what was paid and given back, what is disputed and owed, and the balance. All \
-         figures are of the same instant.",
+        "What was sold of each ticket type, what was paid and given back, what is disputed and owed, and the \
+         balance. All figures are of the same instant.",
     );
     let mut operations = vec![settlement];
     operations.extend(ExportKind::ALL.iter().map(|kind| export(*kind)));
@@ -69,23 +67,23 @@ fn run(call: &Call<'_>, kind: ExportKind) -> Result<Response, Problem> {
 fn description(kind: ExportKind) -> String {
     let rows = match kind {
         ExportKind::Ledger => {
-            "Every movement of money, a row for each, in the order in which they were recorded: of an event, or of at most 366 \
-             days."
+            "Every movement of money, a row for each, in the order in which they were recorded: of an event, or of \
+             at most 366 days."
         }
         ExportKind::Orders => {
-            "Orders of any status, a row for each item, in the order in which they were created: of an event, or of at most \
-             366 days."
+            "Orders of any status, a row for each item, in the order in which they were created: of an event, or \
+             of at most 366 days."
         }
         ExportKind::Attendees => "Issued tickets, a row for each: of an event, or of at most 366 days.",
         ExportKind::CheckIns => "The tickets that are checked in, a row for each.",
         ExportKind::Settlement => {
-            "A row for each line. Refunds and what banks have taken are less than 0; with the payments they add up to the \
-             balance."
+            "A row for each line. Refunds and what banks have taken are less than 0; with the payments they add up \
+             to the balance."
         }
     };
     let mut text = format!(
-        "{rows} All rows are of the same instant. If other exports run, the request waits up to five seconds.\n\n\
-         | Column | Contents | Description |\n|---|---|---|\n"
+        "{rows} All rows are of the same instant. If other exports run, the request waits up to five seconds.\n\n| \
+         Column | Contents | Description |\n|---|---|---|\n"
     );
     for column in columns(kind) {
         // Writing to a String cannot fail.

@@ -10,7 +10,6 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(ticket_type_operations::operations());
     operations.extend(order_operations::operations());
     operations.extend(refund_operations::operations());
-    operations.extend(dispute_operations::operations());
     operations.extend(ledger_operations::operations());
     operations.extend(ticket_operations::operations());
     #[cfg(feature = "documents")]
@@ -22,7 +21,6 @@ pub(super) fn all() -> Vec<Operation> {
     operations
 }
 pub(super) mod discount_operations;
-pub(super) mod dispute_operations;
 #[cfg(feature = "documents")]
 pub(super) mod document_operations;
 pub(super) mod event_operations;

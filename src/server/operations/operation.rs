@@ -6,6 +6,7 @@
 //! code, and so that each operation is one entry in a table.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -230,20 +231,21 @@ impl Operation {
         Self { further_scope: Some(scope), ..self }
     }
 
-    /// `POST` that creates one resource. `location` returns the resource's path below [`BASE`].
+    /// `POST` that creates one resource with an id, whose path has the same name for the resources as this one.
     pub(in crate::server) fn create<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
         name: &'static str,
         path: &'static str,
         scope: Scope,
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-        location: fn(&T) -> String,
+        id: fn(&T) -> &dyn Display,
     ) -> Self {
         let success = Success::created::<T>().with_location();
         Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
             let mut response = replayable_json(&created)?;
-            let location = location(&created.value);
-            if let Ok(location) = HeaderValue::try_from(format!("{}{BASE}/{location}", call.base_path())) {
+            let (base_path, id) = (call.base_path(), id(&created.value));
+            let resources = path.rsplit('/').next().unwrap_or_default();
+            if let Ok(location) = HeaderValue::try_from(format!("{base_path}{BASE}/{resources}/{id}")) {
                 response.headers_mut().insert(LOCATION, location);
             }
             Ok(response)
@@ -388,6 +390,28 @@ impl Operation {
         Ok(response)
     }
 }
+
+/// An operation with the name of the method of the service that it calls. `$request` is the type of what it reads from
+/// the body, or of a list from the query; `$caller` is a field of [`Call`], and `$id` a method of it.
+macro_rules! operation {
+    ($kind:ident, $method:ident($caller:ident $(, $id:ident)*), $path:literal, $scope:expr) => {
+        Operation::$kind(stringify!($method), $path, $scope, |call| call.service.$method(call.$caller $(, call.$id())*))
+    };
+    (
+        $kind:ident, $method:ident::<$request:ident>($caller:ident $(, $id:ident)*), $path:literal, $scope:expr
+        $(, $id_of_new:expr)?
+    ) => {
+        Operation::$kind::<$request, _>(
+            stringify!($method),
+            $path,
+            $scope,
+            |call, request| call.service.$method(call.$caller $(, call.$id())*, request)
+            $(, $id_of_new)?
+        )
+    };
+}
+
+pub(super) use operation;
 
 /// A response with this result as JSON. A stored result of an earlier request is marked as such.
 fn replayable_json<T: Serialize>(result: &Replayable<T>) -> Result<Response, Problem> {

@@ -1,9 +1,8 @@
 //! Operations on refunds.
 
-use super::operation::Operation;
+use super::operation::{Operation, operation};
 use crate::enums::scope::Scope::{OrdersRead, PaymentsWrite};
 use crate::error::Reason::{NoManualRefundDue, RefundExceedsPayment, RefundInProgress, RefundSettled, TicketCancelled};
-use crate::form::request::Request;
 use crate::model::payments::refund::{ListRefunds, MarkRefunded, Refund, RefundOrder, RefundStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::page::Page;
@@ -16,46 +15,38 @@ pub(super) fn operations() -> Vec<Operation> {
         })
         .docs(
             "List refunds",
-            "Decisions that money goes back, newest first, whether it has gone back or not. An order may have several. \
-             What is `owed` of one has to be returned manually.",
+            "Decisions that money goes back, newest first, whether it has gone back or not. An order may have \
+             several. What is `owed` of one has to be returned manually.",
         ),
-        Operation::action(
-            "refund_order",
-            "/orders/{orderId}/refunds",
-            PaymentsWrite,
-            |call, request: Request<RefundOrder>| call.service.refund_order(call.keyed, call.id(), request),
-        )
-        .calls_gateway()
-        .may_require_key()
-        .docs(
-            "Refund a part of an order",
-            "`tickets` cancels these tickets, and gives back their share of what was paid: the final amount of an item, \
-             divided by its tickets. The order becomes CANCELLED with its last ticket. `amount` gives back money and \
-             cancels nothing; it needs an `Idempotency-Key`, so that a client that repeats its request does not pay \
-             twice. A payment that was made through the payment gateway is refunded through it.",
-        )
-        .conflicts(&[TicketCancelled, RefundExceedsPayment]),
-        Operation::action_with_options(
-            "mark_order_refunded",
+        operation!(action, refund_order::<RefundOrder>(keyed, id), "/orders/{orderId}/refunds", PaymentsWrite)
+            .calls_gateway()
+            .may_require_key()
+            .docs(
+                "Refund a part of an order",
+                "`tickets` cancels these tickets, and gives back their share of what was paid: the final amount of an \
+                 item, divided by its tickets. The order becomes CANCELLED with its last ticket. `amount` gives back \
+                 money and cancels nothing; it needs an `Idempotency-Key`, so that a client that repeats its request \
+                 does not pay twice. A payment that was made through the payment gateway is refunded through it.",
+            )
+            .conflicts(&[TicketCancelled, RefundExceedsPayment]),
+        operation!(
+            action_with_options,
+            mark_order_refunded::<MarkRefunded>(keyed, id),
             "/orders/{orderId}/mark-refunded",
-            PaymentsWrite,
-            |call, request: Request<MarkRefunded>| call.service.mark_order_refunded(call.keyed, call.id(), request),
+            PaymentsWrite
         )
         .calls_gateway()
         .docs(
             "Mark an order as refunded manually",
-            "For money that was to be returned manually: all that is owed for the order, or this amount, or that of this \
-             refund. The answer says what was recorded for which refund. `\"how\": \"GATEWAY\"` records nothing, but asks \
-             the payment gateway for its refunds at once.",
+            "For money that was to be returned manually: all that is owed for the order, or this amount, or that \
+             of this refund. The answer says what was recorded for which refund. `\"how\": \"GATEWAY\"` records \
+             nothing, but asks the payment gateway for its refunds at once.",
         )
         .conflicts(&[NoManualRefundDue]),
         Operation::action_on("withdraw_refund", "/refunds/{refundId}/withdraw", PaymentsWrite, |call| {
             call.service.withdraw_refund(call.keyed, call.id()).map(|refund| refund.map(without_text_of_gateway))
         })
-        .docs(
-            "Withdraw a refund",
-            "Takes back what has not gone back of a refund: the money stays with the organizer.",
-        )
+        .docs("Withdraw a refund", "Takes back what has not gone back of a refund: the money stays with the organizer.")
         .conflicts(&[RefundInProgress, RefundSettled]),
     ]
 }
