@@ -1,4 +1,4 @@
-//! The headers of requests and responses.
+//! The headers of requests and responses, and texts in paths.
 
 use axum::http::Method;
 use serde_json::{Map, Value, json};
@@ -24,6 +24,11 @@ pub(super) fn of_request(operation: &Operation) -> Vec<Value> {
 
 fn parameter(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
+}
+
+/// A parameter in a path that is a text.
+pub(super) fn in_path(name: &str, description: &str) -> Value {
+    json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}, "description": description})
 }
 
 /// References to headers of a response, by their names.

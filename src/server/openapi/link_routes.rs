@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::headers;
+use super::headers::{self, in_path};
 
 /// The path items of these routes.
 pub(super) fn paths() -> Value {
@@ -51,9 +51,7 @@ const ORDER: &str = "The token in the order's `documentsUrl`: its last part.";
 fn item(token: &str, get: &Value) -> Value {
     let mut get = get.clone();
     get["tags"] = json!(["Documents"]);
-    let token =
-        json!({"name": "token", "in": "path", "required": true, "schema": {"type": "string"}, "description": token});
-    json!({"parameters": [token], "get": get})
+    json!({"parameters": [in_path("token", token)], "get": get})
 }
 
 /// The responses by status: 200 with a body of this type, and pages for everything else.

@@ -160,11 +160,9 @@ fn path_parameters(operation: &Operation, named: &mut NamedSchemas) -> Vec<Value
     let template = format!("{BASE}{}", operation.path);
     let mut parameters = Vec::new();
     for name in template.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')) {
-        let mut parameter = json!({
-            "name": name, "in": "path", "required": true,
-            "description": path_parameter_description(name),
-            "schema": path_parameter_schema(name, named),
-        });
+        let (description, schema) = path_parameter(name, named);
+        let mut parameter =
+            json!({"name": name, "in": "path", "required": true, "description": description, "schema": schema});
         if let Some(example) = examples::of_parameter(operation.name, &template, name) {
             parameter["example"] = example;
         }
@@ -173,31 +171,18 @@ fn path_parameters(operation: &Operation, named: &mut NamedSchemas) -> Vec<Value
     parameters
 }
 
-fn path_parameter_description(name: &str) -> &'static str {
+/// The description and the schema of a path parameter.
+fn path_parameter(name: &str, named: &mut NamedSchemas) -> (&'static str, Value) {
     match name {
-        "eventId" => "The id of the event.",
-        "ticketTypeId" => "The id of the ticket type.",
-        "orderId" => "The id of the order.",
-        "refundId" => "The id of the refund.",
-        "issuedTicketId" => "The id of the issued ticket.",
-        "discountId" => "The id of the discount.",
-        "webhookId" => "The id of the webhook endpoint.",
-        "deliveryId" => "The id of the delivery.",
-        _ => "",
-    }
-}
-
-fn path_parameter_schema(name: &str, named: &mut NamedSchemas) -> Value {
-    match name {
-        "eventId" => EventId::schema(named),
-        "ticketTypeId" => TicketTypeId::schema(named),
-        "orderId" => OrderId::schema(named),
-        "refundId" => RefundId::schema(named),
-        "issuedTicketId" => TicketId::schema(named),
-        "discountId" => DiscountId::schema(named),
-        "webhookId" => WebhookId::schema(named),
-        "deliveryId" => WebhookDeliveryId::schema(named),
-        _ => json!({}),
+        "eventId" => ("The id of the event.", EventId::schema(named)),
+        "ticketTypeId" => ("The id of the ticket type.", TicketTypeId::schema(named)),
+        "orderId" => ("The id of the order.", OrderId::schema(named)),
+        "refundId" => ("The id of the refund.", RefundId::schema(named)),
+        "issuedTicketId" => ("The id of the issued ticket.", TicketId::schema(named)),
+        "discountId" => ("The id of the discount.", DiscountId::schema(named)),
+        "webhookId" => ("The id of the webhook endpoint.", WebhookId::schema(named)),
+        "deliveryId" => ("The id of the delivery.", WebhookDeliveryId::schema(named)),
+        _ => ("", json!({})),
     }
 }
 
@@ -246,32 +231,27 @@ fn tag(operation: &Operation) -> &'static str {
 }
 
 fn tags() -> Value {
-    let mut tags = json!([
-        {"name": "Events", "description": "Events that tickets are sold for."},
-        {"name": "Ticket Types", "description": "The kinds of tickets that are sold for an event."},
-        {"name": "Orders", "description": "Orders of tickets for an event."},
-        {"name": "Payments", "description": "Payments, refunds, disputes, and the ledger of all movements of money."},
-        {"name": "Tickets", "description": "Issued tickets and their check-in."},
-        {"name": "Discounts", "description": "Discount codes of an event."},
-        {"name": "Webhooks", "description": "Endpoints that receive notifications about orders and tickets."},
-        {"name": notifications::TAG, "description": "The requests that webhook endpoints receive."},
-        {"name": "Checkout", "description": "The page on which a customer pays. It needs no API key."},
-        {"name": "Server", "description": "Health, metrics and documentation. These routes need no API key."},
-    ]);
-    let mut add = |name: &str, description: &str| {
-        let tags = tags.as_array_mut().into_iter();
-        tags.for_each(|tags| tags.push(json!({"name": name, "description": description})));
-    };
+    let mut tags = vec![
+        ("Events", "Events that tickets are sold for."),
+        ("Ticket Types", "The kinds of tickets that are sold for an event."),
+        ("Orders", "Orders of tickets for an event."),
+        ("Payments", "Payments, refunds, disputes, and the ledger of all movements of money."),
+        ("Tickets", "Issued tickets and their check-in."),
+        ("Discounts", "Discount codes of an event."),
+        ("Webhooks", "Endpoints that receive notifications about orders and tickets."),
+        (notifications::TAG, "The requests that webhook endpoints receive."),
+        ("Checkout", "The page on which a customer pays. It needs no API key."),
+        ("Server", "Health, metrics and documentation. These routes need no API key."),
+    ];
     if cfg!(feature = "exports") {
-        add("Exports", "Files for spreadsheets and accounting.");
+        tags.push(("Exports", "Files for spreadsheets and accounting."));
     }
     if cfg!(feature = "documents") {
-        add(
-            "Documents",
-            "The pages and documents for those who have the link of a ticket or an order, without an API key.",
-        );
+        let description =
+            "The pages and documents for those who have the link of a ticket or an order, without an API key.";
+        tags.push(("Documents", description));
     }
-    tags
+    tags.into_iter().map(|(name, description)| json!({"name": name, "description": description})).collect()
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::headers;
+use super::headers::{self, in_path};
 #[cfg(feature = "documents")]
 use super::link_routes;
+use super::responses::reference;
 
 /// The path items of these routes.
 pub(super) fn paths() -> Value {
@@ -23,7 +24,7 @@ pub(super) fn paths() -> Value {
             "description": "For a probe that sends no requests to the process while it cannot read its database.",
             "responses": {
                 "200": response("It is ready.", &ok()),
-                "503": {"$ref": "#/components/responses/Unavailable"},
+                "503": reference("Unavailable"),
             },
         }},
         "/metrics": {"get": {
@@ -35,7 +36,7 @@ pub(super) fn paths() -> Value {
                     "application/openmetrics-text": {"schema": {"type": "string"}},
                     "text/plain": {"schema": {"type": "string"}},
                 })),
-                "500": {"$ref": "#/components/responses/Internal"},
+                "500": reference("Internal"),
             },
         }},
         "/openapi.json": {"get": {
@@ -57,17 +58,10 @@ pub(super) fn paths() -> Value {
     }
     #[cfg(feature = "docs-page")]
     {
-        paths["/docs"]["get"] = json!({
-            "operationId": "show_docs", "tags": ["Server"], "summary": "Show this document as a page",
-            "description": "On the page, each operation can be tried with an API key.",
-            "responses": {"200": page("The page."), "304": not_modified()},
-        });
-        let script = response("The script.", &json!({"text/javascript": {"schema": {"type": "string"}}}));
-        paths["/docs/scalar.js"]["get"] = json!({
-            "operationId": "get_docs_script", "tags": ["Server"], "summary": "Get the script of the page",
-            "description": "Loaded by the page at `/docs`.",
-            "responses": {"200": script, "304": not_modified()},
-        });
+        let text = ["Show this document as a page", "On the page, each operation can be tried with an API key."];
+        paths["/docs"] = file("show_docs", "Server", text, &page("The page."));
+        let text = ["Get the script of the page", "Loaded by the page at `/docs`."];
+        paths["/docs/scalar.js"] = file("get_docs_script", "Server", text, &script());
     }
     #[cfg(feature = "documents")]
     if let (Some(paths), Some(links)) = (paths.as_object_mut(), link_routes::paths().as_object_mut()) {
@@ -80,7 +74,7 @@ pub(super) fn paths() -> Value {
                 let own = operation["parameters"].as_array().cloned().unwrap_or_default();
                 operation["parameters"] = own.into_iter().chain([request_id.clone()]).collect();
                 if operation["responses"].get("400").is_none() {
-                    operation["responses"]["400"] = json!({"$ref": "#/components/responses/MalformedRequest"});
+                    operation["responses"]["400"] = reference("MalformedRequest");
                 }
             }
         }
@@ -90,35 +84,41 @@ pub(super) fn paths() -> Value {
 
 /// The path items of the page for check-in.
 fn door() -> [(&'static str, Value); 3] {
-    let script = || response("The script.", &json!({"text/javascript": {"schema": {"type": "string"}}}));
-    let text = |name: &str, description: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}, "description": description});
-    let page = json!({"get": {
-        "operationId": "show_door", "tags": ["Tickets"], "summary": "Show the page for check-in at the entrance",
-        "description": "Links of entrances lead to it, with their API key in the fragment.",
-        "responses": {"200": page("The page."), "304": not_modified()},
-    }});
-    let worker = json!({"get": {
-        "operationId": "get_door_worker", "tags": ["Tickets"], "summary": "Get the service worker of the page",
-        "description": "Keeps the files of the page in the browser, so that it starts without a connection.",
-        "responses": {"200": script(), "304": not_modified()},
-    }});
-    let text_schema = json!({"schema": {"type": "string"}});
-    let files = json!({
-        "parameters": [text("version", "The version of the page."), text("file", "The name of the file.")],
-        "get": {
-            "operationId": "get_door_file", "tags": ["Tickets"], "summary": "Get a file of the page",
-            "description": "Scripts, the style, the icon and the manifest.",
-            "responses": {
-                "200": response("The file.", &json!({
-                    "text/javascript": text_schema, "text/css": text_schema, "image/svg+xml": text_schema,
-                    "application/manifest+json": {"schema": {"type": "object"}},
-                })),
-                "304": not_modified(),
-                "404": {"$ref": "#/components/responses/NotFound"},
-            },
-        },
+    let page_text = [
+        "Show the page for check-in at the entrance",
+        "Links of entrances lead to it, with their API key in the fragment.",
+    ];
+    let worker_text = [
+        "Get the service worker of the page",
+        "Keeps the files of the page in the browser, so that it starts without a connection.",
+    ];
+    let text = json!({"schema": {"type": "string"}});
+    let content = json!({
+        "text/javascript": text, "text/css": text, "image/svg+xml": text,
+        "application/manifest+json": {"schema": {"type": "object"}},
     });
-    [("/door/", page), ("/door/sw.js", worker), ("/door/{version}/{file}", files)]
+    let file_text = ["Get a file of the page", "Scripts, the style, the icon and the manifest."];
+    let mut files = file("get_door_file", "Tickets", file_text, &response("The file.", &content));
+    files["get"]["responses"]["404"] = reference("NotFound");
+    files["parameters"] =
+        json!([in_path("version", "The version of the page."), in_path("file", "The name of the file.")]);
+    [
+        ("/door/", file("show_door", "Tickets", page_text, &page("The page."))),
+        ("/door/sw.js", file("get_door_worker", "Tickets", worker_text, &script())),
+        ("/door/{version}/{file}", files),
+    ]
+}
+
+/// The path item of a file, with a summary and a description.
+fn file(id: &str, tag: &str, [summary, description]: [&str; 2], response: &Value) -> Value {
+    json!({"get": {
+        "operationId": id, "tags": [tag], "summary": summary, "description": description,
+        "responses": {"200": response, "304": not_modified()},
+    }})
+}
+
+fn script() -> Value {
+    response("The script.", &json!({"text/javascript": {"schema": {"type": "string"}}}))
 }
 
 /// The response without a file.
@@ -132,7 +132,6 @@ fn notices() -> Value {
         "description": "What the notice says is stored, or it concerns no order of this server, or it cannot be read, which is logged.",
         "headers": headers::references(&["X-Request-Id"]),
     });
-    let problem = |name: &str| json!({"$ref": format!("#/components/responses/{name}")});
     json!({"post": {
         "operationId": "receive_gateway_notice", "tags": ["Checkout"], "summary": "Receive a notice of the payment gateway",
         "description": "Sent by the payment gateway, in its own format and with its own signature, when a payment, a \
@@ -140,8 +139,8 @@ fn notices() -> Value {
             send it again after 500 and 503.",
         "requestBody": {"required": true, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
         "responses": {
-            "200": received, "400": problem("MalformedRequest"), "404": problem("NotFound"),
-            "413": problem("PayloadTooLarge"), "500": problem("Internal"), "503": problem("Unavailable"),
+            "200": received, "400": reference("MalformedRequest"), "404": reference("NotFound"),
+            "413": reference("PayloadTooLarge"), "500": reference("Internal"), "503": reference("Unavailable"),
         },
     }})
 }
@@ -149,10 +148,7 @@ fn notices() -> Value {
 /// The path item of the sandbox's checkout page.
 fn checkout() -> Value {
     json!({
-        "parameters": [{
-            "name": "token", "in": "path", "required": true, "schema": {"type": "string"},
-            "description": "The last part of the order's `checkoutUrl`.",
-        }],
+        "parameters": [in_path("token", "The last part of the order's `checkoutUrl`.")],
         "get": {
             "operationId": "show_checkout", "tags": ["Checkout"], "summary": "Show the sandbox checkout",
             "description": "A page for the customer with the order, and buttons to pay, to let the payment fail, \
@@ -192,11 +188,8 @@ fn checkout() -> Value {
 /// The path item of the page to which a gateway sends the customer back.
 fn checkout_return() -> Value {
     json!({
-        "parameters": [{
-            "name": "session", "in": "path", "required": true, "schema": {"type": "string"},
-            "description": "The gateway's id of the checkout, or the text that the server has given the order for its \
-                return.",
-        }],
+        "parameters": [in_path("session", "The gateway's id of the checkout, or the text that the server has given the \
+            order for its return.")],
         "get": {
             "operationId": "return_from_checkout", "tags": ["Checkout"],
             "summary": "Come back from the page of the payment gateway",

@@ -112,7 +112,7 @@ fn conflict(operation: &Operation) -> Value {
     problem_response(&codes, operation.conflicts)
 }
 
-fn reference(component: &str) -> Value {
+pub(super) fn reference(component: &str) -> Value {
     json!({"$ref": format!("#/components/responses/{component}")})
 }
 
