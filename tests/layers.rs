@@ -17,7 +17,20 @@ use imports::Sources;
 const LAYERS: &[(&str, &[&str])] = &[
     (
         "server",
-        &["service", "pages", "payment", "documents", "exports", "webhook", "model", "form", "error", "fair", "enums"],
+        &[
+            "service",
+            "pages",
+            "payment",
+            "documents",
+            "exports",
+            "webhook",
+            "environment",
+            "model",
+            "form",
+            "error",
+            "fair",
+            "enums",
+        ],
     ),
     (
         "service",

@@ -1,7 +1,7 @@
 //! Limits of rendering: how many documents are rendered at the same time, and which are kept.
 
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hashlink::LruCache;
@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::TicketDocument;
 use super::last_used::LastUsed;
+use crate::environment::Locked;
 use crate::error::{Error, Result, Unavailable};
 use crate::fair::{Limits, Permit, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
@@ -62,17 +63,13 @@ impl Kept {
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<TicketDocument> {
-        let document = self.lock().get(key)?;
+        let document = self.0.locked().get(key)?;
         Some(TicketDocument::clone(&document))
     }
 
     pub(super) fn put(&self, key: Key, document: TicketDocument) {
         let bytes = document.bytes.len() + size_of_val(&document.missing_glyphs[..]);
-        self.lock().put(key, Arc::new(document), bytes);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LastUsed<Arc<TicketDocument>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.locked().put(key, Arc::new(document), bytes);
     }
 }
 
@@ -88,7 +85,7 @@ impl Default for Reported {
 impl Reported {
     /// Remembers a document. Returns whether it is new.
     pub(super) fn is_new(&self, key: Key) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ()).is_none()
+        self.0.locked().insert(key, ()).is_none()
     }
 }
 

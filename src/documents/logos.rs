@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::content::TicketToPrint;
 use super::logo_cache::{Known, LogoCache, LogoKey};
 use super::picture::{Logo, MAX_LOGO_BYTES, picture};
-use crate::environment::{Clock, SystemClock};
+use crate::environment::{Clock, Locked, SystemClock};
 use crate::fair::Semaphore;
 use crate::model::operation::statistics::LogoOutcome;
 use crate::model::tickets::linked::is_data_uri;
@@ -57,7 +57,7 @@ struct Fetching<'a> {
 
 impl Drop for Fetching<'_> {
     fn drop(&mut self) {
-        self.logos.lock().fetching.remove(&self.key);
+        self.logos.state.locked().fetching.remove(&self.key);
         self.logos.ended.notify_all();
     }
 }
@@ -121,7 +121,7 @@ impl Logos {
     fn get(&self, organization: OrganizationId, url: &str, deadline: Duration) -> Option<Logo> {
         let fetch = self.fetch.as_ref()?;
         let key = LogoKey::new(organization, url);
-        let mut state = self.lock();
+        let mut state = self.state.locked();
         let known = match state.cache.look_up(&key, self.clock.monotonic()) {
             Known::Now(logo) => return logo,
             Known::Due(logo) => logo,
@@ -159,14 +159,14 @@ impl Logos {
         match result {
             Ok(logo) => {
                 self.count(LogoOutcome::Fetched);
-                self.lock().cache.fetched(key, logo.clone(), now);
+                self.state.locked().cache.fetched(key, logo.clone(), now);
                 Some(logo)
             }
             Err(reason) => {
                 self.count(LogoOutcome::Failed);
                 // Without the URL, which may contain a secret.
                 tracing::info!(target: "ticketing::documents", organization = %key.organization, reason, "a logo could not be fetched");
-                self.lock().cache.failed(key, now);
+                self.state.locked().cache.failed(key, now);
                 None
             }
         }
@@ -184,10 +184,6 @@ impl Logos {
 
     fn count(&self, outcome: LogoOutcome) {
         self.outcomes[outcome as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

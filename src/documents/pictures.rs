@@ -1,12 +1,13 @@
 //! The pictures of a document, each decoded and checked once while it is kept.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use krilla::image::Image;
 
 use super::last_used::LastUsed;
 use super::picture::{self, Logo, Picture};
+use crate::environment::Locked;
 
 /// The pictures that are kept, in bytes.
 const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
@@ -49,11 +50,11 @@ impl Pictures {
     }
 
     fn checked(&self, logo: &Logo) -> Option<Picture> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&logo.digest);
+        let kept = self.0.locked().get(&logo.digest);
         kept.unwrap_or_else(|| {
             let picture = picture::picture(&logo.file);
             let bytes = picture.as_ref().map_or(0, |picture| picture.bytes);
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).put(logo.digest, picture.clone(), bytes);
+            self.0.locked().put(logo.digest, picture.clone(), bytes);
             picture
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use krilla::image::Image;
 
@@ -13,7 +13,7 @@ use super::logos::{Fetch, Logos, LogosOfDocument};
 use super::pictures::Pictures;
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design, drawing, language};
-use crate::environment::Clock;
+use crate::environment::{Clock, Locked};
 use crate::error::{Error, Result};
 use crate::model::operation::statistics::LogoOutcome;
 use crate::model::tickets::linked::DocumentVersion;
@@ -111,11 +111,11 @@ impl Renderer {
         let contents = tickets.iter().map(content_of).collect::<Result<Vec<_>>>()?;
         let _permit = tickets.first().map(|ticket| self.rendering.wait(ticket.event.organizer_id)).transpose()?;
         let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.locked().pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
         let bytes = render_with(&mut typesetter, &contents, self.paper, &pictures)?;
         let missing_glyphs = typesetter.end_document();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(typesetter);
+        self.idle.locked().push(typesetter);
         let document = TicketDocument::new(file_name, bytes, missing_glyphs);
         self.kept.put(key, document.clone());
         let has_new_gaps = !document.missing_glyphs.is_empty() && self.reported.is_new(key);

@@ -1,6 +1,6 @@
 //! The argument of an operation's handler function, an authorized request, and the responses that it returns.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use axum::body::Body;
 use axum::http::HeaderValue;
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::base_path::base_path;
 use super::problem::Problem;
+use crate::environment::Locked;
 use crate::form::object::Form;
 use crate::form::request::Request;
 use crate::model::notifications::webhook::WebhookEndpoint;
@@ -79,7 +80,7 @@ pub(in crate::server) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, P
     if body.is_empty() {
         return Err(Problem::malformed("the body is empty"));
     }
-    let _turn = (body.len() > LARGE_BODY).then(|| LARGE_BODY_IS_PARSED.lock().unwrap_or_else(PoisonError::into_inner));
+    let _turn = (body.len() > LARGE_BODY).then(|| LARGE_BODY_IS_PARSED.locked());
     Ok(Request::from_json(body)?)
 }
 

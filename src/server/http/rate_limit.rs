@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::problem::Problem;
+use crate::environment::Locked;
 use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::server::net::client_network::network;
@@ -113,15 +114,14 @@ impl RateLimits {
     /// Caches that a key is valid. It is then always looked up, even if other clients with the same address cause many
     /// failures.
     pub(in crate::server) fn remember_valid(&self, key: &str, organization: OrganizationId) {
-        let hash = self.hasher.hash_one(key);
-        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
+        if self.organization_of(key).is_some() {
             return;
         }
         let mut valid_keys = self.valid_keys.write().unwrap_or_else(PoisonError::into_inner);
         if valid_keys.len() >= MAX_VALID_KEYS {
             valid_keys.clear();
         }
-        valid_keys.insert(hash, organization);
+        valid_keys.insert(self.hasher.hash_one(key), organization);
     }
 
     /// Returns the organization of a key that was valid before. This predicts the organization of a request. It does
@@ -139,14 +139,13 @@ impl RateLimits {
         address: Option<IpAddr>,
         now: Timestamp,
     ) -> Result<(), Problem> {
-        let windows = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows = self.failures.locked();
         let failures = windows.current(&windows.key_of(address.map(network)), now.millis());
         drop(windows);
         if failures < self.failures_until_unchecked {
             return Ok(());
         }
-        let hash = self.hasher.hash_one(key);
-        if self.valid_keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(&hash) {
+        if self.organization_of(key).is_some() {
             return Ok(());
         }
         Err(self.count_failure(address, now))
@@ -154,7 +153,7 @@ impl RateLimits {
 
     /// Counts a request with an API key. Returns `None` if requests are not limited.
     pub(in crate::server) fn count_request(&self, key: ApiKeyId, now: Timestamp) -> Option<RateLimitStatus> {
-        let mut windows = self.requests.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.requests.as_ref()?.locked();
         if windows.len() >= MANY_KEYS {
             windows.remove_expired(now.millis());
         }
@@ -197,7 +196,7 @@ impl RateLimits {
 /// If the limit was exceeded, returns the seconds until the window ends.
 fn count_bounded<K: Hash + Eq>(windows: &Mutex<Windows<Option<K>>>, key: Option<K>, now: Timestamp) -> Option<u64> {
     let now = now.millis();
-    let mut windows = windows.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut windows = windows.locked();
     if windows.len() >= MAX_WINDOWS && !windows.contains(&key) {
         windows.remove_expired(now);
     }

@@ -1,13 +1,14 @@
 //! The state of a connection from a client: whether the server waits for the client, and since when.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::framing::FramingCheck;
+use crate::environment::Locked;
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy)]
@@ -71,13 +72,9 @@ impl ClientConnection {
         Self { state: Mutex::new(state), left_body_unread: AtomicBool::new(false), close: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Called whenever bytes of the client arrive.
     pub(in crate::server) fn bytes_received(&self, bytes: &[u8]) {
-        let mut state = self.state();
+        let mut state = self.state.locked();
         if let Phase::Idle(_) = state.phase {
             state.phase = Phase::Head(Instant::now());
         }
@@ -86,14 +83,14 @@ impl ClientConnection {
 
     /// Called when the client has received some bytes of a response.
     pub(in crate::server) fn bytes_sent(&self) {
-        if let Phase::Idle(since) = &mut self.state().phase {
+        if let Phase::Idle(since) = &mut self.state.locked().phase {
             *since = Instant::now();
         }
     }
 
     /// Called when hyper has parsed the head of a request. Returns whether the length of its body is unambiguous.
     pub(in crate::server) fn head_received(&self, has_body: bool) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.locked();
         state.phase = match state.phase {
             _ if !has_body => Phase::Handling,
             Phase::Head(since) => Phase::Body(since),
@@ -104,7 +101,7 @@ impl ClientConnection {
 
     /// Called when the body of a request has arrived completely.
     pub(in crate::server) fn body_received(&self) {
-        let mut state = self.state();
+        let mut state = self.state.locked();
         if let Phase::Body(_) = state.phase {
             state.phase = Phase::Handling;
         }
@@ -118,17 +115,17 @@ impl ClientConnection {
 
     /// Called when a request has been handled.
     pub(in crate::server) fn request_handled(&self) {
-        self.state().phase = Phase::Idle(Instant::now());
+        self.state.locked().phase = Phase::Idle(Instant::now());
     }
 
     /// Whether the client may still be sending bytes that the server will not read.
     pub(in crate::server) fn may_have_unread_bytes(&self) -> bool {
-        self.left_body_unread.load(Ordering::Relaxed) || matches!(self.state().phase, Phase::Head(_))
+        self.left_body_unread.load(Ordering::Relaxed) || matches!(self.state.locked().phase, Phase::Head(_))
     }
 
     /// When the current phase times out. `None` while a request is being handled.
     pub(in crate::server) fn deadline(&self, timeouts: Timeouts) -> Option<Instant> {
-        match self.state().phase {
+        match self.state.locked().phase {
             Phase::Head(since) => Some(since + timeouts.head),
             Phase::Body(since) => Some(since + timeouts.request),
             Phase::Idle(since) => Some(since + timeouts.idle),
@@ -138,7 +135,7 @@ impl ClientConnection {
 
     /// The connection with the lowest value is evicted first. `None` while a request is being handled.
     pub(in crate::server) fn eviction_order(&self) -> Option<EvictionOrder> {
-        match self.state().phase {
+        match self.state.locked().phase {
             Phase::Head(since) | Phase::Idle(since) => {
                 Some(EvictionOrder { receives_body: false, waiting_since: since })
             }

@@ -2,13 +2,15 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
+
+use crate::environment::Locked;
 
 /// How often a request looks whether its client is still there.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -44,7 +46,7 @@ impl SharedStream {
     }
 
     pub(in crate::server) fn lock(&self) -> MutexGuard<'_, TcpStream> {
-        self.0.stream.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.stream.locked()
     }
 
     /// Completes when the client has reset the connection, or has closed its side for a second.
@@ -70,7 +72,7 @@ impl SharedStream {
 
     /// Waits until it is time to look for the client.
     fn poll_next_check(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut next_check = self.0.next_check.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next_check = self.0.next_check.locked();
         ready!(next_check.as_mut().poll(cx));
         next_check.as_mut().reset(Instant::now() + CHECK_INTERVAL);
         Poll::Ready(())

@@ -2,13 +2,14 @@
 //! sent again to clients that have the same version.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 
 use super::representation::{Representation, prefers_gzip};
+use crate::environment::Locked;
 use crate::error::Error;
 use crate::server::http::problem::Problem;
 
@@ -30,7 +31,7 @@ impl Files {
         headers: &[(HeaderName, &'static str)],
     ) -> Response {
         let key = (name, prefers_gzip(request));
-        let known = self.files().get(&key).cloned();
+        let known = self.0.locked().get(&key).cloned();
         let file = match known {
             Some(file) => file,
             None => {
@@ -38,7 +39,7 @@ impl Files {
                 let Ok(file) = tokio::task::spawn_blocking(move || Representation::new(make(), gzip)).await else {
                     return Problem::from(Error::Internal("a file could not be made".to_owned())).into_response();
                 };
-                let mut files = self.files();
+                let mut files = self.0.locked();
                 if files.len() >= MAX_FILES {
                     files.clear();
                 }
@@ -50,9 +51,5 @@ impl Files {
         let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
         response.headers_mut().extend(headers);
         response
-    }
-
-    fn files(&self) -> MutexGuard<'_, HashMap<(String, bool), Representation>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

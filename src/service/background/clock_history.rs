@@ -8,9 +8,9 @@
 //! that was stopped for long, together with the machine or the program, looks the same as a wrong one. Only time tells
 //! them apart: a clock that is still there after an hour is believed.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use crate::environment::Clock;
+use crate::environment::{Clock, Locked};
 use crate::model::values::timestamp::Timestamp;
 
 /// The largest jump that is believed at once, in milliseconds.
@@ -79,7 +79,7 @@ impl History {
 impl ClockHistory {
     /// Looks at the clock, and returns the verdict together with the state after it.
     pub(in crate::service) fn look(&self, clock: &dyn Clock, stored: Option<Timestamp>) -> (Verdict, State) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.locked();
         let (wall, monotonic) = (clock.now().millis(), monotonic_millis(clock));
         let state = state.get_or_insert_with(|| {
             let stored = stored.map(Timestamp::millis);
@@ -90,11 +90,11 @@ impl ClockHistory {
     }
 
     pub(in crate::service) fn is_new(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.0.locked().is_none()
     }
 
     pub(in crate::service) fn set_stored(&self, stored: Timestamp) {
-        if let Some(state) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(state) = &mut *self.0.locked() {
             state.stored = Some(stored.millis());
         }
     }

@@ -1,9 +1,10 @@
 //! The threads of notification handlers: how they wait, and how they are stopped.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::error::{Result, StoreError};
 use crate::model::notifications::notification_types::NotificationTopic;
 use crate::store::{CommitListener, CommittedWork, Store};
@@ -28,32 +29,28 @@ struct State {
 }
 
 impl Wakeup {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until a notification is queued or the thread should stop, at most for `timeout`.
     pub(in crate::service) fn wait(&self, timeout: Duration) {
         let idle = |state: &mut State| !state.notified && !state.stopping;
-        let waited = self.changed.wait_timeout_while(self.state(), timeout, idle);
+        let waited = self.changed.wait_timeout_while(self.state.locked(), timeout, idle);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.notified = false;
     }
 
     /// Waits for `pause`, or until the thread should stop. Queued notifications do not end the wait.
     pub(in crate::service) fn pause(&self, pause: Duration) {
-        drop(self.changed.wait_timeout_while(self.state(), pause, |state| !state.stopping));
+        drop(self.changed.wait_timeout_while(self.state.locked(), pause, |state| !state.stopping));
     }
 
     pub(in crate::service) fn is_stopping(&self) -> bool {
-        self.state().stopping
+        self.state.locked().stopping
     }
 }
 
 impl CommitListener for Wakeup {
     fn on_commit(&self, work: &CommittedWork) {
         if work.handlers {
-            self.state().notified = true;
+            self.state.locked().notified = true;
             self.changed.notify_all();
         }
     }
@@ -99,7 +96,7 @@ impl HandlerThread {
 
     /// Tells the thread to end after the call in progress, and does not wait for it.
     pub(in crate::service) fn signal_stop(&self) {
-        self.wakeup.state().stopping = true;
+        self.wakeup.state.locked().stopping = true;
         self.wakeup.changed.notify_all();
     }
 }

@@ -5,9 +5,10 @@
 //! organization ask for it, and adds what it has queued since: so an order costs no count.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::error::{Error, Result};
 use crate::model::values::id::OrganizationId;
 
@@ -103,7 +104,7 @@ impl BacklogLimit {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut HashMap<OrganizationId, KnownBacklog>) -> T) -> T {
-        work(&mut self.backlogs.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.backlogs.locked())
     }
 }
 

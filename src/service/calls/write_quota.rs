@@ -5,9 +5,10 @@
 //! quota, by what was in progress when it was reached.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::error::{Error, Result};
 use crate::model::values::id::OrganizationId;
 
@@ -44,7 +45,7 @@ impl WriteQuota {
 
     /// Fails if the organization has used up its quota. `now` is the monotonic time.
     pub(in crate::service) fn check(&self, organization: OrganizationId, now: Duration) -> Result<()> {
-        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows = self.windows.locked();
         let used_up = windows.get(&organization).filter(|window| window.bytes >= self.bytes_per_minute);
         match used_up.and_then(|window| window.remaining(now)) {
             None => Ok(()),
@@ -56,7 +57,7 @@ impl WriteQuota {
 
     /// Counts what the organization has written.
     pub(in crate::service) fn add(&self, organization: OrganizationId, bytes: u64, now: Duration) {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.locked();
         if windows.len() >= MANY_ORGANIZATIONS && !windows.contains_key(&organization) {
             windows.retain(|_, window| window.remaining(now).is_some());
         }

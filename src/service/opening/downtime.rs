@@ -4,9 +4,10 @@
 //! looks at the record: if it goes on, another program is running, and has received the notices of the gateway. If it
 //! stands still for six seconds, no other program is running.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, CLAIM_RENEWAL};
 
@@ -36,7 +37,7 @@ impl Downtime {
 
     /// Compares what the maintenance has last recorded with what it had recorded before.
     pub(in crate::service) fn look(&self, recorded: Option<Timestamp>, now: Timestamp) -> State {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.locked();
         *state = match (*state, recorded) {
             (State::New | State::Waiting(_), None) => State::WasDown,
             (State::Waiting(before), Some(recorded)) if recorded != before => State::Known,
@@ -51,7 +52,7 @@ impl Downtime {
 
     /// The checkouts are looked up.
     pub(in crate::service) fn finish(&self) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Known;
+        *self.state.locked() = State::Known;
     }
 }
 
