@@ -1,7 +1,7 @@
 //! Limits of rendering: how many documents are rendered at the same time, and which are kept.
 
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use hashlink::LruCache;
@@ -24,68 +24,54 @@ const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
 const MAX_REPORTED: usize = 4096;
 
-/// The documents that are being rendered. One organization may render as many as it wants, but those that wait take
-/// turns.
-pub(super) struct Rendering(Semaphore);
-
-impl Default for Rendering {
-    fn default() -> Self {
-        Self(Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(MAX_RENDERING) }))
-    }
-}
-
-impl Rendering {
-    /// Waits until fewer than two documents are being rendered, for at most 250 ms. The permit is for one document.
-    pub(super) fn wait(&self, organization: OrganizationId) -> Result<Permit> {
-        let permit = self.0.acquire(Some(organization), MAX_WAIT, || false);
-        permit.ok_or(Error::Unavailable(Unavailable::TooManyDocuments))
-    }
-}
-
-/// The documents that were last used, by the version of what they say.
-pub(super) struct Kept(Mutex<LastUsed<Arc<TicketDocument>>>);
-
 /// SHA-256 of the name of a document, the version of what it says, and the digests of its logos at URLs.
 pub(super) type Key = [u8; 32];
 
-impl Default for Kept {
+pub(super) fn key(file_name: &str, version: &LinkVersion, logos: &[Option<[u8; 32]>]) -> Key {
+    let LinkVersion { organizer, event, ticket_types, cancelled_tickets, .. } = version;
+    let mut digest = DigestOf(Sha256::new());
+    (file_name, organizer, event, ticket_types, cancelled_tickets, logos).hash(&mut digest);
+    digest.0.finalize().into()
+}
+
+pub(super) struct RenderingLimits {
+    /// One organization may render as many documents as it wants, but those that wait take turns.
+    permits: Semaphore,
+    /// The documents that were last used, by the version of what they say.
+    kept: Mutex<LastUsed<TicketDocument>>,
+    /// The documents with characters that no font has, by the version of what they say.
+    reported: Mutex<LruCache<Key, ()>>,
+}
+
+impl Default for RenderingLimits {
     fn default() -> Self {
-        Self(Mutex::new(LastUsed::new(MAX_KEPT_BYTES)))
+        Self {
+            permits: Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(MAX_RENDERING) }),
+            kept: Mutex::new(LastUsed::new(MAX_KEPT_BYTES)),
+            reported: Mutex::new(LruCache::new(MAX_REPORTED)),
+        }
     }
 }
 
-impl Kept {
-    pub(super) fn key(file_name: &str, version: &LinkVersion, logos: &[Option<[u8; 32]>]) -> Key {
-        let LinkVersion { organizer, event, ticket_types, cancelled_tickets, .. } = version;
-        let mut digest = DigestOf(Sha256::new());
-        (file_name, organizer, event, ticket_types, cancelled_tickets, logos).hash(&mut digest);
-        digest.0.finalize().into()
+impl RenderingLimits {
+    /// Waits until fewer than two documents are being rendered, for at most 250 ms. The permit is for one document.
+    pub(super) fn wait(&self, organization: OrganizationId) -> Result<Permit> {
+        let permit = self.permits.acquire(Some(organization), MAX_WAIT, || false);
+        permit.ok_or(Error::Unavailable(Unavailable::TooManyDocuments))
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<TicketDocument> {
-        let document = self.0.locked().get(key)?;
-        Some(TicketDocument::clone(&document))
+    pub(super) fn kept(&self, key: &Key) -> Option<TicketDocument> {
+        self.kept.locked().get(key)
     }
 
-    pub(super) fn put(&self, key: Key, document: TicketDocument) {
+    pub(super) fn keep(&self, key: Key, document: TicketDocument) {
         let bytes = document.bytes.len() + size_of_val(&document.missing_glyphs[..]);
-        self.0.locked().put(key, Arc::new(document), bytes);
+        self.kept.locked().put(key, document, bytes);
     }
-}
 
-/// The documents with characters that no font has, by the version of what they say.
-pub(super) struct Reported(Mutex<LruCache<Key, ()>>);
-
-impl Default for Reported {
-    fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MAX_REPORTED)))
-    }
-}
-
-impl Reported {
-    /// Remembers a document. Returns whether it is new.
+    /// Remembers a document with characters that no font has. Returns whether it is new.
     pub(super) fn is_new(&self, key: Key) -> bool {
-        self.0.locked().insert(key, ()).is_none()
+        self.reported.locked().insert(key, ()).is_none()
     }
 }
 
@@ -105,13 +91,11 @@ impl Hasher for DigestOf {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
-    fn organization(number: i64) -> OrganizationId {
-        OrganizationId::from_raw(number)
-    }
-
-    fn key(name: &str) -> Key {
+    fn key_of(name: &str) -> Key {
         let version = LinkVersion {
             organizer: String::new(),
             event: (1, "PUBLISHED"),
@@ -120,13 +104,13 @@ mod tests {
             scans_and_renewals: 0,
             changes_of_tickets: 0,
         };
-        Kept::key(name, &version, &[])
+        key(name, &version, &[])
     }
 
     #[test]
     fn the_third_document_at_a_time_is_refused_until_another_has_ended() {
-        let rendering = Rendering::default();
-        let wait = || rendering.wait(organization(1));
+        let limits = RenderingLimits::default();
+        let wait = || limits.wait(OrganizationId::from_raw(1));
         let first = wait().expect("the first");
         let _second = wait().expect("the second, also of the same organization");
         let refused = wait().unwrap_err();
@@ -137,35 +121,27 @@ mod tests {
 
     #[test]
     fn the_documents_that_were_last_used_are_kept_up_to_64_mebibytes() {
-        let kept = Kept::default();
+        let limits = RenderingLimits::default();
         let document = |name: &str| TicketDocument::new(name.to_owned(), vec![7; 4 * 1024 * 1024], Vec::new());
         let used = document("used");
-        kept.put(key("used"), used.clone());
-        kept.put(key("unused"), document("unused"));
+        limits.keep(key_of("used"), used.clone());
+        limits.keep(key_of("unused"), document("unused"));
         for other in 0..15 {
-            let found = kept.get(&key("used")).expect("it was just used");
+            let found = limits.kept(&key_of("used")).expect("it was just used");
             assert!(Arc::ptr_eq(&found.bytes, &used.bytes), "the file was copied");
             let other = format!("{other}");
-            kept.put(key(&other), document(&other));
+            limits.keep(key_of(&other), document(&other));
         }
-        assert_eq!(kept.get(&key("used")), Some(used));
-        assert_eq!(kept.get(&key("unused")), None);
-    }
-
-    #[test]
-    fn a_document_of_more_than_8_mebibytes_is_not_kept() {
-        let kept = Kept::default();
-        let key = key("large");
-        kept.put(key, TicketDocument::new("large".to_owned(), vec![7; 8 * 1024 * 1024 + 1], Vec::new()));
-        assert_eq!(kept.get(&key), None);
+        assert_eq!(limits.kept(&key_of("used")), Some(used));
+        assert_eq!(limits.kept(&key_of("unused")), None);
     }
 
     #[test]
     fn a_document_is_reported_once_while_it_is_remembered() {
-        let reported = Reported::default();
-        let key = |number: usize| key(&number.to_string());
-        assert_eq!([0, 0].map(|number| reported.is_new(key(number))), [true, false]);
-        assert!((1..=MAX_REPORTED).all(|number| reported.is_new(key(number))));
-        assert!(reported.is_new(key(0)));
+        let limits = RenderingLimits::default();
+        let is_new = |number: usize| limits.is_new(key_of(&number.to_string()));
+        assert_eq!([0, 0].map(is_new), [true, false]);
+        assert!((1..=MAX_REPORTED).all(is_new));
+        assert!(is_new(0));
     }
 }

@@ -8,7 +8,7 @@ use krilla::image::Image;
 
 use super::content::{Content, TicketToPrint};
 use super::fonts::Fonts;
-use super::limits::{Kept, Key, Rendering, Reported};
+use super::limits::{self, Key, RenderingLimits};
 use super::logos::{Fetch, Logos, LogosOfDocument};
 use super::pictures::Pictures;
 use super::typesetter::Typesetter;
@@ -29,9 +29,7 @@ pub(crate) struct Renderer {
     idle: Mutex<Vec<Typesetter>>,
     logos: Logos,
     pictures: Pictures,
-    rendering: Rendering,
-    kept: Kept,
-    reported: Reported,
+    limits: RenderingLimits,
 }
 
 /// A document that was rendered or kept.
@@ -63,9 +61,7 @@ impl Renderer {
             idle: Mutex::default(),
             logos: Logos::new(fetch, settings.logo_timeout, clock),
             pictures: Pictures::default(),
-            rendering: Rendering::default(),
-            kept: Kept::default(),
-            reported: Reported::default(),
+            limits: RenderingLimits::default(),
         })
     }
 
@@ -86,7 +82,7 @@ impl Renderer {
         version: &DocumentVersion,
         logos: &mut LogosOfDocument<'_>,
     ) -> Option<TicketDocument> {
-        self.kept.get(&key(file_name, version, logos))
+        self.limits.kept(&key(file_name, version, logos))
     }
 
     /// Renders the document of some tickets, each on pages of its own. There must be at least one. The document has the
@@ -109,7 +105,7 @@ impl Renderer {
             Ok(content)
         };
         let contents = tickets.iter().map(content_of).collect::<Result<Vec<_>>>()?;
-        let _permit = tickets.first().map(|ticket| self.rendering.wait(ticket.event.organizer_id)).transpose()?;
+        let _permit = tickets.first().map(|ticket| self.limits.wait(ticket.event.organizer_id)).transpose()?;
         let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
         let idle = self.idle.locked().pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
@@ -117,15 +113,15 @@ impl Renderer {
         let missing_glyphs = typesetter.end_document();
         self.idle.locked().push(typesetter);
         let document = TicketDocument::new(file_name, bytes, missing_glyphs);
-        self.kept.put(key, document.clone());
-        let has_new_gaps = !document.missing_glyphs.is_empty() && self.reported.is_new(key);
+        self.limits.keep(key, document.clone());
+        let has_new_gaps = !document.missing_glyphs.is_empty() && self.limits.is_new(key);
         Ok(Rendered { document, has_new_gaps })
     }
 }
 
 fn key(file_name: &str, version: &DocumentVersion, logos: &mut LogosOfDocument<'_>) -> Key {
     let digests = version.logo_urls.iter().map(|url| logos.fetched(url).map(|logo| logo.digest));
-    Kept::key(file_name, &version.link, &digests.collect::<Vec<_>>())
+    limits::key(file_name, &version.link, &digests.collect::<Vec<_>>())
 }
 
 fn render_with(
