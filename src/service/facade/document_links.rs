@@ -226,11 +226,7 @@ impl TicketingService {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt;
-    use std::sync::{Arc, Mutex};
-
-    use tracing::field::{Field, Visit};
-    use tracing::{Event, Metadata, Subscriber, span};
+    use std::sync::Mutex;
 
     use super::*;
     use crate::documents::TicketDocuments;
@@ -242,52 +238,16 @@ mod tests {
     use crate::model::values::amount::Amount;
     use crate::store::Transaction;
 
-    /// The statements and the changed rows of each transaction, which the store logs.
-    #[derive(Clone, Default)]
-    struct Costs(Arc<Mutex<Vec<(u64, u64)>>>);
-
-    impl Subscriber for Costs {
-        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-            metadata.target() == "ticketing::store"
-        }
-
-        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-            span::Id::from_u64(1)
-        }
-
-        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-        fn event(&self, event: &Event<'_>) {
-            let mut cost = Cost::default();
-            event.record(&mut cost);
-            if let Cost { statements: Some(statements), rows: Some(rows) } = cost {
-                self.0.lock().unwrap().push((statements, rows));
-            }
-        }
-
-        fn enter(&self, _: &span::Id) {}
-
-        fn exit(&self, _: &span::Id) {}
-    }
-
-    #[derive(Default)]
-    struct Cost {
-        statements: Option<u64>,
-        rows: Option<u64>,
-    }
-
-    impl Visit for Cost {
-        fn record_u64(&mut self, field: &Field, value: u64) {
-            match field.name() {
-                "statements" => self.statements = Some(value),
-                "rows" => self.rows = Some(value),
-                _ => {}
-            }
-        }
-
-        fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+    /// The statements and the changed rows of each transaction of `work`, which the store logs.
+    fn costs<T>(work: impl FnOnce() -> T) -> (T, Vec<(u64, u64)>) {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let subscriber = tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE);
+        let subscriber = subscriber.with_writer(Mutex::new(log.reopen().unwrap())).finish();
+        let result = tracing::subscriber::with_default(subscriber, work);
+        let lines = std::fs::read_to_string(log.path()).unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let cost = |line: serde_json::Value| line["fields"]["statements"].as_u64().zip(line["fields"]["rows"].as_u64());
+        (result, lines.filter_map(cost).collect())
     }
 
     #[test]
@@ -309,11 +269,8 @@ mod tests {
 
         // Inside a write, because the store logs what these cost.
         let cost_of = |read: fn(&Transaction<'_>, &str) -> bool, token: &str| {
-            let (costs, token) = (Costs::default(), token.to_owned());
-            let find = || service.store()?.write(None, move |tx| Ok(read(tx, &token)));
-            let is_found = tracing::subscriber::with_default(costs.clone(), find).unwrap();
-            let costs = costs.0.lock().unwrap().clone();
-            (is_found, costs)
+            let token = token.to_owned();
+            costs(|| service.store().unwrap().write(None, move |tx| Ok(read(tx, &token))).unwrap())
         };
         let cost =
             |token: &str| cost_of(|tx, token| linked_documents::ticket(tx, token, ticket_types::get).is_ok(), token);
