@@ -3,9 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::enums::scope::Scope;
 use crate::error::{Error, Result, Unavailable};
+use crate::form::object::Form;
+use crate::model::tenants::caller::Caller;
+use crate::model::values::id::OrganizationId;
+use crate::model::values::page::ListRequest;
+use crate::rules::{Checked, checked_request};
 use crate::service::TicketingService;
-use crate::store::Store;
+use crate::store::{Store, Transaction};
 
 impl TicketingService {
     /// The store, for new work. Fails if the service is being closed.
@@ -22,6 +28,19 @@ impl TicketingService {
     /// The store, for the later steps of an operation that has changed something already, and for counters.
     pub(in crate::service) fn store_in_operation(&self) -> &Store {
         &self.inner.store
+    }
+
+    /// Reads a page of a list of the caller's organization. With filters, it is a search, which may take longer.
+    pub(in crate::service) fn list<R: ListRequest + Form, T>(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        request: R,
+        list: impl Fn(&Transaction<'_>, OrganizationId, &Checked<R>) -> Result<T>,
+    ) -> Result<T> {
+        caller.require(scope)?;
+        let request = checked_request(request)?;
+        self.store()?.list(caller.organization, request.has_filters(), |tx| list(tx, caller.organization, &request))
     }
 
     pub(in crate::service) fn is_closing(&self) -> bool {

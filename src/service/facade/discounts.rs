@@ -8,8 +8,7 @@ use crate::model::sale::discount::{
 };
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::DiscountId;
-use crate::model::values::page::{ListRequest, Page};
-use crate::rules::checked_request;
+use crate::model::values::page::Page;
 use crate::sales::catalog::discount_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
@@ -34,10 +33,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_discounts(&self, caller: &Caller, request: ListDiscounts) -> Result<Page<Discount, DiscountId>> {
-        caller.require(Scope::DiscountsRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| discounts::list(tx, caller.organization, &request))
+        self.list(caller, Scope::DiscountsRead, request, discounts::list)
     }
 
     /// Creates a discount of an event. Customers enter its code with an order, in upper or lower case; an order without
@@ -74,11 +70,10 @@ impl TicketingService {
         self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
         let organization = call.caller.organization;
         let (target, request) = (OperationTarget::new("create_discount"), request.into());
-        let result =
-            self.write_event_idempotent(&call, target, request.body.event_id, request, move |tx, request| {
-                discount_changes::create(tx, organization, request)
-            })?;
-        Ok(C::output(result))
+        self.write_event_idempotent(&call, target, request.body.event_id, request, move |tx, request| {
+            discount_changes::create(tx, organization, request)
+        })
+        .map(C::output)
     }
 
     /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
@@ -120,10 +115,10 @@ impl TicketingService {
         let (target, request) = (OperationTarget::new("validate_discount"), request.into());
         let event = request.body.event_id;
         let step = self.price_step();
-        let result = self.read_idempotent(&call, target, event, request, move |tx, request, release_limit| {
+        self.read_idempotent(&call, target, event, request, move |tx, request, release_limit| {
             discount_changes::validate(tx, organization, request, &step, release_limit)
-        })?;
-        Ok(C::output(result))
+        })
+        .map(C::output)
     }
 
     /// Returns a discount.

@@ -5,8 +5,7 @@ use crate::error::Result;
 use crate::model::payments::dispute::{Dispute, ListDisputes};
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::DisputeId;
-use crate::model::values::page::{ListRequest, Page};
-use crate::rules::checked_request;
+use crate::model::values::page::Page;
 use crate::service::TicketingService;
 use crate::store::money::disputes;
 
@@ -29,9 +28,6 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_disputes(&self, caller: &Caller, request: ListDisputes) -> Result<Page<Dispute, DisputeId>> {
-        caller.require(Scope::OrdersRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| disputes::list(tx, caller.organization, &request))
+        self.list(caller, Scope::OrdersRead, request, disputes::list)
     }
 }

@@ -165,9 +165,8 @@ impl TicketingService {
         self.require_to_write(&call.caller, Scope::TicketsWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("renew_ticket_link", id);
-        let result =
-            self.write_idempotent(&call, target, Nothing, move |tx, _| linked_documents::renew(tx, organization, id))?;
-        Ok(C::output(result))
+        self.write_idempotent(&call, target, Nothing, move |tx, _| linked_documents::renew(tx, organization, id))
+            .map(C::output)
     }
 
     /// Returns the document of the ticket of a link, as [`get_ticket_document`](Self::get_ticket_document) does.

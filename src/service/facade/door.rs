@@ -140,12 +140,11 @@ impl TicketingService {
         request.body.event_id.map_or(Ok(()), |event| call.caller.require_event(event))?;
         let own = call.caller.event;
         let Identity { organization, key } = call.caller.identity();
-        let result =
-            self.write_idempotent(&call, OperationTarget::new("upload_scans"), request, move |tx, request| {
-                let (event, request) = rules::check_upload(request.clone(), own)?;
-                scan_uploads::upload(tx, organization, event, key, &request)
-            })?;
-        Ok(C::output(result))
+        self.write_idempotent(&call, OperationTarget::new("upload_scans"), request, move |tx, request| {
+            let (event, request) = rules::check_upload(request.clone(), own)?;
+            scan_uploads::upload(tx, organization, event, key, &request)
+        })
+        .map(C::output)
     }
 
     /// Lists the log of an event, newest first: scans, and cancelled tickets. Filters select by outcome, device and time.

@@ -6,8 +6,7 @@ use crate::form::request::Request;
 use crate::model::sale::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::EventId;
-use crate::model::values::page::{ListRequest, Page};
-use crate::rules::checked_request;
+use crate::model::values::page::Page;
 use crate::sales::catalog::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
@@ -43,10 +42,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_events(&self, caller: &Caller, request: ListEvents) -> Result<Page<Event, EventId>> {
-        caller.require(Scope::EventsRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| event_lists::list(tx, caller.organization, &request))
+        self.list(caller, Scope::EventsRead, request, event_lists::list)
     }
 
     /// Creates an event. Its status is `DRAFTED` unless the request sets another; its currency and time zone default to
@@ -77,11 +73,10 @@ impl TicketingService {
         let call = caller.keyed();
         self.require_to_write(&call.caller, Scope::EventsWrite)?;
         let organization = call.caller.organization;
-        let result =
-            self.write_idempotent(&call, OperationTarget::new("create_event"), request, move |tx, request| {
-                event_changes::create(tx, organization, request)
-            })?;
-        Ok(C::output(result))
+        self.write_idempotent(&call, OperationTarget::new("create_event"), request, move |tx, request| {
+            event_changes::create(tx, organization, request)
+        })
+        .map(C::output)
     }
 
     /// Returns an event.

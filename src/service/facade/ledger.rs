@@ -6,8 +6,7 @@ use crate::model::payments::ledger_entry::{LedgerEntry, ListLedgerEntries};
 use crate::model::payments::order_balance::OrderBalance;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{LedgerEntryId, OrderId};
-use crate::model::values::page::{ListRequest, Page};
-use crate::rules::checked_request;
+use crate::model::values::page::Page;
 use crate::sales::money::order_balances;
 use crate::service::TicketingService;
 use crate::store::money::ledger;
@@ -42,10 +41,7 @@ impl TicketingService {
         caller: &Caller,
         request: ListLedgerEntries,
     ) -> Result<Page<LedgerEntry, LedgerEntryId>> {
-        caller.require(Scope::OrdersRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| ledger::list(tx, caller.organization, &request))
+        self.list(caller, Scope::OrdersRead, request, ledger::list)
     }
 
     /// Returns the balance of an order: what was received for it, what went back, and what still has to.

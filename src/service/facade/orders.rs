@@ -12,9 +12,9 @@ use crate::model::sale::order::{
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrderId;
-use crate::model::values::page::{ListRequest, Page};
+use crate::model::values::page::Page;
 use crate::rules::money::gateway_choice::is_missing;
-use crate::rules::{self, Checked, checked, checked_request};
+use crate::rules::{self, Checked, checked};
 use crate::sales::checkouts::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::money::manual_payments::ManualPayment;
@@ -54,10 +54,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_orders(&self, caller: &Caller, request: ListOrders) -> Result<Page<OrderSummary, OrderId>> {
-        caller.require(Scope::OrdersRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| order_lists::list(tx, caller.organization, &request))
+        self.list(caller, Scope::OrdersRead, request, order_lists::list)
     }
 
     /// Creates an order.
@@ -303,15 +300,14 @@ impl TicketingService {
         call.caller.require(Scope::PaymentsWrite)?;
         let Identity { organization, key } = call.caller.identity();
         let target = OperationTarget::on("mark_order_paid", id);
-        let result =
-            self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, release_limit| {
-                request.errors.clone().into_result()?;
-                let MarkPaid { how, note } = &request.body;
-                let method = how.unwrap_or(ManualMethod::Other);
-                let payment = ManualPayment { method, note: note.as_deref(), recorded_by: key };
-                order_lifecycle::mark_paid(tx, organization, id, &payment, release_limit)
-            })?;
-        Ok(C::output(result))
+        self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, release_limit| {
+            request.errors.clone().into_result()?;
+            let MarkPaid { how, note } = &request.body;
+            let method = how.unwrap_or(ManualMethod::Other);
+            let payment = ManualPayment { method, note: note.as_deref(), recorded_by: key };
+            order_lifecycle::mark_paid(tx, organization, id, &payment, release_limit)
+        })
+        .map(C::output)
     }
 
     /// Records that the customer of a pending order was reminded to pay.
@@ -334,9 +330,9 @@ impl TicketingService {
         call.caller.require(Scope::OrdersWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("mark_checkout_reminder_sent", id);
-        let result = self.write_event_idempotent(&call, target, id, Nothing, move |tx, _| {
+        self.write_event_idempotent(&call, target, id, Nothing, move |tx, _| {
             order_lifecycle::mark_reminder_sent(tx, organization, id)
-        })?;
-        Ok(C::output(result))
+        })
+        .map(C::output)
     }
 }

@@ -9,9 +9,8 @@ use crate::model::payments::received_payment::{ListPayments, ReceivedPayment};
 use crate::model::sale::order::Order;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{OrderId, PaymentId};
-use crate::model::values::page::{ListRequest, Page};
+use crate::model::values::page::Page;
 use crate::payment::GatewayCalls;
-use crate::rules::checked_request;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::received_payments;
 use crate::sales::money::received_payments::Report;
@@ -165,10 +164,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_payments(&self, caller: &Caller, request: ListPayments) -> Result<Page<ReceivedPayment, PaymentId>> {
-        caller.require(Scope::OrdersRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| payments::list(tx, caller.organization, &request))
+        self.list(caller, Scope::OrdersRead, request, payments::list)
     }
 
     /// Records that a payment through the gateway failed. The order stays pending until its hold expires, and the

@@ -9,8 +9,7 @@ use crate::model::payments::refund::{
 use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, RefundId};
-use crate::model::values::page::{ListRequest, Page};
-use crate::rules::checked_request;
+use crate::model::values::page::Page;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::money::refund_lifecycle::{self as sales, Followed};
@@ -42,10 +41,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_refunds(&self, caller: &Caller, request: ListRefunds) -> Result<Page<Refund, RefundId>> {
-        caller.require(Scope::OrdersRead)?;
-        let request = checked_request(request)?;
-        self.store()?
-            .list(caller.organization, request.has_filters(), |tx| refunds::list(tx, caller.organization, &request))
+        self.list(caller, Scope::OrdersRead, request, refunds::list)
     }
 
     /// Gives back a part of what was paid for an order: for some of its tickets, or an amount.
@@ -140,11 +136,11 @@ impl TicketingService {
         let target = OperationTarget::on("withdraw_refund", id);
         let found = self.store()?.read_one(|tx| refunds::order_of(tx, organization, id))?;
         let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
-        let result = self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
+        self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
             sales::withdraw(tx, order, id)?;
             refunds::get(tx, organization, id)
-        })?;
-        Ok(C::output(result))
+        })
+        .map(C::output)
     }
 
     /// Records that money which was to be returned manually for an order was given back: for a manual payment, and
@@ -195,13 +191,13 @@ impl TicketingService {
             self.list_all(CheckoutOrder { organization: identity.organization, id }, &payments)?;
             let result = self.write_idempotent(&call, target, request, move |tx, _| {
                 manual_refunds::settled_since(tx, identity.organization, id, &before)
-            })?;
-            return Ok(C::output(result));
+            });
+            return result.map(C::output);
         }
-        let result = self.write_event_idempotent(&call, target, id, request, move |tx, request| {
+        self.write_event_idempotent(&call, target, id, request, move |tx, request| {
             manual_refunds::mark_refunded(tx, identity, id, request)
-        })?;
-        Ok(C::output(result))
+        })
+        .map(C::output)
     }
 
     /// Asks the gateway at once what it lists of the payments for an order, and records it.

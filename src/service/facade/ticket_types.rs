@@ -74,10 +74,10 @@ impl TicketingService {
         self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
         let organization = call.caller.organization;
         let target = OperationTarget::on("create_ticket_type", event);
-        let result = self.write_event_idempotent(&call, target, event, request, move |tx, request| {
+        self.write_event_idempotent(&call, target, event, request, move |tx, request| {
             ticket_type_changes::create(tx, organization, event, request)
-        })?;
-        Ok(C::output(result))
+        })
+        .map(C::output)
     }
 
     /// Returns a ticket type.

@@ -107,14 +107,10 @@ impl TicketingService {
         let organization = call.caller.organization;
         let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
         let event = request.body.ticket_type_id;
-        let result = self.write_idempotent_with_expired_holds(
-            &call,
-            target,
-            event,
-            request,
-            move |tx, request, release_limit| ticket_issuing::issue(tx, organization, request, release_limit),
-        )?;
-        Ok(C::output(result))
+        self.write_idempotent_with_expired_holds(&call, target, event, request, move |tx, request, release_limit| {
+            ticket_issuing::issue(tx, organization, request, release_limit)
+        })
+        .map(C::output)
     }
 
     /// Returns a ticket.
@@ -272,10 +268,9 @@ impl TicketingService {
         let call = caller.keyed();
         call.caller.require(Scope::TicketsWrite)?;
         let organization = call.caller.organization;
-        let result =
-            self.write_event_idempotent(&call, OperationTarget::on("cancel_ticket", id), id, Nothing, move |tx, _| {
-                ticket_issuing::cancel(tx, organization, id)
-            })?;
-        Ok(C::output(result))
+        self.write_event_idempotent(&call, OperationTarget::on("cancel_ticket", id), id, Nothing, move |tx, _| {
+            ticket_issuing::cancel(tx, organization, id)
+        })
+        .map(C::output)
     }
 }

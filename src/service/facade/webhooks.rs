@@ -9,7 +9,7 @@ use crate::model::notifications::webhook::{
 };
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::{WebhookDeliveryId, WebhookId};
-use crate::model::values::page::{ListRequest, Page};
+use crate::model::values::page::Page;
 use crate::rules::checked_request;
 use crate::sales::catalog::webhook_changes;
 use crate::sales::idempotent_operation::OperationTarget;
@@ -68,11 +68,10 @@ impl TicketingService {
         self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
         let organization = call.caller.organization;
         let allow_local = self.inner.webhooks.allow_local;
-        let result =
-            self.write_idempotent(&call, OperationTarget::new("create_webhook"), request, move |tx, request| {
-                webhook_changes::create(tx, organization, request, allow_local)
-            })?;
-        Ok(C::output(result))
+        self.write_idempotent(&call, OperationTarget::new("create_webhook"), request, move |tx, request| {
+            webhook_changes::create(tx, organization, request, allow_local)
+        })
+        .map(C::output)
     }
 
     /// Returns a webhook endpoint.
@@ -194,10 +193,8 @@ impl TicketingService {
         id: WebhookId,
         request: ListWebhookDeliveries,
     ) -> Result<Page<WebhookDelivery, WebhookDeliveryId>> {
-        caller.require(Scope::WebhooksRead)?;
-        let request = checked_request(request)?;
-        self.store()?.list(caller.organization, request.has_filters(), |tx| {
-            deliveries::list(tx, caller.organization, id, &request)
+        self.list(caller, Scope::WebhooksRead, request, |tx, organization, request| {
+            deliveries::list(tx, organization, id, request)
         })
     }
 
@@ -234,9 +231,9 @@ impl TicketingService {
         let organization = call.caller.organization;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
-        let result = self.write_idempotent(&call, target, Request::of_value(id), move |tx, endpoint| {
+        self.write_idempotent(&call, target, Request::of_value(id), move |tx, endpoint| {
             webhook_changes::resend(tx, organization, endpoint.body, delivery)
-        })?;
-        Ok(C::output(result))
+        })
+        .map(C::output)
     }
 }
