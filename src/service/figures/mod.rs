@@ -1,6 +1,5 @@
-//! Figures: sales of an event, exports, usage of organizations, statistics, subscriptions.
+//! Figures: exports, usage of organizations, statistics, subscriptions.
 
-pub(super) mod event_summary;
 #[cfg(feature = "exports")]
 mod exports;
 pub(super) mod organization_usage;
