@@ -146,10 +146,20 @@ macro_rules! last_type {
     };
 }
 
-/// The [`Field`](crate::form::field::Field) with a type, a name, attributes and options.
+/// The [`Field`](crate::form::field::Field) with a type, a name, attributes and options: its limits, after `nullable`, or
+/// after how a [writable field](crate::form::declare::writable_fields) is written.
 macro_rules! described_field {
-    ($type:ty, [$($name:tt)*] [$($attribute:tt)*] [nullable $(, $limit:expr)*]) => {
-        $crate::form::declare::fields::described_field!($type, [$($name)*] [$($attribute)*] [$($limit),*]).nullable()
+    ($type:ty, $name:tt $attribute:tt [nullable $(=>)? $(,)? $($limit:expr),*]) => {
+        $crate::form::declare::fields::described_field!($type, $name $attribute [$($limit),*]).nullable()
+    };
+    ($type:ty, $name:tt $attribute:tt [default($default:expr) => $($limit:expr),*]) => {
+        $crate::form::declare::fields::described_field!($type, $name $attribute [$($limit),*]).with_default(|| {
+            let default: $type = Some($default);
+            serde_json::to_value(default).unwrap_or_default()
+        })
+    };
+    ($type:ty, $name:tt $attribute:tt [$presence:ident $(($default:expr))? => $($limit:expr),*]) => {
+        $crate::form::declare::fields::described_field!($type, $name $attribute [$($limit),*])
     };
     ($type:ty, [$($name:tt)*] [$($attribute:tt)*] [$($limit:expr),*]) => {
         $crate::form::field::Field::<<$type as $crate::form::field::FormField>::Limit>::new(

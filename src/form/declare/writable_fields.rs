@@ -70,36 +70,19 @@ macro_rules! create_form {
             $field:ident $(as $json:literal)?: $type:ty => $presence:ident $(($default:expr))? $(, $limit:expr)*;
         )*
     ) => {
-        $($struct_attribute)*
-        #[derive(Debug, Clone, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub struct $create {
-            $(
-                $(#[$($only_attribute)*])*
-                pub $only: $only_type,
-            )*
-            $(
-                $(#[$($attribute)*])*
-                #[doc = $crate::form::declare::setters::default_doc!($presence $(($default))?)]
-                pub $field: $crate::form::declare::writable_fields::create_type!($presence $type),
-            )*
-        }
-
-        $crate::form::declare::fields::implement_form! {
+        $crate::form::declare::fields::form_struct! {
             $($struct_attribute)*
-            $create {
+            #[derive(Debug, Clone, PartialEq, Eq)]
+            pub struct $create {
                 $(
-                    $only: $only_type =
-                        $crate::form::declare::fields::described_field!($only_type, [$only] [$(#[$($only_attribute)*])*] []);
+                    $(#[$($only_attribute)*])*
+                    pub $only: $only_type,
                 )*
                 $(
-                    $field: $crate::form::declare::writable_fields::create_type!($presence $type) =
-                        $crate::form::declare::writable_fields::create_field!(
-                            $presence $(($default))?, $type,
-                            $crate::form::declare::fields::described_field!(
-                                $type, [$field $(as $json)?] [$(#[$($attribute)*])*] [$($limit),*]
-                            )
-                        );
+                    $(#[$($attribute)*])*
+                    #[doc = $crate::form::declare::setters::default_doc!($presence $(($default))?)]
+                    pub $field $(as $json)?: $crate::form::declare::writable_fields::create_type!($presence $type)
+                        [$presence $(($default))? => $($limit),*],
                 )*
             }
         }
@@ -122,24 +105,14 @@ macro_rules! update_form {
             $field:ident $(as $json:literal)?: $type:ty => $presence:ident $(($default:expr))? $(, $limit:expr)*;
         )*
     ) => {
-        $($struct_attribute)*
-        #[derive(Debug, Clone, Default, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub struct $update {
-            $(
-                $(#[$($attribute)*])*
-                pub $field: $crate::form::declare::writable_fields::update_type!($presence $type),
-            )*
-        }
-
-        $crate::form::declare::fields::implement_form! {
+        $crate::form::declare::fields::form_struct! {
             $($struct_attribute)*
-            $update {
+            #[derive(Debug, Clone, Default, PartialEq, Eq)]
+            pub struct $update {
                 $(
-                    $field: $crate::form::declare::writable_fields::update_type!($presence $type) =
-                        $crate::form::declare::fields::described_field!(
-                            $type, [$field $(as $json)?] [$(#[$($attribute)*])*] [$($limit),*]
-                        );
+                    $(#[$($attribute)*])*
+                    pub $field $(as $json)?: $crate::form::declare::writable_fields::update_type!($presence $type)
+                        [$($limit),*],
                 )*
             }
         }
@@ -203,22 +176,6 @@ macro_rules! written_type {
     ($presence:ident $type:ty) => { $type };
 }
 
-/// The field of a request that creates a resource.
-macro_rules! create_field {
-    (default($default:expr), $type:ty, $field:expr) => {
-        $field.with_default(|| {
-            let default: $type = $default;
-            serde_json::to_value(default).unwrap_or_default()
-        })
-    };
-    (nullable, $type:ty, $field:expr) => {
-        $field.nullable()
-    };
-    ($presence:ident $(($default:expr))?, $type:ty, $field:expr) => {
-        $field
-    };
-}
-
 /// The value that a request gives to a field of a new resource.
 macro_rules! created {
     (default($default:expr), $given:expr) => {
@@ -253,6 +210,5 @@ macro_rules! is_unchanged {
 }
 
 pub(crate) use {
-    create_field, create_form, create_type, created, is_unchanged, update_form, update_type, updated, writable_fields,
-    written_type,
+    create_form, create_type, created, is_unchanged, update_form, update_type, updated, writable_fields, written_type,
 };
