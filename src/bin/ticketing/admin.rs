@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 use ticketing::id::{ApiKeyId, EventId, OrganizationId};
 use ticketing::organization::{CreateApiKey, CreateOrganization, ListOrganizations, Organization, UpdateOrganization};
-use ticketing::{Error, TicketingService, page};
+use ticketing::{Change, Error, TicketingService, page};
 
 use super::arguments::{AdminCommand, NewOrganization};
 use super::database_option::Database;
@@ -34,19 +34,12 @@ pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Valu
             Ok(json!(service.get_organization(organization_id(&organization)?)?))
         }
         AdminCommand::UpdateOrganization { organization, name, currency, timezone, reference } => {
+            let change = |given: Option<String>| given.map_or(Change::Keep, Change::Set);
             let mut changes = UpdateOrganization::default();
-            if let Some(name) = name {
-                changes = changes.name(name);
-            }
-            if let Some(currency) = currency {
-                changes = changes.currency(currency);
-            }
-            if let Some(timezone) = timezone {
-                changes = changes.timezone(timezone);
-            }
-            if let Some(reference) = reference {
-                changes = changes.reference(reference);
-            }
+            changes.name = change(name);
+            changes.currency = change(currency);
+            changes.timezone = change(timezone);
+            changes.reference = change(reference).map(Some);
             Ok(json!(service.update_organization(organization_id(&organization)?, changes)?))
         }
         AdminCommand::SuspendOrganization { organization } => {

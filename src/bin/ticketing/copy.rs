@@ -10,19 +10,15 @@ use super::failure::Failure;
 /// terminal, progress bars are shown.
 #[cfg(feature = "postgres")]
 pub(crate) fn copy(options: &DatabaseOptions, to: &str) -> Result<(), Failure> {
-    use std::ops::ControlFlow;
+    use super::output::{show, with_bar};
 
     let (database, to) = Database::read_copy(options, to)?;
     let path = database.file("copy reads a database file")?;
     let file = database.builder_of_command(false)?.open()?;
-    let bar = super::output::progress_bar("{wide_bar} {pos} of {len} rows, {per_sec}");
-    let result = file.copy_to(to.database(true)?, |progress| {
-        bar.set_length(progress.total_rows);
-        bar.set_position(progress.rows);
-        ControlFlow::Continue(())
-    });
-    bar.finish_and_clear();
-    let copied = result?;
+    let target = to.database(true)?;
+    let copied = with_bar("{wide_bar} {pos} of {len} rows, {per_sec}", |bar| {
+        file.copy_to(target, |progress| show(bar, progress.rows, progress.total_rows))
+    })?;
     let target = Database::Postgres(to).builder_of_command(false)?.open()?;
     let (before, after) = (super::database::find(&file)?, super::database::find(&target)?);
     let clean = before.is_clean() && after.is_clean();

@@ -10,21 +10,16 @@ use ticketing::maintenance::{CheckProgress, CheckReport};
 
 use super::database_option::Database;
 use super::failure::Failure;
-use super::output::{print_line, progress_bar};
+use super::output::{print_line, show, with_bar};
 
 /// Copies the database to a new file and prints the size of the copy. On a terminal, a progress bar is shown. A server
 /// may use the file at the same time.
 pub(crate) fn back_up(database: &Database, path: &Path) -> Result<(), Failure> {
     let database = database.file("backup copies database files: copy a PostgreSQL database with pg_dump")?;
     require_file(database)?;
-    let bar = progress_bar("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}");
-    let result = TicketingService::backup_file(database, path, |progress| {
-        bar.set_length(progress.total_bytes);
-        bar.set_position(progress.bytes);
-        ControlFlow::Continue(())
-    });
-    bar.finish_and_clear();
-    let copy = result?;
+    let copy = with_bar("{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}", |bar| {
+        TicketingService::backup_file(database, path, |progress| show(bar, progress.bytes, progress.total_bytes))
+    })?;
     print_line(&json!({ "path": path.display().to_string(), "bytes": copy.bytes, "pages": copy.pages }).to_string())
 }
 
@@ -44,7 +39,7 @@ pub(crate) fn check(database: &Database) -> Result<(), Failure> {
     let report = match database {
         Database::File(path) => {
             require_file(path).map_err(|failure| not_checked(&failure))?;
-            with_bar(|progress| TicketingService::check_file_with_progress(path, progress))
+            with_steps(|progress| TicketingService::check_file_with_progress(path, progress))
         }
         Database::Postgres(_) => {
             let builder = database.builder_of_command(false)?;
@@ -64,19 +59,14 @@ pub(crate) fn check(database: &Database) -> Result<(), Failure> {
 }
 
 pub(crate) fn find(service: &TicketingService) -> ticketing::Result<CheckReport> {
-    with_bar(|progress| service.check_with_progress(progress))
+    with_steps(|progress| service.check_with_progress(progress))
 }
 
 /// Runs a check, whose progress is shown in a bar.
-fn with_bar<T>(check: impl FnOnce(&dyn Fn(CheckProgress) -> ControlFlow<()>) -> T) -> T {
-    let bar = progress_bar("{wide_bar} {pos} of {len} steps");
-    let result = check(&|progress| {
-        bar.set_length(progress.total_steps);
-        bar.set_position(progress.steps);
-        ControlFlow::Continue(())
-    });
-    bar.finish_and_clear();
-    result
+fn with_steps<T>(check: impl FnOnce(&dyn Fn(CheckProgress) -> ControlFlow<()>) -> T) -> T {
+    with_bar("{wide_bar} {pos} of {len} steps", |bar| {
+        check(&|progress| show(bar, progress.steps, progress.total_steps))
+    })
 }
 
 /// Fails if the file does not exist. Only the server and `create-organization` create a database.

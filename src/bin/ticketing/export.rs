@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde_json::json;
@@ -15,7 +14,7 @@ use super::admin::{organization_id, organization_of_event, parse_id};
 use super::arguments::ExportSettings;
 use super::database_option::Database;
 use super::failure::{Failure, usage};
-use super::output::{print_line, progress_bar};
+use super::output::{print_line, show, with_bar};
 
 /// Writes an export to a new file, and prints the number of its rows and the sums. On a terminal, a progress bar is
 /// shown.
@@ -36,13 +35,9 @@ pub(crate) fn export(database: &Database, settings: &ExportSettings) -> Result<(
     let caller = service.act_for(organization)?;
     let failed = |error| Failure::Run(format!("cannot write {}: {error}", settings.output.display()));
     let mut output = create(&settings.output).map_err(failed)?;
-    let bar = progress_bar("{wide_bar} {pos} of {len} rows, {per_sec}");
-    let result = service.export(&caller, export, &mut output, |progress| {
-        bar.set_length(progress.total_rows);
-        bar.set_position(progress.rows);
-        ControlFlow::Continue(())
+    let result = with_bar("{wide_bar} {pos} of {len} rows, {per_sec}", |bar| {
+        service.export(&caller, export, &mut output, |progress| show(bar, progress.rows, progress.total_rows))
     });
-    bar.finish_and_clear();
     let written = result.map_err(Failure::from).and_then(|report| output.flush().map(|()| report).map_err(failed));
     let report = written.inspect_err(|_| {
         // What is in it is not complete.

@@ -1,6 +1,7 @@
 //! What the program prints: lines on standard output, and progress bars.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -17,8 +18,18 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::Run(format!("cannot write to standard output: {error}")))
 }
 
-/// A progress bar, which indicatif draws to standard error, and only if that is a terminal.
-pub(crate) fn progress_bar(template: &str) -> ProgressBar {
+/// Shows a bar while `work` runs. indicatif draws it to standard error, and only if that is a terminal.
+pub(crate) fn with_bar<T>(template: &str, work: impl FnOnce(&ProgressBar) -> T) -> T {
     let style = ProgressStyle::with_template(template);
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let result = work(&bar);
+    bar.finish_and_clear();
+    result
+}
+
+/// Shows how much is done. The work goes on.
+pub(crate) fn show(bar: &ProgressBar, done: u64, all: u64) -> ControlFlow<()> {
+    bar.set_length(all);
+    bar.set_position(done);
+    ControlFlow::Continue(())
 }

@@ -29,7 +29,7 @@ mod with_stripe {
     use ticketing::payment::{Discrepancies, Discrepancy, Reconcile, ReconciledTotal, Reconciliation};
     use ticketing::{Amount, Error};
 
-    use super::super::output::{print_line, progress_bar};
+    use super::super::output::{print_line, with_bar};
     use super::super::stripe;
     use super::{Database, Failure, ReconcileSettings};
 
@@ -52,14 +52,14 @@ mod with_stripe {
         let builder = database.builder_of_command(false).map_err(not_compared)?;
         let failed = |error: Error| not_compared(error.into());
         let service = builder.payment_gateway(gateway).open().map_err(failed)?;
-        let bar = progress_bar("{pos} lines of Stripe, {msg}");
-        let result = service.reconcile(&request, |progress| {
-            let (accounts, all) = (progress.accounts, progress.total_accounts);
-            bar.set_message(format!("{} ledger entries, {accounts} of {all} accounts", progress.entries));
-            bar.set_position(progress.lines);
-            ControlFlow::Continue(())
+        let result = with_bar("{pos} lines of Stripe, {msg}", |bar| {
+            service.reconcile(&request, |progress| {
+                let (accounts, all) = (progress.accounts, progress.total_accounts);
+                bar.set_message(format!("{} ledger entries, {accounts} of {all} accounts", progress.entries));
+                bar.set_position(progress.lines);
+                ControlFlow::Continue(())
+            })
         });
-        bar.finish_and_clear();
         result.map_err(failed)
     }
 
