@@ -201,44 +201,4 @@ mod tests {
         let members = vec![("a".to_owned(), Value::Number("1.50".to_owned())), ("a".to_owned(), list)];
         assert_eq!(parsed, Value::Object(members));
     }
-
-    #[test]
-    fn invalid_json_is_refused() {
-        for text in [
-            "",
-            " ",
-            "{",
-            "{\"a\":}",
-            "nul",
-            "[1,]",
-            "01",
-            "+1",
-            "1.",
-            "NaN",
-            "\"\\ud800\"",
-            "\"\\udc00\\ud800\"",
-            "1e400",
-            "-1e400",
-            "{\"a\": 1e999}",
-            "{} {}",
-            "'a'",
-            "\"\n\"",
-            "{\"a\" 1}",
-            "{1: 2}",
-            "\u{feff}{}",
-        ] {
-            assert!(Value::parse(text.as_bytes()).is_err(), "{text:?}");
-        }
-        assert!(Value::parse(b"\"\xff\"").is_err());
-    }
-
-    #[test]
-    fn at_most_64_levels_may_nest() {
-        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(Value::parse(nested(64).as_bytes()).is_ok());
-        assert!(Value::parse(nested(65).as_bytes()).is_err());
-        assert!(Value::parse(nested(1_000_000).as_bytes()).is_err());
-        let brackets_in_a_string = format!("\"{}\"", "[".repeat(1000));
-        assert!(Value::parse(brackets_in_a_string.as_bytes()).is_ok());
-    }
 }

@@ -39,17 +39,3 @@ impl From<Path<'_>> for String {
         path.to_string()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_names_fields_and_entries() {
-        let items = Path::Root.field("items");
-        let first = items.entry(0);
-        assert_eq!(Path::Root.to_string(), "");
-        assert_eq!(first.to_string(), "items[0]");
-        assert_eq!(first.field("quantity").to_string(), "items[0].quantity");
-    }
-}

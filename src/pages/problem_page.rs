@@ -66,19 +66,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_says_in_the_language_of_the_browser_what_cannot_be_found() {
-        for (accepted, title) in [
-            ("", "We cannot find this checkout"),
-            ("pl, de;q=0.5, en;q=0.7", "We cannot find this checkout"),
-            ("pl, de-CH;q=0.9, en;q=0.7", "Wir finden diese Kasse nicht"),
-            ("nl", "We kunnen deze betaling niet vinden"),
-        ] {
-            let page = problem_page(ProblemKind::Checkout, 404, None, accepted).expect("a page");
-            assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
-        }
-    }
-
-    #[test]
     fn every_status_has_a_page() {
         for status in [400, 404, 405, 409, 410, 413, 429, 500, 502, 503] {
             for kind in [ProblemKind::Checkout, ProblemKind::Other] {

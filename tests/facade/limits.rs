@@ -247,6 +247,8 @@ fn free_json_is_limited_in_size_and_depth_also_from_rust() {
         let set = |json: Value| update(set(EventSettings::default(), json));
         set(nested(32)).expect("deep enough");
         assert!(set(nested(33)).expect_err("too deep").to_string().ends_with("must nest at most 32 levels deep"));
+        set(json!({"a": nested(31)})).expect("deep enough");
+        set(json!({"a": nested(32)})).expect_err("too deep");
         // 16,384 bytes with the quotes.
         set(json!("x".repeat(16_382))).expect("long enough");
         let refused = set(json!("x".repeat(16_383))).expect_err("too long");

@@ -148,12 +148,14 @@ fn unparsable_json_is_malformed_and_json_of_the_wrong_type_is_invalid() {
     let mut client = server.client();
     let json = ["Content-Type: application/json"];
     let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
-    for text in ["", " ", "{", "nonsense", r#"{"title": "\ud800"}"#, r#"{"title": 1e400}"#, "{} {}", &deep] {
+    let numbers = r#"[1,] 01 +1 1. NaN -1e400 1e400 {"title":1e400} {"a":} {"a"1} {1:2} nul"#;
+    let texts = [r#"{"title": "\ud800"}"#, r#""\udc00\ud800""#, "{} {}", "\"\n\"", "{", " ", "", &deep];
+    for text in numbers.split(' ').chain(texts) {
         expect(client.send("POST", "/v1/events", &json, text.as_bytes()), 400, "malformed-request");
     }
     expect(client.send("POST", "/v1/events", &json, b"{\"title\": \"\xff\"}"), 400, "malformed-request");
     expect(client.send("POST", "/v1/events", &[], b""), 400, "malformed-request");
-    for text in ["[]", "null", "3", r#""text""#] {
+    for text in ["[]", "null", "3", r#""text""#, &deep[1..129], &format!("\"{}\"", "[".repeat(1000))] {
         assert_eq!(client.send("POST", "/v1/events", &json, text.as_bytes()).paths(), [""], "{text}");
     }
     let response =
@@ -212,7 +214,7 @@ fn a_body_may_have_at_most_one_mebibyte() {
 fn an_undecodable_query_is_malformed_and_wrong_parameters_are_invalid() {
     let server = Server::start();
     let mut client = server.client();
-    for query in ["q=%", "q=%zz", "q=%ff"] {
+    for query in ["q=%", "q=%4", "q=%zz", "q=%+1", "q=%ff", "%FF=1", "q=%C3", "q=%C3&r=%A4"] {
         for path in ["/v1/events", "/v1/events/event_0000000000001"] {
             expect(client.get(&format!("{path}?{query}")), 400, "malformed-request");
         }

@@ -234,13 +234,3 @@ pub(crate) const fn camel_case<const LENGTH: usize>(snake_case: &str) -> [u8; LE
     }
     camel_case
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_name_in_json_is_in_camel_case_unless_another_one_is_stated() {
-        assert_eq!(json_name!(sale_start_date), "saleStartDate");
-        assert_eq!(json_name!(q), "q");
-        assert_eq!(json_name!(ticket_type_id as "ticketId"), "ticketId");
-    }
-}

@@ -234,25 +234,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn gateway_calls_leave_permits_to_others() {
-        let (_folder, service) = service();
-        let blocking = BlockingService::new(service, 4);
-        let (release, released) = channel::<()>();
-        let (begun, has_begun) = tokio::sync::oneshot::channel();
-        let slow = tokio::spawn({
-            let blocking = blocking.clone();
-            let hang = move |_: &TicketingService| Ok(begun.send(()).is_ok() && released.recv().is_err());
-            async move { blocking.call_with(&blocking.gateway, None, hang).await.is_ok() }
-        });
-        has_begun.await.unwrap();
-        let refused = blocking.call_with(&blocking.gateway, None, |_| Ok(())).await.unwrap_err();
-        assert_eq!(refused.status(), 503);
-        assert!(blocking.call(None, |_| Ok(())).await.is_ok());
-        drop(release);
-        assert!(slow.await.unwrap());
-    }
-
-    #[tokio::test]
     async fn a_panic_is_an_internal_error_and_returns_its_permit() {
         let (_folder, service) = service();
         let blocking = BlockingService::new(service, 4);

@@ -14,29 +14,3 @@ pub(in crate::server) fn matches(request: &HeaderMap, etag: &HeaderValue) -> boo
 pub(in crate::server) fn quoted(text: &str) -> HeaderValue {
     HeaderValue::try_from(format!("\"{text}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn headers(values: &[&'static str]) -> HeaderMap {
-        values.iter().map(|value| (IF_NONE_MATCH, HeaderValue::from_static(value))).collect()
-    }
-
-    #[test]
-    fn one_of_the_tags_must_be_the_same() {
-        let etag = HeaderValue::from_static("\"one\"");
-        for (tags, same) in [
-            (vec![], false),
-            (vec!["\"one\""], true),
-            (vec!["W/\"one\""], true),
-            (vec!["\"two\", \"one\""], true),
-            (vec!["\"two\"", "\"one\""], true),
-            (vec!["*"], true),
-            (vec!["\"two\""], false),
-            (vec!["one"], false),
-        ] {
-            assert_eq!(matches(&headers(&tags), &etag), same, "{tags:?}");
-        }
-    }
-}

@@ -114,16 +114,4 @@ mod tests {
             assert_eq!(thousandths(text), 0, "{text}");
         }
     }
-
-    #[test]
-    fn counters_are_named_like_their_samples_and_units_are_left_out() {
-        let open_metrics = "# HELP a_orders Orders that were created.\n# TYPE a_orders counter\na_orders_total 3\n\
-            # HELP a_size_bytes Size of a file.\n# TYPE a_size_bytes gauge\n# UNIT a_size_bytes bytes\na_size_bytes 5\n\
-            # HELP a_jobs Jobs.\n# TYPE a_jobs histogram\na_jobs_sum 1.5\na_jobs_count 1\na_jobs_bucket{le=\"+Inf\"} 1\n\
-            # EOF\n";
-        let expected = "# HELP a_orders_total Orders that were created.\n# TYPE a_orders_total counter\na_orders_total 3\n\
-            # HELP a_size_bytes Size of a file.\n# TYPE a_size_bytes gauge\na_size_bytes 5\n\
-            # HELP a_jobs Jobs.\n# TYPE a_jobs histogram\na_jobs_sum 1.5\na_jobs_count 1\na_jobs_bucket{le=\"+Inf\"} 1\n";
-        assert_eq!(from_open_metrics(open_metrics), expected);
-    }
 }
