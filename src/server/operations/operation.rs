@@ -26,7 +26,7 @@ use crate::server::http::blocking::WaitsFor;
 use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 use crate::server::http::problem::Problem;
 #[cfg(feature = "documents")]
-use crate::server::public::content::Content;
+use crate::server::public::representation::Representation;
 
 /// The path prefix of all operations.
 pub(in crate::server) const BASE: &str = "/v1";
@@ -200,7 +200,7 @@ impl Operation {
     ) -> Self {
         let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
         let operation = Self::new(name, path, scope, Method::GET, Input::None, success, move |call| {
-            Ok(Content::document(run(call)?).send(&call.head.headers))
+            Ok(Representation::document(run(call)?).send(&call.head.headers))
         });
         Self { waits_for: WaitsFor::Document, ..operation }
     }

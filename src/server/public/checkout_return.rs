@@ -9,9 +9,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::checkout_routes::{PathParams, respond, token};
-use super::content::Content;
 use super::page_responses::accepted_languages;
-use super::representation::prefers_gzip;
+use super::representation::{Representation, prefers_gzip};
 use crate::pages;
 use crate::server::http::blocking::BlockingService;
 use crate::server::http::problem::Problem;
@@ -54,7 +53,7 @@ enum Answer {
     /// The organizer's own page.
     Redirect(String),
     /// A page, and whether it says how the payment ended.
-    Page { page: Content, is_final: bool },
+    Page { page: Representation, is_final: bool },
 }
 
 /// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
@@ -73,7 +72,7 @@ async fn settle(
             return Ok(Answer::Redirect(url));
         }
         let page = pages::payment_page(&settled, &service.page_of_settled(&settled)?, &accepted)?;
-        Ok(Answer::Page { page: Content::page(page, gzip), is_final: settled.outcome.is_some() })
+        Ok(Answer::Page { page: Representation::page(page, gzip), is_final: settled.outcome.is_some() })
     };
     match service.call_with(&service.pages, Some(organization), settle).await? {
         Answer::Redirect(url) => {

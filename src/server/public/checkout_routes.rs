@@ -8,9 +8,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::content::Content;
 use super::page_responses::{accepted_languages, problem_response, with_page_headers, without_appended};
-use super::representation::prefers_gzip;
+use super::representation::{Representation, prefers_gzip};
 use crate::enums::text_enum::TextEnum;
 use crate::model::payments::checkout::CheckoutOutcome;
 use crate::pages::{self, ProblemKind};
@@ -40,7 +39,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     let (languages, gzip) = (accepted.clone(), prefers_gzip(&headers));
     let render = move |service: &TicketingService| {
         let checkout = service.get_hosted_checkout(&token)?;
-        Ok(Content::page(pages::checkout_page(&checkout, service.now(), &languages)?, gzip))
+        Ok(Representation::page(pages::checkout_page(&checkout, service.now(), &languages)?, gzip))
     };
     let page = state.service.look_up(None, render).await;
     respond(page.map(|page| page.send(&headers)), &accepted)

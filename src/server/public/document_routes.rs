@@ -9,11 +9,10 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{any, get};
 
-use super::content::Content;
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
-use super::representation::{not_modified, prefers_gzip};
+use super::representation::{Representation, not_modified, prefers_gzip};
 use crate::error::{Error, Result};
 use crate::fair::{InUseGuard, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
@@ -40,7 +39,7 @@ struct Wanted {
     part: usize,
 }
 
-type Make = fn(&TicketingService, &Wanted) -> Result<Content>;
+type Make = fn(&TicketingService, &Wanted) -> Result<Representation>;
 
 /// How the content of a link is made: for the organization that the token is of, with permits that organizations share.
 #[derive(Clone, Copy)]
@@ -56,13 +55,13 @@ const TICKET: Source = Source {
     organization: TicketingService::organization_of_ticket_link,
     version: Some(TicketingService::version_of_ticket_link),
     content: |service, Wanted { token, languages, gzip, .. }| {
-        Ok(Content::page(pages::ticket_page(&service.ticket_of_page(token)?, token, languages)?, *gzip))
+        Ok(Representation::page(pages::ticket_page(&service.ticket_of_page(token)?, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
 const TICKET_DOCUMENT: Source = Source {
     version: None,
-    content: |service, wanted| Ok(Content::document(service.get_ticket_document_by_link(&wanted.token)?)),
+    content: |service, wanted| Ok(Representation::document(service.get_ticket_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..TICKET
 };
@@ -72,13 +71,13 @@ const ORDER: Source = Source {
     version: Some(TicketingService::version_of_order_link),
     content: |service, Wanted { token, languages, gzip, part }| {
         let shown = service.order_of_page(token, *part, pages::MAX_CARDS)?;
-        Ok(Content::page(pages::order_page(&shown, token, languages)?, *gzip))
+        Ok(Representation::page(pages::order_page(&shown, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
 const ORDER_DOCUMENT: Source = Source {
     version: None,
-    content: |service, wanted| Ok(Content::document(service.get_order_document_by_link(&wanted.token)?)),
+    content: |service, wanted| Ok(Representation::document(service.get_order_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
     ..ORDER
 };
@@ -106,10 +105,10 @@ pub(in crate::server) fn routes() -> Router<AppState> {
     router
 }
 
-fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Content> {
+fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Representation> {
     let linked = service.ticket_of_page(&wanted.token)?;
     let file_name = format!("{}.ics", linked.ticket.id);
-    Ok(Content::calendar_entry(file_name, pages::calendar_entry(&linked)))
+    Ok(Representation::calendar_entry(file_name, pages::calendar_entry(&linked)))
 }
 
 /// Answers a request with what its link leads to, or says what is wrong.
@@ -260,7 +259,7 @@ mod tests {
             work.0 += 1;
             WORK.1.notify_all();
             drop(WORK.1.wait_while(work, |(_, may_end)| !*may_end));
-            Ok(Content::page(String::new(), false))
+            Ok(Representation::page(String::new(), false))
         },
         permits: |service| &service.pages,
     };

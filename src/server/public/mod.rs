@@ -2,7 +2,6 @@
 
 pub(super) mod checkout_return;
 pub(super) mod checkout_routes;
-pub(super) mod content;
 #[cfg(feature = "docs-page")]
 pub(super) mod docs;
 #[cfg(feature = "documents")]
