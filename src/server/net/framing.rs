@@ -94,11 +94,13 @@ impl FramingCheck {
                     }
                 }
             }
-            Part::Body(length) => {
+            Part::Body(length) | Part::Chunk(length) => {
                 let skipped = bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX));
-                self.next = match length - skipped as u64 {
-                    0 => Part::Head,
-                    left => Part::Body(left),
+                self.next = match (self.next, length - skipped as u64) {
+                    (Part::Body(_), 0) => Part::Head,
+                    (Part::Body(_), left) => Part::Body(left),
+                    (_, 0) => Part::ChunkSize,
+                    (_, left) => Part::Chunk(left),
                 };
                 Some(skipped)
             }
@@ -113,14 +115,6 @@ impl FramingCheck {
                     Some(bytes.len())
                 }
             },
-            Part::Chunk(length) => {
-                let skipped = bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX));
-                self.next = match length - skipped as u64 {
-                    0 => Part::ChunkSize,
-                    left => Part::Chunk(left),
-                };
-                Some(skipped)
-            }
             Part::Trailers => {
                 let line = bytes.windows(2).position(|pair| pair == b"\r\n")?;
                 if line == 0 {
