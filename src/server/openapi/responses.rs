@@ -137,18 +137,13 @@ pub(super) fn components() -> Value {
     // Conflicts differ between operations, no operation returns 405, and only those with documents return 410.
     let gone = if cfg!(feature = "documents") { None } else { Some(StatusCode::GONE) };
     let not_shared = [Some(StatusCode::CONFLICT), Some(StatusCode::METHOD_NOT_ALLOWED), gone];
+    // Only some operations return these.
+    let not_in_all = [problem::IDEMPOTENCY_KEY_REQUIRED, problem::IDEMPOTENCY_KEY_REUSED];
     let mut components = Map::new();
-    for code in CODES {
-        // The name is that of the first problem with the status.
-        let is_first = shared_response(code.status) == pascal_case(code.name);
-        if is_first && !not_shared.contains(&Some(code.status)) {
-            let same_status = |other: &&&ProblemCode| other.status == code.status;
-            let codes: Vec<_> = CODES.iter().filter(same_status).copied().collect();
-            // Only some operations return these.
-            let not_shared = [problem::IDEMPOTENCY_KEY_REQUIRED, problem::IDEMPOTENCY_KEY_REUSED];
-            let codes: Vec<_> = codes.into_iter().filter(|code| !not_shared.contains(code)).collect();
-            components.insert(pascal_case(code.name), problem_response(&codes, &[]));
-        }
+    for ProblemCode { status, .. } in CODES.iter().copied().filter(|code| !not_shared.contains(&Some(code.status))) {
+        let of_status = |code: &&&ProblemCode| code.status == *status && !not_in_all.contains(code);
+        let codes: Vec<_> = CODES.iter().filter(of_status).copied().collect();
+        components.entry(shared_response(*status)).or_insert_with(|| problem_response(&codes, &[]));
     }
     let both = [&problem::VALIDATION_FAILED, &problem::IDEMPOTENCY_KEY_REUSED];
     components.insert(VALIDATION_FAILED_OR_KEY_REUSED.to_owned(), problem_response(&both, &[]));
