@@ -221,6 +221,6 @@ mod public;
 mod routes;
 mod state;
 
-pub use net::serve::serve;
+pub use net::connections::serve;
 pub use options::ServerOptions;
 pub use routes::{Routes, router};

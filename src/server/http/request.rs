@@ -41,9 +41,8 @@ pub(in crate::server) fn handle(
     // Before the future, which axum allocates for each request, so that it is small.
     let (head, body) = request.into_parts();
     let request = IncomingRequest::new(&state, head);
-    let target = Target { operation, parameters };
     async move {
-        let result = authorize_and_execute(&state.service, &request, target, body).await;
+        let result = authorize_and_execute(&state.service, &request, operation, parameters, body).await;
         request.finish(result)
     }
 }
@@ -59,26 +58,21 @@ pub(in crate::server) async fn refuse(state: AppState, problem: Problem, request
     request.finish(result.and(Err(problem)))
 }
 
-/// The operation to which a request was routed.
-struct Target {
-    operation: Arc<Operation>,
-    parameters: Vec<String>,
-}
-
 /// Authorizes the request and executes the operation, in one call on a blocking thread for the organization of the API
 /// key. The request is authorized first, in a separate call, if this organization is not known yet, or if the body has
 /// not arrived, so that the server never waits for a client that it is going to refuse.
 async fn authorize_and_execute(
     service: &BlockingService,
     request: &Arc<IncomingRequest>,
-    target: Target,
+    operation: Arc<Operation>,
+    parameters: Vec<String>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Operation { waits_for, scope, .. } = *target.operation;
-    let is_look_up = target.operation.is_look_up();
+    let Operation { waits_for, scope, .. } = *operation;
+    let is_look_up = operation.is_look_up();
     let mut tenant = request.likely_tenant();
     let mut caller = None;
-    let mut body = target.operation.reads_body().then(|| RequestBody::new(body));
+    let mut body = operation.reads_body().then(|| RequestBody::new(body));
     let has_arrived = match &mut body {
         Some(body) => body.has_arrived(&request.head.headers).await,
         None => true,
@@ -93,7 +87,7 @@ async fn authorize_and_execute(
         Some(body) => Box::pin(body.read(&request.head.headers)).await,
         None => body::check_length(&request.head.headers).map(|()| Vec::new()),
     };
-    let execution = Box::new(Execution { request: Arc::clone(request), target, caller, body });
+    let execution = Box::new(Execution { request: Arc::clone(request), operation, parameters, caller, body });
     if is_look_up {
         // The key and the resource are looked up in one transaction.
         return service.look_up(tenant, |service| service.with_look_ups(|| execution.run(service))?).await;
@@ -123,7 +117,8 @@ async fn authorize_first(
 /// A request that was read, and is to be executed.
 struct Execution {
     request: Arc<IncomingRequest>,
-    target: Target,
+    operation: Arc<Operation>,
+    parameters: Vec<String>,
     /// If the request was authorized already.
     caller: Option<Caller>,
     body: Result<Vec<u8>, Problem>,
@@ -131,12 +126,12 @@ struct Execution {
 
 impl Execution {
     fn run(self, service: &TicketingService) -> Result<Response, Problem> {
-        let Self { request, target, caller, body } = self;
+        let Self { request, operation, parameters, caller, body } = self;
         let caller = match caller {
             Some(caller) => caller,
-            None => request.authorize(service, target.operation.scope)?,
+            None => request.authorize(service, operation.scope)?,
         };
-        request.execute(service, &target, &caller, body)
+        request.execute(service, &operation, &parameters, &caller, body)
     }
 }
 
@@ -203,11 +198,11 @@ impl IncomingRequest {
     fn execute(
         &self,
         service: &TicketingService,
-        target: &Target,
+        operation: &Operation,
+        parameters: &[String],
         caller: &Caller,
         body: Result<Vec<u8>, Problem>,
     ) -> Result<Response, Problem> {
-        let operation = &target.operation;
         let headers = &self.head.headers;
         let body = body?;
         let needs_body = matches!(operation.input, Input::Body(_));
@@ -231,7 +226,7 @@ impl IncomingRequest {
             caller,
             keyed: &KeyedCaller { caller: caller.clone(), key: key.map(Ok) },
             conditional: &ConditionalCaller { caller: caller.clone(), revisions },
-            parameters: &target.parameters,
+            parameters,
             head: &self.head,
             query: &query,
             body: &body,

@@ -35,6 +35,7 @@ use super::open_connections::OpenConnections;
 use super::shared_stream::SharedStream;
 use crate::server::http::problem::Problem;
 use crate::server::http::request_id::{REQUEST_ID, request_id};
+use crate::server::options::ServerOptions;
 use crate::server::public::metrics::GaugeGuard;
 
 /// The maximum size of a request head.
@@ -49,8 +50,47 @@ const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(20);
 /// The maximum time for a request head during shutdown.
 const SHUTDOWN_HEAD_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// Serves a router on `listener`, as `axum::serve` does, until `shutdown` completes. Then it accepts no more
+/// connections, waits up to [`ServerOptions::shutdown_timeout`] for requests in progress, and returns.
+///
+/// The router may be [`router`](crate::server::router), or one of your own in which the
+/// [`Routes`](crate::server::Routes) are mounted among others. All of its routes are protected: connections are limited
+/// in number, slow and idle clients are disconnected, and requests that are invalid or ambiguous HTTP are refused with
+/// 400: several lengths of the body (request smuggling), no `Host` or several, a path and query of more than 8 KiB. The
+/// router gets the client's address as axum's `ConnectInfo<SocketAddr>`.
+///
+/// A `GET` request is given up if its client resets the connection, or a second after it has closed its side: a search
+/// that nobody waits for ends. Other requests are carried out.
+///
+/// # Errors
+/// If the listener cannot be used. A failure of one connection does not affect others and is not returned.
+pub async fn serve(
+    listener: std::net::TcpListener,
+    router: Router,
+    options: ServerOptions,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let timeouts =
+        Timeouts { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
+    let mut connections = Connections {
+        router,
+        gauge: options.open_connections,
+        timeouts,
+        limit: options.connections.max(1),
+        open: OpenConnections::default(),
+        tasks: JoinSet::new(),
+        shutdown: watch::Sender::new(false),
+    };
+    connections.accept(&listener, shutdown).await;
+    drop(listener);
+    connections.close(options.shutdown_timeout).await;
+    Ok(())
+}
+
 /// The open connections.
-pub(in crate::server) struct Connections {
+struct Connections {
     router: Router,
     /// How many there are, for the metrics.
     gauge: Gauge,
@@ -62,20 +102,8 @@ pub(in crate::server) struct Connections {
 }
 
 impl Connections {
-    pub(in crate::server) fn new(router: Router, gauge: Gauge, timeouts: Timeouts, limit: usize) -> Self {
-        Self {
-            router,
-            gauge,
-            timeouts,
-            limit: limit.max(1),
-            open: OpenConnections::default(),
-            tasks: JoinSet::new(),
-            shutdown: watch::Sender::new(false),
-        }
-    }
-
     /// Accepts and serves connections until `shutdown` completes.
-    pub(in crate::server) async fn accept(&mut self, listener: &TcpListener, shutdown: impl Future<Output = ()>) {
+    async fn accept(&mut self, listener: &TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             // Tasks of evicted connections may not have ended yet. If there are many, wait for them before accepting
@@ -94,7 +122,7 @@ impl Connections {
     }
 
     /// Waits up to `grace` for the requests in progress, then closes what is still open.
-    pub(in crate::server) async fn close(mut self, grace: Duration) {
+    async fn close(mut self, grace: Duration) {
         self.shutdown.send_replace(true);
         let all_ended = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(grace, all_ended).await.is_err() {
@@ -125,7 +153,7 @@ impl Connections {
             connection: Arc::clone(&connection),
             stream: SharedStream::new(stream),
         };
-        let served = serve(service, self.timeouts, self.shutdown.subscribe());
+        let served = serve_connection(service, self.timeouts, self.shutdown.subscribe());
         let task = self.tasks.spawn(count_while(served, GaugeGuard::new(&self.gauge)));
         self.open.insert(task.id(), client.ip(), connection);
     }
@@ -167,7 +195,7 @@ async fn count_while(served: impl Future<Output = ()>, _open: GaugeGuard) {
 }
 
 /// Serves one connection until it ends, its client is too slow, or it is closed by the server.
-async fn serve(service: ConnectionService, mut timeouts: Timeouts, mut shutdown: watch::Receiver<bool>) {
+async fn serve_connection(service: ConnectionService, mut timeouts: Timeouts, mut shutdown: watch::Receiver<bool>) {
     let connection = Arc::clone(&service.connection);
     let transport = TokioIo::new(Transport::new(service.stream.clone(), Arc::clone(&connection)));
     let service = service_fn(|request| service.clone().handle(request));

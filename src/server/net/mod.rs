@@ -7,5 +7,4 @@ pub(super) mod connections;
 pub(super) mod framing;
 pub(super) mod invalid_http;
 pub(super) mod open_connections;
-pub(super) mod serve;
 pub(super) mod shared_stream;

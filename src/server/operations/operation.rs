@@ -110,15 +110,6 @@ impl Success {
         Self { status: StatusCode::OK, body: Some(body), ..Self::NO_CONTENT }
     }
 
-    /// 201 with a `T` as its body.
-    fn created<T: JsonSchema>() -> Self {
-        Self { status: StatusCode::CREATED, ..Self::ok::<T>() }
-    }
-
-    fn with_location(self) -> Self {
-        Self { has_location: true, ..self }
-    }
-
     fn with_etag(self) -> Self {
         Self { has_etag: true, ..self }
     }
@@ -239,7 +230,7 @@ impl Operation {
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
         id: fn(&T) -> &dyn Display,
     ) -> Self {
-        let success = Success::created::<T>().with_location();
+        let success = Success { status: StatusCode::CREATED, has_location: true, ..Success::ok::<T>() };
         Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
             let mut response = replayable_json(&created)?;

@@ -173,26 +173,33 @@ impl Collector for ServiceMetrics {
         metrics.counter("orders_completed", "Orders that became COMPLETED", orders.completed)?;
         metrics.counter("orders_cancelled", "Orders that became CANCELLED", orders.cancelled)?;
         metrics.counter("orders_expired", "Orders that became EXPIRED", orders.expired)?;
-        let refused = orders.refused.iter().map(|(reason, times)| (reason.as_str(), *times));
-        metrics.counters("orders_refused", "Order requests that were refused, by reason", "reason", refused)?;
+        metrics.counters("orders_refused", "Order requests that were refused, by reason", "reason", &orders.refused)?;
 
-        let outcomes = [("accepted", scans.accepted), ("unknown", scans.unknown)].into_iter();
-        let outcomes = outcomes.chain(scans.refused.iter().map(|(reason, times)| (reason.as_str(), *times)));
-        metrics.counters("scans", "Ticket scans, by outcome", "outcome", outcomes)?;
+        let mut outcomes = vec![("accepted", scans.accepted), ("unknown", scans.unknown)];
+        outcomes.extend(scans.refused.iter().map(|(reason, times)| (reason.as_str(), *times)));
+        metrics.counters("scans", "Ticket scans, by outcome", "outcome", &outcomes)?;
         metrics.counter(
             "admitted_twice",
             "Admissions with a ticket that was checked in already",
             scans.admitted_twice,
         )?;
 
-        let notices = payments.notices.iter().map(|(outcome, times)| (outcome.as_str(), *times));
-        metrics.counters("gateway_notices", "Notices of the payment gateway, by outcome", "outcome", notices)?;
+        metrics.counters(
+            "gateway_notices",
+            "Notices of the payment gateway, by outcome",
+            "outcome",
+            &payments.notices,
+        )?;
         let help = "Reports of payments of another amount, or in another currency, than the order costs";
         metrics.counter("payment_amounts_mismatched", help, payments.amounts_mismatched)?;
 
         metrics.counter("webhooks_queued", "Notifications that were queued, counted per endpoint", webhooks.queued)?;
-        let attempts = webhooks.attempts.iter().map(|(outcome, times)| (outcome.as_str(), *times));
-        metrics.counters("webhook_attempts", "Attempts to deliver a notification, by outcome", "outcome", attempts)?;
+        metrics.counters(
+            "webhook_attempts",
+            "Attempts to deliver a notification, by outcome",
+            "outcome",
+            &webhooks.attempts,
+        )?;
         let help = "Duration of the attempts that tried to connect";
         metrics.histogram("webhook_attempt_duration", help, Some(&Unit::Seconds), &webhooks.seconds)?;
         let help = "Damaged rows that background work skipped, counted each minute";
@@ -208,8 +215,7 @@ impl Collector for ServiceMetrics {
 
         let help = "Ticket documents with characters that no font has, each counted once until it changes";
         metrics.counter("documents_with_missing_glyphs", help, documents.with_missing_glyphs)?;
-        let logos = documents.logos.iter().map(|(outcome, times)| (outcome.as_str(), *times));
-        metrics.counters("logo_fetches", "Logos of tickets at URLs, by outcome", "outcome", logos)?;
+        metrics.counters("logo_fetches", "Logos of tickets at URLs, by outcome", "outcome", &documents.logos)?;
 
         let up = u64::from(self.backlog.is_some() && self.writable);
         let help = "Whether the store could be read and the last write did not fail (1) or not (0)";
@@ -259,16 +265,10 @@ impl Encoder<'_> {
         self.metric(name, help, None, MetricType::Counter)?.encode_counter::<NoLabelSet, _, u64>(&value, None)
     }
 
-    fn counters<'v>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        values: impl Iterator<Item = (&'v str, u64)>,
-    ) -> fmt::Result {
+    fn counters(&mut self, name: &str, help: &str, label: &str, values: &[(impl AsRef<str>, u64)]) -> fmt::Result {
         let mut family = self.metric(name, help, None, MetricType::Counter)?;
         for (text, value) in values {
-            family.encode_family(&[(label, text)])?.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
+            family.encode_family(&[(label, text.as_ref())])?.encode_counter::<NoLabelSet, _, u64>(value, None)?;
         }
         Ok(())
     }
