@@ -154,7 +154,7 @@ impl RateLimits {
     /// Counts a request with an API key. Returns `None` if requests are not limited.
     pub(in crate::server) fn count_request(&self, key: ApiKeyId, now: Timestamp) -> Option<RateLimitStatus> {
         let mut windows = self.requests.as_ref()?.locked();
-        if windows.len() >= MANY_KEYS {
+        if windows.by_key.len() >= MANY_KEYS {
             windows.remove_expired(now.millis());
         }
         Some(windows.count(key, now.millis()))
@@ -162,46 +162,44 @@ impl RateLimits {
 
     /// Counts a failed authentication, and returns the problem to respond with: 401, or 429 above the limit.
     pub(in crate::server) fn count_failure(&self, address: Option<IpAddr>, now: Timestamp) -> Problem {
-        match count_bounded(&self.failures, address.map(network), now) {
-            None => Problem::unauthenticated(),
-            Some(seconds) => {
-                Problem::rate_limited("too many requests without a valid API key from this address", seconds)
-            }
-        }
+        let detail = || "too many requests without a valid API key from this address".to_owned();
+        let counted = count_bounded(&self.failures, address.map(network), now, detail);
+        counted.err().unwrap_or_else(Problem::unauthenticated)
     }
 
     /// Counts a request to a link, valid or not, and refuses it if its address has made too many.
     #[cfg(feature = "documents")]
     pub(in crate::server) fn count_link_request(&self, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
-        match count_bounded(&self.link_requests_by_network, address.map(network), now) {
-            None => Ok(()),
-            Some(seconds) => Err(Problem::rate_limited("too many link requests from this address", seconds)),
-        }
+        let detail = || "too many link requests from this address".to_owned();
+        count_bounded(&self.link_requests_by_network, address.map(network), now, detail)
     }
 
     /// Counts a request with a valid link token, and refuses it if there were too many for this link.
     #[cfg(feature = "documents")]
     pub(in crate::server) fn count_link(&self, token: &str, now: Timestamp) -> Result<(), Problem> {
-        match count_bounded(&self.requests_by_link, Some(self.hasher.hash_one(token)), now) {
-            None => Ok(()),
-            Some(seconds) => {
-                let detail = format!("a link may be requested at most {REQUESTS_PER_LINK} times per minute");
-                Err(Problem::rate_limited(detail, seconds))
-            }
-        }
+        let detail = || format!("a link may be requested at most {REQUESTS_PER_LINK} times per minute");
+        count_bounded(&self.requests_by_link, Some(self.hasher.hash_one(token)), now, detail)
     }
 }
 
 /// Counts a request for `key`. If there are [`MAX_WINDOWS`] windows and `key` has none, counts it in the shared window.
-/// If the limit was exceeded, returns the seconds until the window ends.
-fn count_bounded<K: Hash + Eq>(windows: &Mutex<Windows<Option<K>>>, key: Option<K>, now: Timestamp) -> Option<u64> {
+/// Fails with `detail` if the limit was exceeded.
+fn count_bounded<K: Hash + Eq>(
+    windows: &Mutex<Windows<Option<K>>>,
+    key: Option<K>,
+    now: Timestamp,
+    detail: impl FnOnce() -> String,
+) -> Result<(), Problem> {
     let now = now.millis();
     let mut windows = windows.locked();
-    if windows.len() >= MAX_WINDOWS && !windows.contains(&key) {
+    if windows.by_key.len() >= MAX_WINDOWS && !windows.by_key.contains_key(&key) {
         windows.remove_expired(now);
     }
     let key = windows.key_of(key);
-    windows.count(key, now).retry_after
+    match windows.count(key, now).retry_after {
+        None => Ok(()),
+        Some(seconds) => Err(Problem::rate_limited(detail(), seconds)),
+    }
 }
 
 /// A counter per key, in a fixed window that starts with the first count.
@@ -217,7 +215,7 @@ impl<K: Hash + Eq> Windows<Option<K>> {
     /// The key of the window in which requests for `key` are counted: that of the shared window, `None`, if there are
     /// [`MAX_WINDOWS`] windows and `key` has none.
     fn key_of(&self, key: Option<K>) -> Option<K> {
-        if self.len() >= MAX_WINDOWS && !self.contains(&key) { None } else { key }
+        if self.by_key.len() >= MAX_WINDOWS && !self.by_key.contains_key(&key) { None } else { key }
     }
 }
 
@@ -230,14 +228,6 @@ struct Window {
 impl<K: Hash + Eq> Windows<K> {
     fn new(limit: u32) -> Self {
         Self { limit, by_key: HashMap::new(), cleaned_at: 0 }
-    }
-
-    fn len(&self) -> usize {
-        self.by_key.len()
-    }
-
-    fn contains(&self, key: &K) -> bool {
-        self.by_key.contains_key(key)
     }
 
     /// The count of `key` in its current window.
@@ -351,7 +341,7 @@ mod tests {
         for number in 0..200_000 {
             limits.count_failure(address(number), at(1_000));
         }
-        assert!(limits.failures.lock().unwrap().len() <= MAX_WINDOWS + 1);
+        assert!(limits.failures.lock().unwrap().by_key.len() <= MAX_WINDOWS + 1);
         assert_eq!(status(1_000_000, 1_000), 429, "a new address uses the shared window, which is used up");
         assert!(
             limits.refuse_unchecked("tk_invented", address(1_000_000), at(1_000)).is_err(),
