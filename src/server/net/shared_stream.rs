@@ -1,6 +1,7 @@
 //! The TCP stream of a connection, shared by hyper and by the requests that watch whether their client is still there.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
@@ -30,15 +31,6 @@ struct Shared {
     next_check: Mutex<Pin<Box<Sleep>>>,
 }
 
-/// What is known of the client at the other end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Client {
-    Present,
-    /// It sends nothing more, and may or may not wait for the response: both look the same on TCP.
-    HalfClosed,
-    Gone,
-}
-
 impl SharedStream {
     pub(in crate::server) fn new(stream: TcpStream) -> Self {
         let next_check = Mutex::new(Box::pin(sleep(CHECK_INTERVAL)));
@@ -57,15 +49,16 @@ impl SharedStream {
         let mut half_closed_since: Option<Instant> = None;
         loop {
             poll_fn(|cx| self.poll_next_check(cx)).await;
-            match self.client().await {
-                Client::Present => {}
-                Client::HalfClosed => {
+            match self.peek().await {
+                Poll::Pending | Poll::Ready(Ok(1..)) => {}
+                // It sends nothing more, and may or may not wait for the response: both look the same on TCP.
+                Poll::Ready(Ok(0)) => {
                     let since = half_closed_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= HALF_CLOSED_TIME {
                         return;
                     }
                 }
-                Client::Gone => return,
+                Poll::Ready(Err(_)) => return,
             }
         }
     }
@@ -79,15 +72,10 @@ impl SharedStream {
     }
 
     /// Looks at the next byte without taking it, and does not wait for one.
-    async fn client(&self) -> Client {
+    async fn peek(&self) -> Poll<io::Result<usize>> {
         poll_fn(|cx| {
             let mut byte = [0];
-            let mut byte = ReadBuf::new(&mut byte);
-            Poll::Ready(match self.lock().poll_peek(cx, &mut byte) {
-                Poll::Pending | Poll::Ready(Ok(1..)) => Client::Present,
-                Poll::Ready(Ok(0)) => Client::HalfClosed,
-                Poll::Ready(Err(_)) => Client::Gone,
-            })
+            Poll::Ready(self.lock().poll_peek(cx, &mut ReadBuf::new(&mut byte)))
         })
         .await
     }
