@@ -130,27 +130,28 @@ fn urls_have_at_most_2048_characters_and_are_safe_for_a_browser() {
     assert_limit(WEBHOOK, "url", long(2048), long(2049), "must have at most 2048 characters");
     for (check, path) in paths {
         assert_limit(check, path, long(2048), long(2049), "must have at most 2048 characters");
-        for url in [
-            "javascript:alert(1)",
-            "JAVASCRIPT:x",
-            "data:text/html,x",
-            "vbscript:x",
-            "file:///etc/passwd",
-            "blob:x",
-            "view-source:javascript:x",
-            "https://shop.example@evil.example/",
-            "https:example.com",
-        ] {
+        let unsafe_urls = "javascript:alert(1) JAVASCRIPT:x data:text/html,x vbscript:x file:///etc/passwd blob:x about:blank \
+            view-source:javascript:x feed:javascript:x jar:https://example.com/a.jar filesystem:https://example.com/x \
+            https://shop.example@evil.example/ https:example.com https:///path";
+        for url in unsafe_urls.split(' ') {
             let message = "must be an http or https URL with a host and without a user, or the link of an app: no \
                            javascript:, data: or file: URI, for example";
             assert_limit(check, path, json!("myapp://paid/17"), json!(url), message);
+        }
+        for url in ["http://example.com", "HTTPS://[::1]/a?b#c", "myapp:paid", "intent:x", "mailto:a"] {
+            assert_eq!(errors_at(check(body_of(path, &json!(url))), path), [], "{url}");
         }
     }
     let logo = |length: usize| json!(format!("data:image/png;base64,{}", "A".repeat(length - 22)));
     assert_limit(TICKET_TYPE, "ticketLogo", logo(700_000), logo(700_001), "must have at most 700000 characters");
     let message = "must be an http or https URL, or a data: URI of an image/png or image/jpeg (RFC 2397)";
-    for url in ["myapp://logo", "data:image/svg+xml,x", "javascript:alert(1)"] {
-        assert_limit(TICKET_TYPE, "ticketLogo", json!("http://example.com/logo"), json!(url), message);
+    let others = "myapp://logo data:image/svg+xml,x javascript:alert(1) logo.png https:logo.png ftp://example.com/logo.png \
+        data:image/png;base64 data:text/html,image/png data:,image/png";
+    for url in others.split(' ').chain(["", "data:image/png;base64,a b"]) {
+        assert_limit(TICKET_TYPE, "ticketLogo", json!("HTTP://example.com/logo"), json!(url), message);
+    }
+    for logo in ["data:image/jpeg;base64,/9j/", "DATA:Image/PNG,%89PNG"] {
+        assert_eq!(errors_at(TICKET_TYPE(body_of("ticketLogo", &json!(logo))), "ticketLogo"), [], "{logo}");
     }
 }
 

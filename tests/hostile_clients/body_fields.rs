@@ -43,7 +43,13 @@ const LOGO: Schema = value(
     ],
 );
 const EMAIL: Schema = value(
-    &["\"ada@example.com\"", "\"ADA@example.com\"", "\"x+$n@example.org\""],
+    &[
+        "\"ada@example.com\"",
+        "\"ADA@example.com\"",
+        "\"x+$n@example.org\"",
+        "\"Ünal@example.com\"",
+        "\"o'neill@example.ie\"",
+    ],
     &[
         "\"\"",
         "\"ada\"",
@@ -54,6 +60,12 @@ const EMAIL: Schema = value(
         "\"a@example.com\\n\"",
         "\"a@example.com\\u0000\"",
         "\"a@localhost\"",
+        "\"Ada <a@example.com>\"",
+        "\"<a@example.com>\"",
+        "\"\\\"a@b\\\"@example.com\"",
+        "\"a@exam\\tple.com\"",
+        "\"a@[127.0.0.1]\"",
+        "\"a@example..com\"",
         "[\"a@example.com\"]",
         "5",
     ],
@@ -185,7 +197,19 @@ pub(crate) const EVENT_FIELDS: &[Field] = &[
         "slug",
         value(
             &["\"s$n\"", "\"s-$n\""],
-            &["\"\"", "\"A\"", "\"a--b\"", "\"-a\"", "\"a-\"", "\"a b\"", "\"ä\"", "\"a\\n\"", "\"a\\u0000\"", "7"],
+            &[
+                "\"\"",
+                "\"A\"",
+                "\"a--b\"",
+                "\"-a\"",
+                "\"a-\"",
+                "\"a b\"",
+                "\"a_b\"",
+                "\"ä\"",
+                "\"a\\n\"",
+                "\"a\\u0000\"",
+                "7",
+            ],
         ),
     ),
     optional("coverImage", URI),

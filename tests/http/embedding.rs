@@ -173,6 +173,11 @@ fn the_server_in_the_document_is_the_public_url_of_the_routes() {
         // A proxy removes the prefix.
         (with_url("https://shop.example/tickets/"), "/openapi.json", "https://shop.example/tickets"),
         (nested("https://shop.example/api/tickets"), "/api/tickets/openapi.json", "https://shop.example/api/tickets"),
+        (
+            nested("https://shop.example/a/api/tickets"),
+            "/api/tickets/openapi.json?q=/",
+            "https://shop.example/a/api/tickets",
+        ),
         // The public URL is not that of these routes.
         (nested("https://shop.example/pay"), "/api/tickets/openapi.json", "/api/tickets"),
         // The page at `/docs` is loaded from an address that is not the public one.

@@ -19,31 +19,3 @@ pub(in crate::server) fn base_path<'a>(uri: &Uri, extensions: &'a Extensions, pu
     let prefix = original.strip_suffix(uri.path()).unwrap_or_default();
     if public_path.ends_with(prefix) { public_path } else { prefix }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_base_path_is_the_nesting_prefix_or_the_path_of_the_public_url() {
-        for (original, routed, public_url, expected) in [
-            ("/v1/events", "/v1/events", "http://127.0.0.1:8080", ""),
-            ("/api/v1/events", "/v1/events", "http://127.0.0.1:8080", "/api"),
-            ("/api/v1/events?q=/v1/events", "/v1/events?q=/v1/events", "https://shop.example/api/", "/api"),
-            // A proxy removes `/shop`.
-            ("/v1/events", "/v1/events", "https://shop.example/shop", "/shop"),
-            ("/api/v1/events", "/v1/events", "https://shop.example/shop/api", "/shop/api"),
-            // The public URL is that of the checkout page, which is mounted elsewhere.
-            ("/api/v1/events", "/v1/events", "https://shop.example/pay", "/api"),
-        ] {
-            let mut extensions = Extensions::new();
-            extensions.insert(OriginalUri(original.parse().unwrap()));
-            let public_path = path_of_url(public_url);
-            assert_eq!(
-                base_path(&routed.parse().unwrap(), &extensions, &public_path),
-                expected,
-                "{original} {public_url}"
-            );
-        }
-    }
-}
