@@ -3,6 +3,7 @@
 //! `form_urlencoded` decodes leniently: it passes a broken escape through, and replaces what is not UTF-8. Here both
 //! are errors, because a filter that is not what the client meant would return the wrong rows.
 
+use axum::http::Uri;
 use percent_encoding::percent_decode_str;
 
 /// The decoded pairs in their order, including repeated names. `None` if an escape is incomplete or not hexadecimal, or
@@ -16,6 +17,13 @@ fn escapes_are_complete(text: &str) -> bool {
     let mut after_percent_signs = text.split('%').skip(1);
     after_percent_signs
         .all(|rest| matches!(rest.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit()))
+}
+
+/// The first number with this name in the query string of a page.
+pub(in crate::server) fn number(uri: &Uri, name: &str) -> Option<usize> {
+    let pairs = pairs(uri.query()?)?;
+    let (_, number) = pairs.iter().find(|(known, _)| known == name)?;
+    number.parse().ok()
 }
 
 #[cfg(test)]

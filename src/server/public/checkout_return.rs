@@ -31,14 +31,8 @@ pub(in crate::server) fn routes() -> Router<AppState> {
 
 async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, headers: HeaderMap) -> Response {
     let accepted = accepted_languages(&headers);
-    respond(settle(&state.service, token(parameters), times(&uri), headers).await, &accepted)
-}
-
-/// How often the page was loaded again.
-fn times(uri: &Uri) -> usize {
-    let pairs = uri.query().and_then(query::pairs).unwrap_or_default();
-    let times = pairs.iter().find(|(name, _)| name == TIMES);
-    times.and_then(|(_, times)| times.parse().ok()).unwrap_or(0).min(REFRESH_AFTER.len() - 1)
+    let times = query::number(&uri, TIMES).unwrap_or(0).min(REFRESH_AFTER.len() - 1);
+    respond(settle(&state.service, token(parameters), times, headers).await, &accepted)
 }
 
 /// The header `Refresh` of a page that was loaded again so many times. Its URL is relative.

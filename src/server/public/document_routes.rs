@@ -122,7 +122,7 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
         token: token(&head.uri),
         languages: accepted_languages(&head.headers),
         gzip: prefers_gzip(&head.headers),
-        part: part(&head.uri),
+        part: query::number(&head.uri, "part").unwrap_or(1),
     };
     let result = match admit(&state, &wanted.token, client) {
         Ok(permit) => answer(&state, &head.headers, wanted, client, source, permit).await,
@@ -144,12 +144,6 @@ fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<InUseG
 /// The token in a path, as it is spelled there: one with escapes is not that of any ticket.
 fn token(uri: &Uri) -> String {
     uri.path().split('/').nth(2).unwrap_or_default().to_owned()
-}
-
-/// The part of a long page that a request asks for.
-fn part(uri: &Uri) -> usize {
-    let pairs = uri.query().and_then(query::pairs).unwrap_or_default();
-    pairs.iter().find(|(name, _)| name == "part").and_then(|(_, part)| part.parse().ok()).unwrap_or(1)
 }
 
 /// A page that says what is wrong, or the problem as JSON for a client that accepts this and no page. Neither has the
