@@ -4,8 +4,8 @@
 //! because every snapshot obeys every invariant. Between the steps, the write-ahead log can be emptied.
 //!
 //! - An [`Invariant`] is a rule whose violations SQL can find, and a [`RowInvariant`](invariant::RowInvariant) one
-//!   whose violations an expression finds in a single row. There are lists for each area: `sales`, `summary`, `orders`,
-//!   `payments`, `checkouts`, `tickets`, `webhooks`.
+//!   whose violations an expression finds in a single row. There are lists for each area: `sales`, `summary`,
+//!   `order_rows`, `money`, `checkouts`, `tickets`, `webhooks`.
 //! - A [`RowRule`](values::RowRule) is a rule about the values of one row that SQL cannot express, such as the form of
 //!   a slug.
 //! - Notifications are parsed one by one and compared with the orders and tickets that they report (`webhooks`).
@@ -15,8 +15,8 @@
 mod checkouts;
 mod damage;
 mod invariant;
-mod orders;
-mod payments;
+mod money;
+mod order_rows;
 mod runner;
 mod sales;
 mod scans;

@@ -3,7 +3,7 @@
 use super::damage::report_damage;
 use super::invariant::{Invariant, RowInvariants};
 use super::values::{self, RowRule};
-use super::{checkouts, orders, payments, sales, scans, summary, tickets, webhooks};
+use super::{checkouts, money, order_rows, sales, scans, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::operation::check::{CheckReport, Finding};
 use crate::store::engine::snapshots::Snapshots;
@@ -14,13 +14,13 @@ pub(super) const INVARIANTS: &[&[Invariant]] = &[
     sales::INVARIANTS,
     scans::INVARIANTS,
     summary::INVARIANTS,
-    payments::INVARIANTS,
+    money::INVARIANTS,
     checkouts::INVARIANTS,
     webhooks::INVARIANTS,
 ];
 
 pub(super) const ROWS: &[RowInvariants] =
-    &[tickets::TICKETS, scans::SCANS, orders::ORDERS, orders::SUMS, orders::ITEMS];
+    &[tickets::TICKETS, scans::SCANS, order_rows::ORDERS, order_rows::SUMS, order_rows::ITEMS];
 
 /// The names of the checks of the file itself.
 pub(super) const INTEGRITY: &str = "integrity";

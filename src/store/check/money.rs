@@ -1,4 +1,4 @@
-//! Invariants of payments and refunds.
+//! Invariants of payments, refunds, disputes and the ledger.
 
 use super::invariant::{Invariant, RowInvariant};
 

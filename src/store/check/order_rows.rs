@@ -1,7 +1,7 @@
 //! Invariants of orders and their items.
 
 use super::invariant::{RowInvariant, RowInvariants};
-use super::payments;
+use super::money;
 
 /// Rules about an order and what it refers to.
 pub(super) const ORDERS: RowInvariants = RowInvariants {
@@ -9,7 +9,7 @@ pub(super) const ORDERS: RowInvariants = RowInvariants {
     key: "o.id",
     rows: "orders o LEFT JOIN events e ON e.id = o.event_id LEFT JOIN customers c ON c.id = o.customer_id
         LEFT JOIN discounts d ON d.id = o.discount_id",
-    rules: &[ORDER_RULES, payments::ORDER_RULES],
+    rules: &[ORDER_RULES, money::ORDER_RULES],
 };
 
 const ORDER_RULES: &[RowInvariant] = &[
