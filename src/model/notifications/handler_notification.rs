@@ -1,7 +1,7 @@
 //! The data of the notifications that only functions of the program get.
 
 use crate::model::values::amount::Amount;
-use crate::model::values::amounts::amounts;
+use crate::model::values::amounts::{amounts, names_currency};
 use crate::model::values::id::{CustomerId, EventId, OrderId, RefundId, TicketId, TicketTypeId};
 
 /// An order that was created.
@@ -20,7 +20,7 @@ pub struct OrderCreated {
     pub currency: String,
 }
 
-amounts! { OrderCreated { total } in currency }
+amounts! { OrderCreated { total } }
 
 /// An order that was marked as expired.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -48,7 +48,8 @@ pub struct RefundNotification {
     pub currency: String,
 }
 
-amounts! { RefundNotification { amount } in currency }
+amounts! { RefundNotification { amount } }
+names_currency!(OrderCreated, RefundNotification);
 
 /// A ticket that was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

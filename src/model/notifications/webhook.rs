@@ -5,63 +5,51 @@ use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
 use crate::form::limits::URL_LENGTH;
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 
-/// A webhook endpoint: a URL to which notifications are sent.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct WebhookEndpoint {
-    /// The id.
-    pub id: WebhookId,
-    /// The URL to which notifications are sent.
-    pub url: String,
-    /// What the endpoint is for.
-    pub description: Option<String>,
-    /// The types of notifications to send.
-    pub events: Vec<EventType>,
-    /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
-    pub enabled: bool,
-    /// When the endpoint was created.
-    pub created_at: Timestamp,
-    /// When the endpoint was last changed.
-    pub updated_at: Timestamp,
-    /// The last four characters of the signing secret.
-    pub secret_hint: Option<String>,
-    /// The number of the current version. Every change increases it, including the rotation of the secret.
-    #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub revision: i64,
-}
+responses! {
+    /// A webhook endpoint: a URL to which notifications are sent.
+    pub struct WebhookEndpoint {
+        /// The id.
+        pub id: WebhookId,
+        /// The URL to which notifications are sent.
+        pub url: String,
+        /// What the endpoint is for.
+        pub description: Option<String>,
+        /// The types of notifications to send.
+        pub events: Vec<EventType>,
+        /// Whether notifications are sent. While disabled, no new ones are queued, and queued ones wait.
+        pub enabled: bool,
+        /// When the endpoint was created.
+        pub created_at: Timestamp,
+        /// When the endpoint was last changed.
+        pub updated_at: Timestamp,
+        /// The last four characters of the signing secret.
+        pub secret_hint: Option<String>,
+        /// The number of the current version. Every change increases it, including the rotation of the secret.
+        pub revision: i64 [default = "crate::model::first_revision"],
+    }
 
-/// A newly created webhook endpoint, with its signing secret.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct CreatedWebhookEndpoint {
-    /// The endpoint.
-    #[serde(flatten)]
-    pub endpoint: WebhookEndpoint,
-    /// The signing secret: `whsec_` and 32 random bytes in base64. No other response contains it.
-    pub secret: Secret,
-}
+    /// A newly created webhook endpoint, with its signing secret.
+    pub struct CreatedWebhookEndpoint {
+        /// The endpoint.
+        #[serde(flatten)]
+        pub endpoint: WebhookEndpoint,
+        /// The signing secret: `whsec_` and 32 random bytes in base64. No other response contains it.
+        pub secret: Secret,
+    }
 
-amounts! { CreatedWebhookEndpoint {} }
-
-/// The new signing secret of a webhook endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct RotatedWebhookSecret {
-    /// The endpoint.
-    pub id: WebhookId,
-    /// The new signing secret. No other response contains it.
-    pub secret: Secret,
+    /// The new signing secret of a webhook endpoint.
+    pub struct RotatedWebhookSecret {
+        /// The endpoint.
+        pub id: WebhookId,
+        /// The new signing secret. No other response contains it.
+        pub secret: Secret,
+    }
 }
 
 /// # Constructors
@@ -100,39 +88,37 @@ list_request! {
     }
 }
 
-/// One attempt to deliver a notification to a webhook endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct WebhookDelivery {
-    /// The id.
-    pub id: WebhookDeliveryId,
-    /// The endpoint.
-    pub endpoint_id: WebhookId,
-    /// The queued notification. It is the same for all attempts.
-    pub outbox_id: Option<OutboxId>,
-    /// The type of the notification.
-    pub event_type: DeliveryEventType,
-    /// The id of the notification.
-    #[serde(rename = "eventId")]
-    pub notification_id: NotificationId,
-    /// The body that was sent, byte for byte.
-    pub request_body: String,
-    /// The HTTP status of the response, if there was one.
-    pub response_status: Option<i64>,
-    /// The first 4 KiB of the response, if there was one.
-    pub response_body: Option<String>,
-    /// Whether the endpoint responded with a 2xx status.
-    pub success: bool,
-    /// The number of the attempt: 1 to 8.
-    pub attempt: i64,
-    /// The duration in milliseconds. Not set if no connection was attempted.
-    pub duration_ms: Option<i64>,
-    /// The error. Not set if the attempt succeeded.
-    pub error_message: Option<String>,
-    /// When the attempt ended.
-    pub created_at: Timestamp,
+responses! {
+    /// One attempt to deliver a notification to a webhook endpoint.
+    pub struct WebhookDelivery {
+        /// The id.
+        pub id: WebhookDeliveryId,
+        /// The endpoint.
+        pub endpoint_id: WebhookId,
+        /// The queued notification. It is the same for all attempts.
+        pub outbox_id: Option<OutboxId>,
+        /// The type of the notification.
+        pub event_type: DeliveryEventType,
+        /// The id of the notification.
+        #[serde(rename = "eventId")]
+        pub notification_id: NotificationId,
+        /// The body that was sent, byte for byte.
+        pub request_body: String,
+        /// The HTTP status of the response, if there was one.
+        pub response_status: Option<i64>,
+        /// The first 4 KiB of the response, if there was one.
+        pub response_body: Option<String>,
+        /// Whether the endpoint responded with a 2xx status.
+        pub success: bool,
+        /// The number of the attempt: 1 to 8.
+        pub attempt: i64,
+        /// The duration in milliseconds. Not set if no connection was attempted.
+        pub duration_ms: Option<i64>,
+        /// The error. Not set if the attempt succeeded.
+        pub error_message: Option<String>,
+        /// When the attempt ended.
+        pub created_at: Timestamp,
+    }
 }
 
 list_request! {
@@ -147,14 +133,11 @@ list_request! {
     }
 }
 
-/// The response to the request to resend a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ResentWebhookDelivery {
-    /// The outbox id of the deliveries that follow.
-    pub outbox_id: OutboxId,
+responses! {
+    /// The response to the request to resend a notification.
+    #[derive(Copy)]
+    pub struct ResentWebhookDelivery {
+        /// The outbox id of the deliveries that follow.
+        pub outbox_id: OutboxId,
+    }
 }
-
-amounts! { ResentWebhookDelivery {} }

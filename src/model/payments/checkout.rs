@@ -7,8 +7,8 @@ use crate::model::sale::event::EventStatus;
 use crate::model::sale::new_order::CheckoutRedirectUrls;
 use crate::model::sale::order::Order;
 use crate::model::values::amount::Amount;
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::OrderId;
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 /// What became of a checkout, as the payment gateway says.
@@ -111,53 +111,44 @@ text_enum! {
     }
 }
 
-/// The newest checkout of an order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderCheckout {
-    /// The order.
-    pub order_id: OrderId,
-    /// What the service still has to do about the checkout.
-    pub status: CheckoutStatus,
-    /// When the gateway ends the checkout by itself, if it can do that.
-    pub expires_at: Timestamp,
-    /// The gateway's id of the checkout. Not set until the gateway has answered.
-    pub reference: Option<String>,
-    /// The gateway's id of the payment. Not set if nothing was paid, or if the payment was reported without it.
-    pub payment_reference: Option<String>,
-    /// How often the checkout was renewed.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub renewals: i64,
-    /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for it.
-    pub gateway: Option<String>,
-    /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the program
-    /// does not have the gateway. An error is the gateway's own text, which may reveal internal addresses, so it is not
-    /// in the JSON.
-    #[serde(skip)]
-    pub last_error: Option<String>,
-}
+responses! {
+    /// The newest checkout of an order.
+    pub struct OrderCheckout {
+        /// The order.
+        pub order_id: OrderId,
+        /// What the service still has to do about the checkout.
+        pub status: CheckoutStatus,
+        /// When the gateway ends the checkout by itself, if it can do that.
+        pub expires_at: Timestamp,
+        /// The gateway's id of the checkout. Not set until the gateway has answered.
+        pub reference: Option<String>,
+        /// The gateway's id of the payment. Not set if nothing was paid, or if the payment was reported without it.
+        pub payment_reference: Option<String>,
+        /// How often the checkout was renewed.
+        pub renewals: i64 [default],
+        /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for
+        /// it.
+        pub gateway: Option<String>,
+        /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the
+        /// program does not have the gateway. An error is the gateway's own text, which may reveal internal addresses,
+        /// so it is not in the JSON.
+        #[serde(skip)]
+        pub last_error: Option<String>,
+    }
 
-/// The response to the renewal of a checkout.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct RenewCheckoutResponse {
-    /// The order.
-    pub order_id: OrderId,
-    /// The URL at which the customer pays.
-    pub checkout_url: String,
-    /// When the gateway ends the checkout by itself, if it can do that. The order may end before.
-    pub expires_at: Timestamp,
-    /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned
-    /// then.
-    pub renewed: bool,
+    /// The response to the renewal of a checkout.
+    pub struct RenewCheckoutResponse {
+        /// The order.
+        pub order_id: OrderId,
+        /// The URL at which the customer pays.
+        pub checkout_url: String,
+        /// When the gateway ends the checkout by itself, if it can do that. The order may end before.
+        pub expires_at: Timestamp,
+        /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned
+        /// then.
+        pub renewed: bool,
+    }
 }
-
-amounts! { RenewCheckoutResponse {} }
 
 /// A checkout after the gateway was asked about it.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,6 +4,7 @@ use crate::enums::text_enum::text_enum;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{DisputeId, EventId, OrderId, PaymentId};
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -19,39 +20,33 @@ text_enum! {
     }
 }
 
-/// A payment that the customer's bank disputes, as the gateway has reported it. The order and its tickets stay as they
-/// are: cancel the order if they must not be used any more.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Dispute {
-    /// The id.
-    pub id: DisputeId,
-    /// The order.
-    pub order_id: OrderId,
-    /// The gateway's id of the dispute.
-    pub reference: String,
-    /// The payment. Not set if it is not known.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub payment_id: Option<PaymentId>,
-    /// The disputed amount.
-    pub amount: Amount,
-    /// What the gateway has taken for it and has not given back.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub taken: Amount,
-    /// The currency of the payment: an ISO 4217 code.
-    pub currency: String,
-    /// The gateway's word for the reason.
-    pub reason: String,
-    /// The state.
-    pub status: DisputeStatus,
-    /// When the gateway first reported the dispute.
-    pub created_at: Timestamp,
-    /// When the dispute last changed.
-    pub updated_at: Timestamp,
+responses! {
+    /// A payment that the customer's bank disputes, as the gateway has reported it. The order and its tickets stay as
+    /// they are: cancel the order if they must not be used any more.
+    pub struct Dispute {
+        /// The id.
+        pub id: DisputeId,
+        /// The order.
+        pub order_id: OrderId,
+        /// The gateway's id of the dispute.
+        pub reference: String,
+        /// The payment. Not set if it is not known.
+        pub payment_id: Option<PaymentId> [default],
+        /// The disputed amount.
+        pub amount: Amount,
+        /// What the gateway has taken for it and has not given back.
+        pub taken: Amount [default],
+        /// The currency of the payment: an ISO 4217 code.
+        pub currency: String,
+        /// The gateway's word for the reason.
+        pub reason: String,
+        /// The state.
+        pub status: DisputeStatus,
+        /// When the gateway first reported the dispute.
+        pub created_at: Timestamp,
+        /// When the dispute last changed.
+        pub updated_at: Timestamp,
+    }
 }
 
 list_request! {

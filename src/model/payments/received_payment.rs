@@ -9,6 +9,7 @@ use crate::form::request::Request;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{ApiKeyId, EventId, OrderId, PaymentId};
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -35,53 +36,52 @@ text_enum! {
     }
 }
 
-/// Money that was received for an order, through a payment gateway or manually. An order may have several payments. One
-/// that did not complete its order goes back.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ReceivedPayment {
-    /// The id.
-    pub id: PaymentId,
-    /// The order.
-    pub order_id: OrderId,
-    /// The event of the order.
-    pub event_id: EventId,
-    /// What the payment did for the order.
-    pub purpose: PaymentPurpose,
-    /// The amount.
-    pub amount: Amount,
-    /// The currency: an ISO 4217 code.
-    pub currency: String,
-    /// How it was taken manually. Not set for a payment through a gateway.
-    pub manual_method: Option<ManualMethod>,
-    /// The name of the payment gateway. Not set if it was taken manually, or if the gateway is not known.
-    pub gateway: Option<String>,
-    /// The provider's id of the account that has the payment. Not set if it is the gateway's own account, or not known.
-    pub account: Option<String>,
-    /// Whether it is real money. Money taken manually is LIVE.
-    pub mode: PaymentMode,
-    /// The gateway's id of the payment. Not set if the payment was reported without it.
-    pub reference: Option<String>,
-    /// The gateway's id of the checkout, if it is known.
-    pub checkout_reference: Option<String>,
-    /// The note with which it was recorded.
-    pub note: Option<String>,
-    /// What went back of it: refunds that have not failed, and money returned manually.
-    pub returned: Amount,
-    /// What banks have taken for disputes and have not given back.
-    pub taken: Amount,
-    /// What was decided to go back.
-    pub promised: Amount,
-    /// What has to be returned manually.
-    pub owed: Amount,
-    /// The API key that recorded it manually.
-    pub recorded_by: Option<ApiKeyId>,
-    /// Whether an earlier version recorded the order, so that this was derived from it.
-    pub backfilled: bool,
-    /// When it was recorded.
-    pub created_at: Timestamp,
+responses! {
+    /// Money that was received for an order, through a payment gateway or manually. An order may have several payments.
+    /// One that did not complete its order goes back.
+    pub struct ReceivedPayment {
+        /// The id.
+        pub id: PaymentId,
+        /// The order.
+        pub order_id: OrderId,
+        /// The event of the order.
+        pub event_id: EventId,
+        /// What the payment did for the order.
+        pub purpose: PaymentPurpose,
+        /// The amount.
+        pub amount: Amount,
+        /// The currency: an ISO 4217 code.
+        pub currency: String,
+        /// How it was taken manually. Not set for a payment through a gateway.
+        pub manual_method: Option<ManualMethod>,
+        /// The name of the payment gateway. Not set if it was taken manually, or if the gateway is not known.
+        pub gateway: Option<String>,
+        /// The provider's id of the account that has the payment. Not set if it is the gateway's own account, or not
+        /// known.
+        pub account: Option<String>,
+        /// Whether it is real money. Money taken manually is LIVE.
+        pub mode: PaymentMode,
+        /// The gateway's id of the payment. Not set if the payment was reported without it.
+        pub reference: Option<String>,
+        /// The gateway's id of the checkout, if it is known.
+        pub checkout_reference: Option<String>,
+        /// The note with which it was recorded.
+        pub note: Option<String>,
+        /// What went back of it: refunds that have not failed, and money returned manually.
+        pub returned: Amount,
+        /// What banks have taken for disputes and have not given back.
+        pub taken: Amount,
+        /// What was decided to go back.
+        pub promised: Amount,
+        /// What has to be returned manually.
+        pub owed: Amount,
+        /// The API key that recorded it manually.
+        pub recorded_by: Option<ApiKeyId>,
+        /// Whether an earlier version recorded the order, so that this was derived from it.
+        pub backfilled: bool,
+        /// When it was recorded.
+        pub created_at: Timestamp,
+    }
 }
 
 /// # Constructors

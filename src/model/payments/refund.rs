@@ -9,9 +9,9 @@ use crate::form::limits::NumberLimit::Above;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::model::sale::order::Order;
 use crate::model::values::amount::Amount;
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{EventId, OrderId, PaymentId, RefundId, TicketId};
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -45,61 +45,55 @@ text_enum! {
     }
 }
 
-/// A decision to return a payment to the customer, completely or in part. An order may have several refunds.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Refund {
-    /// The id.
-    pub id: RefundId,
-    /// The order.
-    pub order_id: OrderId,
-    /// The payment.
-    pub payment_id: PaymentId,
-    /// The name of the payment gateway that the service asks for the refund. Not set if the payment was recorded
-    /// manually, or its gateway is not known.
-    pub gateway: Option<String>,
-    /// Which payment is refunded, and why.
-    pub source: RefundSource,
-    /// The amount.
-    pub amount: Amount,
-    /// How much of the amount was returned.
-    pub returned: Amount,
-    /// How much of the amount the organizer still has to return manually. See
-    /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
-    #[cfg_attr(feature = "server", schemars(description = "What of it has to be returned manually."))]
-    pub owed: Amount,
-    /// The currency of the payment: an ISO 4217 code.
-    pub currency: String,
-    /// The organization's reason. Not set if it gave none.
-    pub reason: Option<String>,
-    /// The gateway's own id of the refund: of the newest one, if the gateway has made several for this refund.
-    pub reference: Option<String>,
-    /// The state.
-    pub status: RefundStatus,
-    /// Whether the organizer has to return money manually: `owed` is more than 0.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub requires_manual_refund: bool,
-    /// How many times the service has asked the gateway for the refund.
-    pub attempts: i64,
-    /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may reveal
-    /// internal addresses: do not show it to customers. The server leaves it out.
-    #[cfg_attr(
-        feature = "server",
-        schemars(
-            description = "Why the money has not gone back yet, without the text of the gateway. Not set if nothing has failed."
-        )
-    )]
-    pub last_error: Option<String>,
-    /// When the refund was decided, or when the gateway reported it.
-    pub created_at: Timestamp,
-    /// When the refund last changed.
-    pub updated_at: Timestamp,
+responses! {
+    /// A decision to return a payment to the customer, completely or in part. An order may have several refunds.
+    pub struct Refund {
+        /// The id.
+        pub id: RefundId,
+        /// The order.
+        pub order_id: OrderId,
+        /// The payment.
+        pub payment_id: PaymentId,
+        /// The name of the payment gateway that the service asks for the refund. Not set if the payment was recorded
+        /// manually, or its gateway is not known.
+        pub gateway: Option<String>,
+        /// Which payment is refunded, and why.
+        pub source: RefundSource,
+        /// The amount.
+        pub amount: Amount,
+        /// How much of the amount was returned.
+        pub returned: Amount,
+        /// How much of the amount the organizer still has to return manually. See
+        /// [`mark_order_refunded`](crate::TicketingService::mark_order_refunded).
+        #[cfg_attr(feature = "server", schemars(description = "What of it has to be returned manually."))]
+        pub owed: Amount,
+        /// The currency of the payment: an ISO 4217 code.
+        pub currency: String,
+        /// The organization's reason. Not set if it gave none.
+        pub reason: Option<String>,
+        /// The gateway's own id of the refund: of the newest one, if the gateway has made several for this refund.
+        pub reference: Option<String>,
+        /// The state.
+        pub status: RefundStatus,
+        /// Whether the organizer has to return money manually: `owed` is more than 0.
+        pub requires_manual_refund: bool [default],
+        /// How many times the service has asked the gateway for the refund.
+        pub attempts: i64,
+        /// The last error of the gateway, if the refund has not succeeded. It is the gateway's own text, which may
+        /// reveal internal addresses: do not show it to customers. The server leaves it out.
+        #[cfg_attr(
+            feature = "server",
+            schemars(
+                description = "Why the money has not gone back yet, without the text of the gateway. Not set if nothing has failed."
+            )
+        )]
+        pub last_error: Option<String>,
+        /// When the refund was decided, or when the gateway reported it.
+        pub created_at: Timestamp,
+        /// When the refund last changed.
+        pub updated_at: Timestamp,
+    }
 }
-
-amounts! { Refund { amount, returned, owed } }
 
 list_request! {
     /// A request to list refunds.
@@ -205,50 +199,34 @@ form! {
     }
 }
 
-/// The response to a request to record that money was returned.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct MarkRefundedResponse {
-    /// The order.
-    pub order: Order,
-    /// The amounts that were recorded as returned, by refund.
-    pub settled: Vec<SettledRefund>,
+responses! {
+    /// The response to a request to record that money was returned.
+    pub struct MarkRefundedResponse {
+        /// The order.
+        pub order: Order,
+        /// The amounts that were recorded as returned, by refund.
+        pub settled: Vec<SettledRefund>,
+    }
+
+    /// The amount that was recorded as returned for a refund.
+    pub struct SettledRefund {
+        /// The refund.
+        pub refund_id: RefundId,
+        /// The amount.
+        pub amount: Amount,
+        /// The currency: an ISO 4217 code.
+        pub currency: String,
+    }
+
+    /// The response to a request to refund a part of an order.
+    pub struct RefundOrderResponse {
+        /// The order, including the tickets that were cancelled.
+        pub order: Order,
+        /// The amount of the refund; 0 for free tickets.
+        pub amount: Amount,
+        /// The refund. Not set for free tickets.
+        pub refund_id: Option<RefundId>,
+        /// Whether the organizer has to return the money manually.
+        pub requires_manual_refund: bool,
+    }
 }
-
-amounts! { MarkRefundedResponse { order, settled } }
-
-/// The amount that was recorded as returned for a refund.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct SettledRefund {
-    /// The refund.
-    pub refund_id: RefundId,
-    /// The amount.
-    pub amount: Amount,
-    /// The currency: an ISO 4217 code.
-    pub currency: String,
-}
-
-amounts! { SettledRefund { amount } }
-
-/// The response to a request to refund a part of an order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct RefundOrderResponse {
-    /// The order, including the tickets that were cancelled.
-    pub order: Order,
-    /// The amount of the refund; 0 for free tickets.
-    pub amount: Amount,
-    /// The refund. Not set for free tickets.
-    pub refund_id: Option<RefundId>,
-    /// Whether the organizer has to return the money manually.
-    pub requires_manual_refund: bool,
-}
-
-amounts! { RefundOrderResponse { order, amount } }

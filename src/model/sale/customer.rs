@@ -5,22 +5,21 @@ use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::values::id::CustomerId;
 use crate::model::values::metadata::Metadata;
+use crate::model::values::responses::responses;
 
-/// A customer as shown in an order or a ticket.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Customer {
-    /// The id. It is the same for all orders with the same e-mail address.
-    pub id: CustomerId,
-    /// The name given with this order or ticket.
-    pub name: String,
-    /// The e-mail address as it was first given.
-    pub email: String,
-    /// What the organization has attached to the customer. It is the same in all orders and tickets of the customer.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub metadata: Metadata,
+responses! {
+    /// A customer as shown in an order or a ticket.
+    pub struct Customer {
+        /// The id. It is the same for all orders with the same e-mail address.
+        pub id: CustomerId,
+        /// The name given with this order or ticket.
+        pub name: String,
+        /// The e-mail address as it was first given.
+        pub email: String,
+        /// What the organization has attached to the customer. It is the same in all orders and tickets of the
+        /// customer.
+        pub metadata: Metadata [default],
+    }
 }
 
 impl Customer {

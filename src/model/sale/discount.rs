@@ -12,9 +12,9 @@ use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::object::Form;
 use crate::model::values::amount::{Amount, MAX_PRICE};
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{DiscountId, EventId, TicketTypeId};
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -37,50 +37,45 @@ text_enum! {
     }
 }
 
-/// A discount.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Discount {
-    /// The id.
-    pub id: DiscountId,
-    /// The event.
-    pub event_id: EventId,
-    /// The code that a customer enters. Upper and lower case are equivalent.
-    pub code: String,
-    /// The reduction: a percentage, or an amount in the currency of the event.
-    #[serde(flatten)]
-    pub value: DiscountValue,
-    /// What the discount is for.
-    pub description: Option<String>,
-    /// Whether the discount applies to orders without a code.
-    pub auto_apply: bool,
-    /// How many orders may use the discount; any number if not set.
-    pub usage_limit: Option<i64>,
-    /// How many pending and completed orders use the discount. A pending order stops counting when its hold expires.
-    pub used_count: i64,
-    /// The discount applies from this time on.
-    pub valid_from: Timestamp,
-    /// The discount no longer applies from this time on.
-    pub valid_to: Timestamp,
-    /// Whether the discount is enabled.
-    pub is_active: bool,
-    /// The least price of a basket before the discount, in the currency of the event.
-    pub minimum_purchase: Option<Amount>,
-    /// The ticket types to which the discount applies. Empty means all ticket types of the event.
-    pub applicable_ticket_types: Vec<TicketTypeId>,
-    /// When the discount was created.
-    pub created_at: Timestamp,
-    /// When the discount was last changed. Uses do not count as changes.
-    pub updated_at: Timestamp,
-    /// The number of the current version. Every change increases it; uses do not.
-    #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub revision: i64,
+responses! {
+    /// A discount.
+    pub struct Discount {
+        /// The id.
+        pub id: DiscountId,
+        /// The event.
+        pub event_id: EventId,
+        /// The code that a customer enters. Upper and lower case are equivalent.
+        pub code: String,
+        /// The reduction: a percentage, or an amount in the currency of the event.
+        #[serde(flatten)]
+        pub value: DiscountValue,
+        /// What the discount is for.
+        pub description: Option<String>,
+        /// Whether the discount applies to orders without a code.
+        pub auto_apply: bool,
+        /// How many orders may use the discount; any number if not set.
+        pub usage_limit: Option<i64>,
+        /// How many pending and completed orders use the discount. A pending order stops counting when its hold
+        /// expires.
+        pub used_count: i64,
+        /// The discount applies from this time on.
+        pub valid_from: Timestamp,
+        /// The discount no longer applies from this time on.
+        pub valid_to: Timestamp,
+        /// Whether the discount is enabled.
+        pub is_active: bool,
+        /// The least price of a basket before the discount, in the currency of the event.
+        pub minimum_purchase: Option<Amount>,
+        /// The ticket types to which the discount applies. Empty means all ticket types of the event.
+        pub applicable_ticket_types: Vec<TicketTypeId>,
+        /// When the discount was created.
+        pub created_at: Timestamp,
+        /// When the discount was last changed. Uses do not count as changes.
+        pub updated_at: Timestamp,
+        /// The number of the current version. Every change increases it; uses do not.
+        pub revision: i64 [default = "crate::model::first_revision"],
+    }
 }
-
-amounts! { Discount { value, minimum_purchase } }
 
 /// # Constructors
 impl CreateDiscount {
@@ -267,52 +262,40 @@ form! {
     }
 }
 
-/// The response to the validation of a code: whether it applies to a basket.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct DiscountValidationResponse {
-    /// Whether it applies.
-    pub valid: bool,
-    /// Why it does not apply.
-    pub error: Option<DiscountRefusal>,
-    /// The discount, if it applies.
-    pub discount: Option<ValidatedDiscount>,
-    /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
-    pub error_data: Option<DiscountErrorData>,
-}
+responses! {
+    /// The response to the validation of a code: whether it applies to a basket.
+    pub struct DiscountValidationResponse {
+        /// Whether it applies.
+        pub valid: bool,
+        /// Why it does not apply.
+        pub error: Option<DiscountRefusal>,
+        /// The discount, if it applies.
+        pub discount: Option<ValidatedDiscount>,
+        /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
+        pub error_data: Option<DiscountErrorData>,
+    }
 
-/// A discount that applies to a basket.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ValidatedDiscount {
-    /// The id.
-    pub id: DiscountId,
-    /// The code, as the organizer wrote it.
-    pub code: String,
-    /// The reduction: a percentage, or an amount in the currency of the event.
-    #[serde(flatten)]
-    pub value: DiscountValue,
-    /// The ticket types to which the discount applies. Empty means all ticket types of the event.
-    pub applicable_ticket_types: Vec<TicketTypeId>,
-    /// By how much it reduces the price of the basket.
-    pub discounted_amount: Amount,
-}
+    /// A discount that applies to a basket.
+    pub struct ValidatedDiscount {
+        /// The id.
+        pub id: DiscountId,
+        /// The code, as the organizer wrote it.
+        pub code: String,
+        /// The reduction: a percentage, or an amount in the currency of the event.
+        #[serde(flatten)]
+        pub value: DiscountValue,
+        /// The ticket types to which the discount applies. Empty means all ticket types of the event.
+        pub applicable_ticket_types: Vec<TicketTypeId>,
+        /// By how much it reduces the price of the basket.
+        pub discounted_amount: Amount,
+    }
 
-/// Details of why a discount does not apply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct DiscountErrorData {
-    /// The `minimumPurchase` of the discount.
-    pub amount: Amount,
+    /// Details of why a discount does not apply.
+    #[derive(Copy)]
+    pub struct DiscountErrorData {
+        /// The `minimumPurchase` of the discount.
+        pub amount: Amount,
+    }
 }
-
-amounts! { DiscountValidationResponse { discount, error_data } }
-amounts! { ValidatedDiscount { value, discounted_amount } }
-amounts! { DiscountErrorData { amount } }

@@ -7,10 +7,10 @@ use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeLink
 use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::form::object::Form;
 use crate::model::tenants::organization::Organization;
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -47,80 +47,72 @@ text_enum! {
     }
 }
 
-/// An event.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Event {
-    /// The id.
-    pub id: EventId,
-    /// The title.
-    pub title: String,
-    /// What the event is about.
-    pub description: Option<String>,
-    /// Where the event takes place.
-    pub location: Option<String>,
-    /// Any JSON about the location.
-    pub location_metadata: serde_json::Value,
-    /// The currency of all prices: an ISO 4217 code.
-    pub currency: String,
-    /// The time zone: an IANA name.
-    pub timezone: String,
-    /// When the event begins.
-    pub start_date: Timestamp,
-    /// The local time at which the event begins: `HH:MM` in its time zone.
-    pub start_time: Option<String>,
-    /// When the event ends. An event without an end ends 24 hours after its start.
-    pub end_date: Option<Timestamp>,
-    /// The local time at which the event ends: `HH:MM` in its time zone.
-    pub end_time: Option<String>,
-    /// The URI of a picture.
-    pub cover_image: Option<String>,
-    /// The state. An event on sale or sold out is reported as EXPIRED as soon as it has ended.
-    pub status: EventStatus,
-    /// The organization.
-    pub organizer_id: OrganizationId,
-    /// The name of the event in URLs, unique within the organization.
-    pub slug: String,
-    /// Tags.
-    pub tags: Vec<String>,
-    /// Whether listings highlight the event.
-    pub is_featured: bool,
-    /// How often the page of the event was viewed.
-    pub page_views: i64,
-    /// Whether the event is visible to everyone.
-    pub is_public: bool,
-    /// Any JSON about tracking.
-    pub tracking_pixels: serde_json::Value,
-    /// How tickets reach the customer.
-    pub delivery_method: DeliveryMethod,
-    /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1 alpha-2). Empty means all
-    /// countries.
-    pub shipping_countries: Vec<String>,
-    /// Whether an order may name a company.
-    pub accepts_company: bool,
-    /// Whether the organizer receives no notifications of orders.
-    pub disable_organizer_order_notifications: bool,
-    /// The layout of a ticket's PDF.
-    pub ticket_pdf_design_version: TicketPdfDesignVersion,
-    /// The organization's own name for the event.
-    pub reference: Option<String>,
-    /// What the organization has attached to the event.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub metadata: Metadata,
-    /// When the event was created.
-    pub created_at: Timestamp,
-    /// When the event was last changed. Sales and page views do not count as changes.
-    pub updated_at: Timestamp,
-    /// The number of the current version. Every change increases it; sales and page views do not.
-    #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub revision: i64,
+responses! {
+    /// An event.
+    pub struct Event {
+        /// The id.
+        pub id: EventId,
+        /// The title.
+        pub title: String,
+        /// What the event is about.
+        pub description: Option<String>,
+        /// Where the event takes place.
+        pub location: Option<String>,
+        /// Any JSON about the location.
+        pub location_metadata: serde_json::Value,
+        /// The currency of all prices: an ISO 4217 code.
+        pub currency: String,
+        /// The time zone: an IANA name.
+        pub timezone: String,
+        /// When the event begins.
+        pub start_date: Timestamp,
+        /// The local time at which the event begins: `HH:MM` in its time zone.
+        pub start_time: Option<String>,
+        /// When the event ends. An event without an end ends 24 hours after its start.
+        pub end_date: Option<Timestamp>,
+        /// The local time at which the event ends: `HH:MM` in its time zone.
+        pub end_time: Option<String>,
+        /// The URI of a picture.
+        pub cover_image: Option<String>,
+        /// The state. An event on sale or sold out is reported as EXPIRED as soon as it has ended.
+        pub status: EventStatus,
+        /// The organization.
+        pub organizer_id: OrganizationId,
+        /// The name of the event in URLs, unique within the organization.
+        pub slug: String,
+        /// Tags.
+        pub tags: Vec<String>,
+        /// Whether listings highlight the event.
+        pub is_featured: bool,
+        /// How often the page of the event was viewed.
+        pub page_views: i64,
+        /// Whether the event is visible to everyone.
+        pub is_public: bool,
+        /// Any JSON about tracking.
+        pub tracking_pixels: serde_json::Value,
+        /// How tickets reach the customer.
+        pub delivery_method: DeliveryMethod,
+        /// The countries to which physical tickets are sent, as two-letter codes (ISO 3166-1 alpha-2). Empty means all
+        /// countries.
+        pub shipping_countries: Vec<String>,
+        /// Whether an order may name a company.
+        pub accepts_company: bool,
+        /// Whether the organizer receives no notifications of orders.
+        pub disable_organizer_order_notifications: bool,
+        /// The layout of a ticket's PDF.
+        pub ticket_pdf_design_version: TicketPdfDesignVersion,
+        /// The organization's own name for the event.
+        pub reference: Option<String>,
+        /// What the organization has attached to the event.
+        pub metadata: Metadata [default],
+        /// When the event was created.
+        pub created_at: Timestamp,
+        /// When the event was last changed. Sales and page views do not count as changes.
+        pub updated_at: Timestamp,
+        /// The number of the current version. Every change increases it; sales and page views do not.
+        pub revision: i64 [default = "crate::model::first_revision"],
+    }
 }
-
-amounts! { Event {} }
 
 /// # Constructors
 impl CreateEvent {

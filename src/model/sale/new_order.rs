@@ -7,6 +7,7 @@ use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeLink, Uri};
 use crate::form::limits::{LINE_LENGTH, URL_LENGTH};
+use crate::model::values::amounts::Amounts;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
 
@@ -181,3 +182,6 @@ impl CheckoutRedirectUrls {
         Self { success: success.into(), failure: failure.into(), cancel: cancel.into() }
     }
 }
+
+impl Amounts for ShippingAddress {}
+impl Amounts for CheckoutRedirectUrls {}

@@ -7,13 +7,12 @@ use crate::form::limits::TextLimit::MaxLength;
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{
     CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId,
 };
 use crate::model::values::metadata::Metadata;
 use crate::model::values::page::{PageRequest, list_request};
-use crate::model::values::shared_fields::with_shared_fields;
+use crate::model::values::responses::{responses, with_shared_fields};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -79,9 +78,7 @@ with_shared_fields! {
         /// The organization's own name for the order.
         reference: Option<String>,
         /// What the organization has attached to the order.
-        #[serde(default)]
-        #[cfg_attr(feature = "server", schemars(!default))]
-        metadata: Metadata,
+        metadata: Metadata [default],
         /// Whether the customer was reminded to pay.
         checkout_reminder_sent: bool,
         /// When the order was created.
@@ -112,9 +109,6 @@ with_shared_fields! {
     }
 }
 
-amounts! { Order { total, discounted_amount, items } }
-amounts! { OrderItem { price, item_subtotal, item_discount, final_amount } }
-
 impl Order {
     /// The issued tickets of all items.
     pub fn tickets(&self) -> impl Iterator<Item = &OrderTicket> {
@@ -122,15 +116,15 @@ impl Order {
     }
 }
 
-/// A payment through the gateway.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Payment {
-    /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout URL.
-    pub link: String,
-    /// The status of the payment.
-    pub status: PaymentStatus,
+responses! {
+    /// A payment through the gateway.
+    pub struct Payment {
+        /// The URL at which the customer pays. Empty if the gateway reported a payment for an order without a checkout
+        /// URL.
+        pub link: String,
+        /// The status of the payment.
+        pub status: PaymentStatus,
+    }
 }
 
 with_shared_fields! {
@@ -164,90 +158,71 @@ with_shared_fields! {
     pub struct OrderItem {
         /// The name of the ticket type: the current one, even if it was changed after the order. Lists of orders do not
         /// contain it.
-        #[serde(default)]
-        #[cfg_attr(feature = "server", schemars(!default))]
-        ticket_type_name: String,
+        ticket_type_name: String [default],
         /// The tickets; empty until the order is completed.
         issued_tickets: Vec<OrderTicket>,
     }
 }
 
-/// A ticket as shown in its order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderTicket {
-    /// The id.
-    pub id: TicketId,
-    /// The code that is scanned at check-in.
-    pub code: String,
-    /// The state.
-    pub status: TicketStatus,
-    /// The ticket type.
-    #[serde(rename = "ticketId")]
-    pub ticket_type_id: TicketTypeId,
-}
+responses! {
+    /// A ticket as shown in its order.
+    pub struct OrderTicket {
+        /// The id.
+        pub id: TicketId,
+        /// The code that is scanned at check-in.
+        pub code: String,
+        /// The state.
+        pub status: TicketStatus,
+        /// The ticket type.
+        #[serde(rename = "ticketId")]
+        pub ticket_type_id: TicketTypeId,
+    }
 
-/// Details of an order that the order itself does not contain: of the request that created it, and of its payment.
-/// Fields that the request did not have are not set.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OrderDetails {
-    /// The order.
-    pub order_id: OrderId,
-    /// The company that buys.
-    pub company_name: Option<String>,
-    /// The language and country of the customer.
-    pub locale: Option<String>,
-    /// The language of the order.
-    pub language: Option<String>,
-    /// Where physical tickets are sent.
-    pub shipping_address: Option<ShippingAddress>,
-    /// Where the customer is redirected after the checkout.
-    pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
-    /// Until when the order reserves or reserved its seats without a payment. Not set for an order that cost nothing.
-    pub hold_until: Option<Timestamp>,
-    /// When the order was completed. Not set if it never was.
-    pub completed_at: Option<Timestamp>,
-    /// When the order was cancelled. Not set if it was not, or by a version that did not store it.
-    pub cancelled_at: Option<Timestamp>,
-    /// How the order was paid. Not set if it was never completed.
-    pub payment_method: Option<PaymentMethod>,
-    /// What was decided to be given back of the order's total, through the gateway or manually.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub refunded: Amount,
-    /// The part of it that is still to be returned manually.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub manual_refund_due: Amount,
-    /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Like the order
-    /// itself, it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order was never
-    /// completed, or if ticket documents are not switched on.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub documents_url: Option<String>,
-}
+    /// Details of an order that the order itself does not contain: of the request that created it, and of its payment.
+    /// Fields that the request did not have are not set.
+    pub struct OrderDetails {
+        /// The order.
+        pub order_id: OrderId,
+        /// The company that buys.
+        pub company_name: Option<String>,
+        /// The language and country of the customer.
+        pub locale: Option<String>,
+        /// The language of the order.
+        pub language: Option<String>,
+        /// Where physical tickets are sent.
+        pub shipping_address: Option<ShippingAddress>,
+        /// Where the customer is redirected after the checkout.
+        pub checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+        /// Until when the order reserves or reserved its seats without a payment. Not set for an order that cost
+        /// nothing.
+        pub hold_until: Option<Timestamp>,
+        /// When the order was completed. Not set if it never was.
+        pub completed_at: Option<Timestamp>,
+        /// When the order was cancelled. Not set if it was not, or by a version that did not store it.
+        pub cancelled_at: Option<Timestamp>,
+        /// How the order was paid. Not set if it was never completed.
+        pub payment_method: Option<PaymentMethod>,
+        /// What was decided to be given back of the order's total, through the gateway or manually.
+        pub refunded: Amount [default],
+        /// The part of it that is still to be returned manually.
+        pub manual_refund_due: Amount [default],
+        /// The link of the page with all tickets of the order, for the buyer. It works without an API key. Like the
+        /// order itself, it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order
+        /// was never completed, or if ticket documents are not switched on.
+        pub documents_url: Option<String> [default],
+    }
 
-/// The response to a new order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct CreateOrderResponse {
-    /// The order.
-    pub order: Order,
-    /// The URL at which the customer pays. Not set for a free order, if no gateway is configured, or if the gateway
-    /// reported a payment before it returned a URL.
-    pub checkout_url: Option<String>,
-    /// All tickets of the order; empty until it is completed.
-    pub issued_tickets: Vec<OrderTicket>,
+    /// The response to a new order.
+    pub struct CreateOrderResponse {
+        /// The order.
+        pub order: Order,
+        /// The URL at which the customer pays. Not set for a free order, if no gateway is configured, or if the gateway
+        /// reported a payment before it returned a URL.
+        pub checkout_url: Option<String>,
+        /// All tickets of the order; empty until it is completed.
+        pub issued_tickets: Vec<OrderTicket>,
+    }
 }
-
-amounts! { CreateOrderResponse { order } }
 
 impl From<Order> for CreateOrderResponse {
     fn from(order: Order) -> Self {
@@ -259,19 +234,16 @@ impl From<Order> for CreateOrderResponse {
     }
 }
 
-/// The response to a cancellation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct CancelOrderResponse {
-    /// Always true.
-    pub success: bool,
-    /// Whether the organizer has to return the money manually. False if the gateway handles the refund.
-    pub requires_manual_refund: bool,
+responses! {
+    /// The response to a cancellation.
+    #[derive(Copy)]
+    pub struct CancelOrderResponse {
+        /// Always true.
+        pub success: bool,
+        /// Whether the organizer has to return the money manually. False if the gateway handles the refund.
+        pub requires_manual_refund: bool,
+    }
 }
-
-amounts! { CancelOrderResponse {} }
 
 list_request! {
     /// A request to list orders.

@@ -4,6 +4,7 @@ use crate::enums::text_enum::text_enum;
 use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::EventId;
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -42,41 +43,35 @@ text_enum! {
     }
 }
 
-/// The settlement of an event. All lines are of one consistent state. Their figures are those of the event's
-/// [summary](crate::event::EventSummary), and sums of its ledger.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Settlement {
-    /// The event.
-    pub event_id: EventId,
-    /// The currency of the event.
-    pub currency: String,
-    /// Whether the amounts are real money, as in the summary. Not set if nothing was received.
-    pub mode: Option<PaymentMode>,
-    /// The instant whose state it shows.
-    pub as_of: Timestamp,
-    /// The lines, in the order of their sections. Ticket types are sorted like their list.
-    pub lines: Vec<SettlementLine>,
-}
+responses! {
+    /// The settlement of an event. All lines are of one consistent state. Their figures are those of the event's
+    /// [summary](crate::event::EventSummary), and sums of its ledger.
+    pub struct Settlement {
+        /// The event.
+        pub event_id: EventId,
+        /// The currency of the event.
+        pub currency: String,
+        /// Whether the amounts are real money, as in the summary. Not set if nothing was received.
+        pub mode: Option<PaymentMode>,
+        /// The instant whose state it shows.
+        pub as_of: Timestamp,
+        /// The lines, in the order of their sections. Ticket types are sorted like their list.
+        pub lines: Vec<SettlementLine>,
+    }
 
-/// A line of a settlement.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct SettlementLine {
-    /// What it is about.
-    pub section: SettlementSection,
-    /// What distinguishes it from the other lines of its section. May be empty.
-    pub label: String,
-    /// How many there are. Not set for sums only.
-    pub count: Option<i64>,
-    /// The amount. Not set if only their number is told.
-    pub amount: Option<Amount>,
-    /// The currency of the amount: an ISO 4217 code.
-    pub currency: String,
+    /// A line of a settlement.
+    pub struct SettlementLine {
+        /// What it is about.
+        pub section: SettlementSection,
+        /// What distinguishes it from the other lines of its section. May be empty.
+        pub label: String,
+        /// How many there are. Not set for sums only.
+        pub count: Option<i64>,
+        /// The amount. Not set if only their number is told.
+        pub amount: Option<Amount>,
+        /// The currency of the amount: an ISO 4217 code.
+        pub currency: String,
+    }
 }
 
 impl Settlement {

@@ -3,105 +3,89 @@
 use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{EventId, TicketTypeId};
+use crate::model::values::responses::responses;
 
-/// The sales figures of an event. All of them are from one consistent state of its orders and tickets.
-///
-/// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units is reported as that number.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct EventSummary {
-    /// The event.
-    pub event_id: EventId,
-    /// The currency of all amounts.
-    pub currency: String,
-    /// Whether the amounts are real money: LIVE if any was received for the event, and TEST if only tests were paid.
-    /// Not set if nothing was received. Real money and that of tests are never added up.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub mode: Option<PaymentMode>,
-    /// The number of orders by status.
-    pub orders_by_status: OrdersByStatus,
-    /// The sum of the totals of all orders that were ever completed, even if they were cancelled later.
-    pub gross_revenue: Amount,
-    /// The sum of the discounts of the same orders.
-    pub discount_total: Amount,
-    /// What the gateway has refunded of the payments of the same orders. A payment that did not complete its order,
-    /// because it came too late or the order was marked as paid, is not included.
-    pub refunded_total: Amount,
-    /// The part of the gross revenue that was not paid through the gateway: the sum of the totals of the same orders
-    /// that were marked as paid.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub manual_payment_total: Amount,
-    /// What is still to be returned manually: what was decided to be refunded of the same orders, and what the gateway
-    /// does not refund, because they were marked as paid, or because the gateway cannot refund or has refused to. It no
-    /// longer counts when the order is marked as refunded.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub manual_refund_total: Amount,
-    /// What was returned manually of the payments of the same orders.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub manually_refunded_total: Amount,
-    /// What has to be returned manually of all payments in this currency for orders of the event, also of those that
-    /// did not complete their order.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub owed_total: Amount,
-    /// What banks have taken for disputes and have not given back.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub disputed_total: Amount,
-    /// The number of tickets, including cancelled ones.
-    pub tickets_issued: i64,
-    /// The number of tickets that are currently checked in.
-    pub tickets_checked_in: i64,
-    /// The number of cancelled tickets.
-    pub tickets_cancelled: i64,
-    /// All ticket types, sorted like the list of ticket types.
-    pub ticket_types: Vec<TicketTypeSummary>,
-}
+responses! {
+    /// The sales figures of an event. All of them are from one consistent state of its orders and tickets.
+    ///
+    /// Amounts are in the currency of the event. A sum of more than 2^63 - 1 minor units is reported as that number.
+    pub struct EventSummary {
+        /// The event.
+        pub event_id: EventId,
+        /// The currency of all amounts.
+        pub currency: String,
+        /// Whether the amounts are real money: LIVE if any was received for the event, and TEST if only tests were
+        /// paid. Not set if nothing was received. Real money and that of tests are never added up.
+        pub mode: Option<PaymentMode> [default],
+        /// The number of orders by status.
+        pub orders_by_status: OrdersByStatus,
+        /// The sum of the totals of all orders that were ever completed, even if they were cancelled later.
+        pub gross_revenue: Amount,
+        /// The sum of the discounts of the same orders.
+        pub discount_total: Amount,
+        /// What the gateway has refunded of the payments of the same orders. A payment that did not complete its order,
+        /// because it came too late or the order was marked as paid, is not included.
+        pub refunded_total: Amount,
+        /// The part of the gross revenue that was not paid through the gateway: the sum of the totals of the same
+        /// orders that were marked as paid.
+        pub manual_payment_total: Amount [default],
+        /// What is still to be returned manually: what was decided to be refunded of the same orders, and what the
+        /// gateway does not refund, because they were marked as paid, or because the gateway cannot refund or has
+        /// refused to. It no longer counts when the order is marked as refunded.
+        pub manual_refund_total: Amount [default],
+        /// What was returned manually of the payments of the same orders.
+        pub manually_refunded_total: Amount [default],
+        /// What has to be returned manually of all payments in this currency for orders of the event, also of those
+        /// that did not complete their order.
+        pub owed_total: Amount [default],
+        /// What banks have taken for disputes and have not given back.
+        pub disputed_total: Amount [default],
+        /// The number of tickets, including cancelled ones.
+        pub tickets_issued: i64,
+        /// The number of tickets that are currently checked in.
+        pub tickets_checked_in: i64,
+        /// The number of cancelled tickets.
+        pub tickets_cancelled: i64,
+        /// All ticket types, sorted like the list of ticket types.
+        pub ticket_types: Vec<TicketTypeSummary>,
+    }
 
-/// The number of orders of an event by status. A pending order counts as EXPIRED as soon as its hold has expired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE")]
-#[non_exhaustive]
-pub struct OrdersByStatus {
-    /// Orders that reserve their seats and wait for the payment.
-    pub pending: i64,
-    /// Orders that are paid, or free of charge.
-    pub completed: i64,
-    /// Orders that were cancelled.
-    pub cancelled: i64,
-    /// Orders that were not paid in time.
-    pub expired: i64,
-}
+    /// The number of orders of an event by status. A pending order counts as EXPIRED as soon as its hold has expired.
+    #[derive(Copy)]
+    pub struct OrdersByStatus {
+        /// Orders that reserve their seats and wait for the payment.
+        #[serde(rename = "PENDING")]
+        pub pending: i64,
+        /// Orders that are paid, or free of charge.
+        #[serde(rename = "COMPLETED")]
+        pub completed: i64,
+        /// Orders that were cancelled.
+        #[serde(rename = "CANCELLED")]
+        pub cancelled: i64,
+        /// Orders that were not paid in time.
+        #[serde(rename = "EXPIRED")]
+        pub expired: i64,
+    }
 
-/// The figures of one ticket type.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TicketTypeSummary {
-    /// The id.
-    #[serde(rename = "ticketId")]
-    pub ticket_type_id: TicketTypeId,
-    /// The name.
-    pub name: String,
-    /// The number of seats.
-    pub quantity: i64,
-    /// The number of seats taken by tickets that are not cancelled: sold in orders, or issued by the organizer.
-    pub sold: i64,
-    /// The number of seats reserved by pending orders.
-    pub reserved: i64,
-    /// The number of seats that are neither sold nor reserved.
-    pub available: i64,
-    /// The number of tickets that are currently checked in.
-    pub checked_in: i64,
-    /// The sum of the items of this type after discounts, in all orders that were ever completed, even if they were
-    /// cancelled later. Refunds are not subtracted. The sum over all ticket types is the gross revenue.
-    pub revenue: Amount,
+    /// The figures of one ticket type.
+    pub struct TicketTypeSummary {
+        /// The id.
+        #[serde(rename = "ticketId")]
+        pub ticket_type_id: TicketTypeId,
+        /// The name.
+        pub name: String,
+        /// The number of seats.
+        pub quantity: i64,
+        /// The number of seats taken by tickets that are not cancelled: sold in orders, or issued by the organizer.
+        pub sold: i64,
+        /// The number of seats reserved by pending orders.
+        pub reserved: i64,
+        /// The number of seats that are neither sold nor reserved.
+        pub available: i64,
+        /// The number of tickets that are currently checked in.
+        pub checked_in: i64,
+        /// The sum of the items of this type after discounts, in all orders that were ever completed, even if they were
+        /// cancelled later. Refunds are not subtracted. The sum over all ticket types is the gross revenue.
+        pub revenue: Amount,
+    }
 }

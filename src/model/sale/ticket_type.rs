@@ -8,10 +8,10 @@ use crate::form::limits::TextLimit::{Logo, MaxLength, MinLength};
 use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH};
 use crate::form::object::Form;
 use crate::model::values::amount::{Amount, MAX_PRICE};
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::page::{PageRequest, list_request};
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 /// The highest number of ticket types of an event.
@@ -34,72 +34,64 @@ text_enum! {
     }
 }
 
-/// A ticket type.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TicketType {
-    /// The id.
-    pub id: TicketTypeId,
-    /// The name.
-    pub name: String,
-    /// What a buyer gets.
-    pub description: Option<String>,
-    /// The price of one ticket, in the currency of the event.
-    pub price: Amount,
-    /// The number of seats.
-    pub quantity: i64,
-    /// The number of seats that are sold or issued. Cancelled tickets and seats reserved by pending orders do not
-    /// count.
-    pub sold: i64,
-    /// The event.
-    pub event_id: EventId,
-    /// How the ticket type is offered.
-    pub status: TicketTypeStatus,
-    /// Whether buyers see how many seats are left.
-    pub display_remaining: bool,
-    /// Entry is refused before this time.
-    pub valid_from: Option<Timestamp>,
-    /// Entry is refused from this time on.
-    pub valid_until: Option<Timestamp>,
-    /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event.
-    pub allowed_dates: Vec<Timestamp>,
-    /// For how many calendar days, in the time zone of the event, a ticket is valid from its first scan on.
-    pub validity_days: Option<i64>,
-    /// For how many hours a ticket is valid from its first scan on.
-    pub validity_hours: Option<i64>,
-    /// The areas to which a ticket admits.
-    pub access_areas: Vec<String>,
-    /// How many tickets of this type one order may contain.
-    pub max_per_order: i64,
-    /// When the sale begins.
-    pub sale_start_date: Option<Timestamp>,
-    /// When the sale ends.
-    pub sale_end_date: Option<Timestamp>,
-    /// The position in lists: lower numbers come first.
-    pub sort_order: i64,
-    /// Text printed on the ticket.
-    pub ticket_text: Option<String>,
-    /// The URI of a logo printed on the ticket.
-    pub ticket_logo: Option<String>,
-    /// The organization's own name for the ticket type.
-    pub reference: Option<String>,
-    /// What the organization has attached to the ticket type.
-    #[serde(default)]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub metadata: Metadata,
-    /// When the ticket type was created.
-    pub created_at: Timestamp,
-    /// When the ticket type was last changed. Sales do not count as changes.
-    pub updated_at: Timestamp,
-    /// The number of the current version. Every change increases it; sales do not.
-    #[serde(default = "crate::model::first_revision")]
-    #[cfg_attr(feature = "server", schemars(!default))]
-    pub revision: i64,
+responses! {
+    /// A ticket type.
+    pub struct TicketType {
+        /// The id.
+        pub id: TicketTypeId,
+        /// The name.
+        pub name: String,
+        /// What a buyer gets.
+        pub description: Option<String>,
+        /// The price of one ticket, in the currency of the event.
+        pub price: Amount,
+        /// The number of seats.
+        pub quantity: i64,
+        /// The number of seats that are sold or issued. Cancelled tickets and seats reserved by pending orders do not
+        /// count.
+        pub sold: i64,
+        /// The event.
+        pub event_id: EventId,
+        /// How the ticket type is offered.
+        pub status: TicketTypeStatus,
+        /// Whether buyers see how many seats are left.
+        pub display_remaining: bool,
+        /// Entry is refused before this time.
+        pub valid_from: Option<Timestamp>,
+        /// Entry is refused from this time on.
+        pub valid_until: Option<Timestamp>,
+        /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event.
+        pub allowed_dates: Vec<Timestamp>,
+        /// For how many calendar days, in the time zone of the event, a ticket is valid from its first scan on.
+        pub validity_days: Option<i64>,
+        /// For how many hours a ticket is valid from its first scan on.
+        pub validity_hours: Option<i64>,
+        /// The areas to which a ticket admits.
+        pub access_areas: Vec<String>,
+        /// How many tickets of this type one order may contain.
+        pub max_per_order: i64,
+        /// When the sale begins.
+        pub sale_start_date: Option<Timestamp>,
+        /// When the sale ends.
+        pub sale_end_date: Option<Timestamp>,
+        /// The position in lists: lower numbers come first.
+        pub sort_order: i64,
+        /// Text printed on the ticket.
+        pub ticket_text: Option<String>,
+        /// The URI of a logo printed on the ticket.
+        pub ticket_logo: Option<String>,
+        /// The organization's own name for the ticket type.
+        pub reference: Option<String>,
+        /// What the organization has attached to the ticket type.
+        pub metadata: Metadata [default],
+        /// When the ticket type was created.
+        pub created_at: Timestamp,
+        /// When the ticket type was last changed. Sales do not count as changes.
+        pub updated_at: Timestamp,
+        /// The number of the current version. Every change increases it; sales do not.
+        pub revision: i64 [default = "crate::model::first_revision"],
+    }
 }
-
-amounts! { TicketType { price } }
 
 /// # Constructors
 impl CreateTicketType {

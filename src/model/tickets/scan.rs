@@ -8,9 +8,9 @@ use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, MinLength, Uuid};
 use crate::model::tickets::ticket::TicketStatus;
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{ApiKeyId, EventId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::page::PageRequest;
+use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
 /// The greatest number of scans in one request.
@@ -143,71 +143,55 @@ form! {
     }
 }
 
-/// The answer to a report of scans.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct UploadedScans {
-    /// A result for each scan, in the same order.
-    pub results: Vec<ScanResult>,
-    /// The time of the service, with which a device can correct its clock.
-    pub now: Timestamp,
-}
+responses! {
+    /// The answer to a report of scans.
+    pub struct UploadedScans {
+        /// A result for each scan, in the same order.
+        pub results: Vec<ScanResult>,
+        /// The time of the service, with which a device can correct its clock.
+        pub now: Timestamp,
+    }
 
-amounts! { UploadedScans {} }
+    /// The result of a scan.
+    pub struct ScanResult {
+        /// The id of the scan that the device gave: a UUID.
+        #[cfg_attr(feature = "server", schemars(extend("format" = "uuid")))]
+        pub id: String,
+        /// What all scans of the ticket together say of it. Scans that are reported later can change it.
+        pub outcome: ScanOutcome,
+        /// Why the rules refuse it.
+        pub reason: Option<Reason>,
+        /// The ticket. Not set if it is not one of the event.
+        pub ticket: Option<ScannedTicket>,
+        /// The earlier admission, if the ticket was checked in already.
+        pub other: Option<OtherScan>,
+    }
 
-/// The result of a scan.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ScanResult {
-    /// The id of the scan that the device gave: a UUID.
-    #[cfg_attr(feature = "server", schemars(extend("format" = "uuid")))]
-    pub id: String,
-    /// What all scans of the ticket together say of it. Scans that are reported later can change it.
-    pub outcome: ScanOutcome,
-    /// Why the rules refuse it.
-    pub reason: Option<Reason>,
-    /// The ticket. Not set if it is not one of the event.
-    pub ticket: Option<ScannedTicket>,
-    /// The earlier admission, if the ticket was checked in already.
-    pub other: Option<OtherScan>,
-}
+    /// The ticket of a scan, without its holder.
+    pub struct ScannedTicket {
+        /// The issued ticket.
+        pub ticket_id: TicketId,
+        /// The ticket type.
+        pub ticket_type_id: TicketTypeId,
+        /// The name of the ticket type.
+        pub ticket_type_name: String,
+        /// The status.
+        pub status: TicketStatus,
+        /// When the ticket was last checked in.
+        pub check_in_date: Option<Timestamp>,
+        /// When the ticket was first checked in.
+        pub first_scan_date: Option<Timestamp>,
+        /// From this time on, the ticket cannot be checked in.
+        pub expires_at: Option<Timestamp>,
+    }
 
-/// The ticket of a scan, without its holder.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ScannedTicket {
-    /// The issued ticket.
-    pub ticket_id: TicketId,
-    /// The ticket type.
-    pub ticket_type_id: TicketTypeId,
-    /// The name of the ticket type.
-    pub ticket_type_name: String,
-    /// The status.
-    pub status: TicketStatus,
-    /// When the ticket was last checked in.
-    pub check_in_date: Option<Timestamp>,
-    /// When the ticket was first checked in.
-    pub first_scan_date: Option<Timestamp>,
-    /// From this time on, the ticket cannot be checked in.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// Another scan of the same ticket.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct OtherScan {
-    /// When the ticket was scanned.
-    pub at: Timestamp,
-    /// The device. Not set if the scan was not reported by a device.
-    pub device: Option<String>,
+    /// Another scan of the same ticket.
+    pub struct OtherScan {
+        /// When the ticket was scanned.
+        pub at: Timestamp,
+        /// The device. Not set if the scan was not reported by a device.
+        pub device: Option<String>,
+    }
 }
 
 constructor! { ListScans "Creates a request for the first page of the whole log. Its setters add filters." }
@@ -259,37 +243,35 @@ impl LoggedScan {
     }
 }
 
-/// A row of the log of an event.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct LoggedScan {
-    /// The id of the row.
-    pub id: ScanId,
-    /// The id that the device gave: a UUID. Not set if no device reported the scan.
-    pub uuid: Option<String>,
-    /// The event at whose entrance the ticket was scanned.
-    pub event_id: EventId,
-    /// The issued ticket. Not set if it is not one of the event.
-    pub ticket_id: Option<TicketId>,
-    /// The API key that reported it.
-    pub api_key_id: Option<ApiKeyId>,
-    /// The name of the device.
-    pub device: Option<String>,
-    /// What the row records.
-    pub kind: LoggedKind,
-    /// When it happened.
-    pub scanned_at: Timestamp,
-    /// When it was received.
-    pub received_at: Timestamp,
-    /// What was decided at the entrance. Set for scans only.
-    pub verdict: Option<Verdict>,
-    /// What all scans of the ticket together say of it. Set for scans only.
-    pub outcome: Option<ScanOutcome>,
-    /// Why the rules refuse it.
-    pub reason: Option<Reason>,
-    /// Whether the staff decided against the device.
-    #[serde(rename = "override")]
-    pub is_override: bool,
+responses! {
+    /// A row of the log of an event.
+    pub struct LoggedScan {
+        /// The id of the row.
+        pub id: ScanId,
+        /// The id that the device gave: a UUID. Not set if no device reported the scan.
+        pub uuid: Option<String>,
+        /// The event at whose entrance the ticket was scanned.
+        pub event_id: EventId,
+        /// The issued ticket. Not set if it is not one of the event.
+        pub ticket_id: Option<TicketId>,
+        /// The API key that reported it.
+        pub api_key_id: Option<ApiKeyId>,
+        /// The name of the device.
+        pub device: Option<String>,
+        /// What the row records.
+        pub kind: LoggedKind,
+        /// When it happened.
+        pub scanned_at: Timestamp,
+        /// When it was received.
+        pub received_at: Timestamp,
+        /// What was decided at the entrance. Set for scans only.
+        pub verdict: Option<Verdict>,
+        /// What all scans of the ticket together say of it. Set for scans only.
+        pub outcome: Option<ScanOutcome>,
+        /// Why the rules refuse it.
+        pub reason: Option<Reason>,
+        /// Whether the staff decided against the device.
+        #[serde(rename = "override")]
+        pub is_override: bool,
+    }
 }

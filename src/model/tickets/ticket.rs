@@ -7,11 +7,10 @@ use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::sale::customer::{Customer, NewCustomer};
-use crate::model::values::amounts::amounts;
 use crate::model::values::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::page::PageRequest;
-use crate::model::values::shared_fields::with_shared_fields;
+use crate::model::values::responses::{responses, with_shared_fields};
 use crate::model::values::timestamp::Timestamp;
 
 text_enum! {
@@ -83,21 +82,16 @@ with_shared_fields! {
     pub struct CancelledIssuedTicket {}
 }
 
-amounts! { IssuedTicket {} }
-amounts! { CancelledIssuedTicket {} }
-
-/// A ticket type as shown in a ticket.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TicketTypeOfTicket {
-    /// The ticket type.
-    pub id: TicketTypeId,
-    /// The name.
-    pub name: String,
-    /// The event.
-    pub event_id: EventId,
+responses! {
+    /// A ticket type as shown in a ticket.
+    pub struct TicketTypeOfTicket {
+        /// The ticket type.
+        pub id: TicketTypeId,
+        /// The name.
+        pub name: String,
+        /// The event.
+        pub event_id: EventId,
+    }
 }
 
 /// # Constructors
@@ -145,31 +139,24 @@ impl From<TicketHolder> for NewCustomer {
     }
 }
 
-/// The response to issuing tickets.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct IssueTicketsResponse {
-    /// Always true.
-    pub success: bool,
-    /// A message that describes the result.
-    pub message: String,
-    /// The new tickets.
-    pub issued_tickets: Vec<NewTicket>,
-}
+responses! {
+    /// The response to issuing tickets.
+    pub struct IssueTicketsResponse {
+        /// Always true.
+        pub success: bool,
+        /// A message that describes the result.
+        pub message: String,
+        /// The new tickets.
+        pub issued_tickets: Vec<NewTicket>,
+    }
 
-amounts! { IssueTicketsResponse {} }
-
-/// A newly issued ticket.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "server", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct NewTicket {
-    /// The id.
-    pub id: TicketId,
-    /// The code that is scanned at check-in.
-    pub code: String,
+    /// A newly issued ticket.
+    pub struct NewTicket {
+        /// The id.
+        pub id: TicketId,
+        /// The code that is scanned at check-in.
+        pub code: String,
+    }
 }
 
 /// # Constructors

@@ -7,11 +7,18 @@ use serde::{Deserialize, Deserializer};
 
 use super::amount::Amount;
 use super::currency::Decimals;
+use super::id::{Id, Kind};
+use super::metadata::Metadata;
+use super::secret::Secret;
+use super::timestamp::Timestamp;
+use crate::enums::text_enum::TextEnum;
 
 /// A value with amounts in one currency.
 pub(crate) trait Amounts {
     /// Calls `change` with each amount.
-    fn change_amounts(&mut self, change: &mut dyn FnMut(&mut Amount));
+    fn change_amounts(&mut self, change: &mut dyn FnMut(&mut Amount)) {
+        let _ = change;
+    }
 
     /// Sets the number of decimals of each amount that has no more.
     fn set_decimals(&mut self, decimals: u8) {
@@ -55,21 +62,21 @@ impl<T: Amounts> Amounts for Vec<T> {
     }
 }
 
-/// Implements [`Amounts`] for a struct: lists its fields that are or contain amounts. With `in currency`, implements
-/// [`InCurrency`] too, with its field `currency`.
-macro_rules! amounts {
-    ($type:ident { $($field:ident),* } in currency) => {
-        $crate::model::values::amounts::amounts! { $type { $($field),* } }
+/// Values that are no amounts and contain none.
+macro_rules! without_amounts {
+    ($($type:ty),+) => { $(impl Amounts for $type {})+ };
+}
 
-        impl $crate::model::values::amounts::InCurrency for $type {
-            fn currency(&self) -> &str {
-                &self.currency
-            }
-        }
-    };
-    ($type:ty { $($field:ident),* $(,)? }) => {
+without_amounts!(bool, i64, u32, String, Timestamp, Secret, Metadata, serde_json::Value);
+
+impl<T: TextEnum> Amounts for T {}
+
+impl<K: Kind> Amounts for Id<K> {}
+
+/// Implements [`Amounts`] for a struct with these fields.
+macro_rules! amounts {
+    ($type:ident { $($field:ident),* }) => {
         impl $crate::model::values::amounts::Amounts for $type {
-            #[allow(unused_variables, reason = "a type may have no amounts")]
             fn change_amounts(&mut self, change: &mut dyn FnMut(&mut $crate::model::values::amount::Amount)) {
                 $($crate::model::values::amounts::Amounts::change_amounts(&mut self.$field, change);)*
             }
@@ -77,7 +84,18 @@ macro_rules! amounts {
     };
 }
 
-pub(crate) use amounts;
+/// Implements [`InCurrency`] for structs with a field `currency`.
+macro_rules! names_currency {
+    ($($type:ident),+) => { $(
+        impl $crate::model::values::amounts::InCurrency for $type {
+            fn currency(&self) -> &str {
+                &self.currency
+            }
+        }
+    )+ };
+}
+
+pub(crate) use {amounts, names_currency};
 
 /// A value with amounts that names their currency.
 pub(crate) trait InCurrency: Amounts {

@@ -11,7 +11,7 @@ pub(crate) mod page;
 pub(crate) mod percentage;
 #[cfg(feature = "server")]
 pub(super) mod response_schema;
+pub(super) mod responses;
 pub(crate) mod secret;
-pub(super) mod shared_fields;
 pub(crate) mod timestamp;
 pub(super) mod timestamp_arithmetic;

@@ -25,16 +25,7 @@ pub(in crate::sales) fn refund_succeeded(
     payment: &StoredPayment,
     refund: &StoredRefund,
 ) -> Result<()> {
-    let data = NotificationData::RefundSucceeded(RefundSucceeded {
-        refund_id: refund.id,
-        order_id: payment.order,
-        event_id: payment.event,
-        payment_id: Some(payment.id),
-        amount: payment.amount(refund.amount),
-        currency: payment.currency.clone(),
-        source: refund.source,
-    });
-    outbox::enqueue(tx, payment.organization, [data])
+    outbox::enqueue(tx, payment.organization, [NotificationData::RefundSucceeded(succeeded(payment, refund))])
 }
 
 /// Reports that a refund was not made, or has failed after it was made.
@@ -43,7 +34,16 @@ pub(in crate::sales) fn refund_failed(
     payment: &StoredPayment,
     refund: &StoredRefund,
 ) -> Result<()> {
-    let data = NotificationData::RefundFailed(RefundFailed {
+    let data = RefundFailed::with_fields_of(succeeded(payment, refund), refund.owed > 0);
+    outbox::enqueue(tx, payment.organization, [NotificationData::RefundFailed(data)])?;
+    if refund.owed == 0 {
+        return Ok(());
+    }
+    handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
+}
+
+fn succeeded(payment: &StoredPayment, refund: &StoredRefund) -> RefundSucceeded {
+    RefundSucceeded {
         refund_id: refund.id,
         order_id: payment.order,
         event_id: payment.event,
@@ -51,13 +51,7 @@ pub(in crate::sales) fn refund_failed(
         amount: payment.amount(refund.amount),
         currency: payment.currency.clone(),
         source: refund.source,
-        requires_manual_refund: refund.owed > 0,
-    });
-    outbox::enqueue(tx, payment.organization, [data])?;
-    if refund.owed == 0 {
-        return Ok(());
     }
-    handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
 }
 
 fn for_program(payment: &StoredPayment, refund: &StoredRefund) -> RefundNotification {
