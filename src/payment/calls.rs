@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::{
-    CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode, StatementLine,
-    StatementRequest,
+    CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode,
+    PaymentWebhooks, StatementLine, StatementRequest,
 };
-use crate::fair::{Permit, Semaphore, Tenant};
+use crate::fair::{Semaphore, Tenant};
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
@@ -40,6 +40,14 @@ pub(crate) struct GatewayCalls {
     for_pages: Semaphore,
     /// Work to be repeated while the service waits for a call.
     while_waiting: Option<WhileWaiting>,
+}
+
+/// Who waits for the answer of the gateway.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Waiting {
+    Caller,
+    Notice,
+    Maintenance,
 }
 
 /// Work that is done again and again, each time after this pause.
@@ -131,14 +139,9 @@ impl GatewayCalls {
         catch_unwind(AssertUnwindSafe(|| self.gateway.limits().check_terms(terms))).ok()
     }
 
-    /// Lets the gateway read a notice, on this thread.
     #[cfg(feature = "server")]
     pub(crate) fn check_notice_headers(&self, headers: &NoticeHeaders, now: Timestamp) -> Result<(), NoticeError> {
-        let checked = catch_unwind(AssertUnwindSafe(|| match self.gateway.webhooks() {
-            Some(webhooks) => webhooks.check_headers(headers, now),
-            None => Err(NoticeError::Unsupported),
-        }));
-        checked.unwrap_or_else(|_| Err(NoticeError::Unavailable("the gateway panicked".to_owned())))
+        self.with_webhooks(|webhooks| webhooks.check_headers(headers, now))
     }
 
     pub(crate) fn read_notice(
@@ -147,11 +150,17 @@ impl GatewayCalls {
         body: &[u8],
         now: Timestamp,
     ) -> Result<Vec<GatewayNotice>, NoticeError> {
-        let read = catch_unwind(AssertUnwindSafe(|| match self.gateway.webhooks() {
-            Some(webhooks) => webhooks.read(headers, body, now),
-            None => Err(NoticeError::Unsupported),
-        }));
-        read.unwrap_or_else(|_| Err(NoticeError::Unavailable("the gateway panicked".to_owned())))
+        self.with_webhooks(|webhooks| webhooks.read(headers, body, now))
+    }
+
+    /// Lets the gateway read a notice, on this thread.
+    fn with_webhooks<T>(
+        &self,
+        read: impl FnOnce(&dyn PaymentWebhooks) -> Result<T, NoticeError>,
+    ) -> Result<T, NoticeError> {
+        let read = || self.gateway.webhooks().map_or(Err(NoticeError::Unsupported), read);
+        let panicked = |_| Err(NoticeError::Unavailable("the gateway panicked".to_owned()));
+        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)
     }
 
     /// How many further calls the background work may make at the same time for one organization that has none running.
@@ -161,24 +170,19 @@ impl GatewayCalls {
         self.in_background.free().div_ceil(2)
     }
 
-    /// Like [`call`](Self::call), for background work.
-    pub(crate) fn call_in_background<T: Send + 'static>(
+    /// Like [`call`](Self::call), with a further permit unless a caller waits.
+    pub(crate) fn call_for<T: Send + 'static>(
         &self,
+        waiting: Waiting,
         organization: impl Into<Tenant>,
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
-        let called = self.call_with(&self.in_background, organization.into(), work);
-        called.unwrap_or_else(|| Err(too_many("calls of background work")))
-    }
-
-    /// Like [`call`](Self::call), for a notice.
-    pub(crate) fn call_for_notice<T: Send + 'static>(
-        &self,
-        organization: impl Into<Tenant>,
-        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
-    ) -> Result<T, GatewayError> {
-        let called = self.call_with(&self.for_notices, organization.into(), work);
-        called.unwrap_or_else(|| Err(too_many("calls for notices")))
+        let (permits, calls) = match waiting {
+            Waiting::Caller => return self.call(organization, work),
+            Waiting::Notice => (&self.for_notices, "calls for notices"),
+            Waiting::Maintenance => (&self.in_background, "calls of background work"),
+        };
+        self.call_with(permits, organization.into(), work).unwrap_or_else(|| Err(too_many(calls)))
     }
 
     /// Like [`call`](Self::call), for a page to which a customer has come back. Returns `None` if too many of them wait
@@ -206,7 +210,7 @@ impl GatewayCalls {
     }
 
     /// Calls the gateway for an organization on a new thread, in the current tracing span, and waits for its answer
-    /// until the timeout. Returns [`GatewayError::NotExecuted`] if the organization has as many calls running as are
+    /// until the timeout. The thread holds the permit until the gateway returns, also after the timeout. Returns [`GatewayError::NotExecuted`] if the organization has as many calls running as are
     /// free or the thread cannot be started, and [`GatewayError::Unavailable`] if the timeout passes or the gateway
     /// panics.
     pub(crate) fn call<T: Send + 'static>(
@@ -215,15 +219,6 @@ impl GatewayCalls {
         work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
     ) -> Result<T, GatewayError> {
         let permit = self.permits.try_acquire(organization.into()).ok_or_else(|| too_many("calls"))?;
-        self.run(permit, work)
-    }
-
-    /// Runs one call. Its thread holds the permit until the gateway returns, also after the timeout.
-    fn run<T: Send + 'static>(
-        &self,
-        permit: Permit,
-        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
-    ) -> Result<T, GatewayError> {
         let gateway = Arc::clone(&self.gateway);
         let (sender, receiver) = sync_channel(1);
         let span = tracing::Span::current();

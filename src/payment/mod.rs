@@ -8,7 +8,7 @@ mod notice;
 mod requests;
 mod sandbox;
 
-pub(crate) use calls::{CallLimits, GatewayCalls};
+pub(crate) use calls::{CallLimits, GatewayCalls, Waiting};
 pub use capabilities::{Checkouts, Limits, PaymentWebhooks, RefundReports, Statements};
 pub use gateway::{Checkout, PaymentGateway};
 pub use notice::{GatewayEvent, GatewayNotice, NoticeHeaders};

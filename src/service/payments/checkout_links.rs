@@ -20,20 +20,6 @@ use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 /// The random bytes in the address of the page to which a customer comes back. Nobody can guess it.
 const RETURN_TOKEN_LENGTH: usize = 24;
 
-/// Why an order got no checkout link.
-enum LinkFailure {
-    /// The gateway failed, and the order must be cancelled.
-    Gateway(GatewayError),
-    /// The link could not be stored.
-    Store(Error),
-}
-
-impl From<GatewayError> for LinkFailure {
-    fn from(failure: GatewayError) -> Self {
-        Self::Gateway(failure)
-    }
-}
-
 /// The request for the checkout of an order. It is the same each time.
 pub(in crate::service) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
     let OrderToPay {
@@ -116,43 +102,39 @@ impl TicketingService {
         let is_first_start = order.is_first_start;
         let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
         match self.request_link(&gateway, order, operation) {
-            Ok(response) => Ok(response),
-            Err(LinkFailure::Gateway(failure)) => {
-                let was_created = match &failure {
+            Err(Error::PaymentGatewayFailed(GatewayFailure { cause, .. })) => {
+                let was_created = match &cause {
                     GatewayError::Refused(_) | GatewayError::NothingLeft(_) | GatewayError::LessLeft(_) => false,
                     // An earlier request may have been executed.
                     GatewayError::NotExecuted(_) => !is_first_start,
                     GatewayError::Unavailable(_) => true,
                 };
-                self.cancel_without_link(organization, id, failure, was_created, operation)
+                self.cancel_without_link(organization, id, cause, was_created, operation)
             }
-            Err(LinkFailure::Store(error)) => Err(error),
+            result => result,
         }
     }
 
+    /// Fails with [`Error::PaymentGatewayFailed`] if the gateway has failed, so that the order must be cancelled.
     fn request_link(
         &self,
         gateway: &GatewayCalls,
         order: OrderToPay,
         operation: &IdempotentOperation,
-    ) -> Result<Replayable<CreateOrderResponse>, LinkFailure> {
+    ) -> Result<Replayable<CreateOrderResponse>> {
         let organization = order.order.organizer_id;
         let (id, event) = (order.order.id, order.order.event_id);
         let new = order.is_first_start.then(|| order.order.clone());
         let request = checkout_request(order);
-        let checkout = gateway.call(organization, move |gateway| gateway.start(&request))?;
+        let checkout = gateway.call(organization, move |gateway| gateway.start(&request)).map_err(Error::gateway)?;
 
         let operation = operation.clone();
         let recorded = self.store_in_operation().write_event(organization, event.into(), move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
             checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, new.clone(), &checkout)
         });
-        match recorded {
-            Ok(Some(response)) => Ok(response),
-            Ok(None) => Err(GatewayError::Unavailable("it returned no link to another process".to_owned()).into()),
-            Err(Error::PaymentGatewayFailed(failure)) => Err(failure.cause.into()),
-            Err(error) => Err(LinkFailure::Store(error)),
-        }
+        let no_link = || Error::gateway(GatewayError::Unavailable("it returned no link to another process".to_owned()));
+        recorded?.ok_or_else(no_link)
     }
 
     /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile.

@@ -1,13 +1,13 @@
 //! Checkouts that are settled: what became of them is recorded, as the gateway says when it is asked or in a notice.
 
-use super::gateway_facts::{Ask, Waiting, list_facts, warn_of_returned_payment};
+use super::gateway_facts::{Ask, list_facts, warn_of_returned_payment};
 use super::look_up_limit::LookUpPermission;
 use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
 use crate::model::payments::notice::NoticeOutcome;
 use crate::model::values::id::OrganizationId;
-use crate::payment::{GatewayError, LookUp, PaymentLookUp};
+use crate::payment::{GatewayError, LookUp, PaymentLookUp, Waiting};
 use crate::sales::checkouts::hosted_checkout::ToSettle;
 use crate::sales::checkouts::{checkout_attempts, hosted_checkout};
 use crate::sales::money::gateway_facts::Listing;

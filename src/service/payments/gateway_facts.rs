@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::payments::checkout::GatewayPayment;
 use crate::model::values::id::OrganizationId;
-use crate::payment::{GatewayCalls, GatewayError, PaymentGateway, PaymentLookUp};
+use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, Waiting};
 use crate::sales::money::gateway_facts::{self, Listing, Recorded};
 use crate::sales::money::refund_lifecycle::Followed;
 use crate::service::TicketingService;
@@ -12,29 +12,6 @@ use crate::store::money::payments::StoredPayment;
 
 /// How many facts are recorded in a transaction.
 pub(in crate::service) const FACTS_AT_ONCE: usize = 50;
-
-/// Who waits for the answer of the gateway.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::service) enum Waiting {
-    Caller,
-    Notice,
-    Maintenance,
-}
-
-impl Waiting {
-    pub(in crate::service) fn call<T: Send + 'static>(
-        self,
-        gateway: &GatewayCalls,
-        organization: OrganizationId,
-        work: impl FnOnce(&dyn PaymentGateway) -> Result<T, GatewayError> + Send + 'static,
-    ) -> Result<T, GatewayError> {
-        match self {
-            Self::Caller => gateway.call(organization, work),
-            Self::Notice => gateway.call_for_notice(organization, work),
-            Self::Maintenance => gateway.call_in_background(organization, work),
-        }
-    }
-}
 
 /// What the gateway is asked to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +36,7 @@ pub(in crate::service) fn list_facts(
     ask: Ask,
     waiting: Waiting,
 ) -> Result<Option<Listing>, GatewayError> {
-    waiting.call(gateway, organization, move |gateway| {
+    gateway.call_for(waiting, organization, move |gateway| {
         let Some(reports) = gateway.refund_reports() else { return Ok(None) };
         let refunds = if ask == Ask::Disputes { Vec::new() } else { reports.refunds_of(&payment)? };
         let disputes = if ask == Ask::Refunds { Vec::new() } else { reports.disputes_of(&payment)? };

@@ -1,12 +1,12 @@
 //! Notices of the payment gateway.
 
 use super::checkout_settlement::{look_up_of, state_of};
-use super::gateway_facts::{Ask, Waiting, list_facts};
+use super::gateway_facts::{Ask, list_facts};
 use crate::error::gateway_failure::NoticeError;
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::notice::NoticeOutcome;
-use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, NoticeHeaders, PaymentLookUp};
+use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, NoticeHeaders, PaymentLookUp, Waiting};
 use crate::sales::checkouts::{checkout_attempts, hosted_checkout};
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::orders::order_lifecycle;
@@ -102,8 +102,8 @@ impl TicketingService {
             && let Some(payment) = self.payment_to_ask_about(notice)?
             && let Some(gateway) = &self.inner.gateway
         {
-            let answer =
-                gateway.call_for_notice(notice.organization_id, move |gateway| gateway.find_checkout(&payment));
+            let answer = gateway
+                .call_for(Waiting::Notice, notice.organization_id, move |gateway| gateway.find_checkout(&payment));
             let Some(reference) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
             if let Some(reference) = reference {
                 found = self.store()?.read_one(|tx| checkouts::find_order(tx, &reference))?;
@@ -147,7 +147,7 @@ impl TicketingService {
     fn process_changed(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
         let Some(gateway) = &self.inner.gateway else { return Ok(NoticeOutcome::Ignored) };
         let named = notice.clone();
-        let answer = gateway.call_for_notice(notice.organization_id, move |gateway| gateway.fetch(&named));
+        let answer = gateway.call_for(Waiting::Notice, notice.organization_id, move |gateway| gateway.fetch(&named));
         let Some(found) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
         match found.filter(|found| !matches!(found.event, GatewayEvent::Changed(_))) {
             Some(found) => self.process_notice(&found),
@@ -287,14 +287,15 @@ impl TicketingService {
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
         let mut reference = None;
         if let Some(payment) = payment_of(notice) {
-            let found = gateway.call_for_notice(order.organization, move |gateway| gateway.find_checkout(&payment));
+            let found =
+                gateway.call_for(Waiting::Notice, order.organization, move |gateway| gateway.find_checkout(&payment));
             reference = answer_about(notice, found)?.flatten();
         }
         let newest = self.store()?.read_one(|tx| checkouts::find_by_order(tx, order.id))?;
         let Some(reference) = reference.or(newest.and_then(|(_, reference)| reference)) else { return Ok(()) };
         let found = self.store()?.read(|tx| hosted_checkout::to_settle(tx, &reference))?;
         let request = look_up_of(&found, &reference);
-        let answer = gateway.call_for_notice(order.organization, move |gateway| gateway.look_up(&request));
+        let answer = gateway.call_for(Waiting::Notice, order.organization, move |gateway| gateway.look_up(&request));
         self.settle(order, Some(&reference), &state_of(answer)?)?;
         Ok(())
     }

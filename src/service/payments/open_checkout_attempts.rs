@@ -4,7 +4,7 @@ use super::checkout_links::checkout_request;
 use super::gateway_groups::Progress;
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::{CheckoutState, CheckoutStatus};
-use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp, PaymentGateway, Waiting};
 use crate::rules::money::checkout_schedule::MAX_ATTEMPTS;
 use crate::sales::checkouts::checkout_attempts;
 use crate::sales::money::gateway_facts::Listing;
@@ -25,6 +25,8 @@ enum Answer {
     NoProof(String),
     /// There is no checkout to ask about.
     NoCheckout,
+    /// It failed.
+    Failed(GatewayError),
 }
 
 impl TicketingService {
@@ -37,8 +39,8 @@ impl TicketingService {
         let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
         let reference = attempt.reference.as_deref();
         let is_open = attempt.status == CheckoutStatus::Open;
-        match self.ask_about(gateway, attempt) {
-            Ok(Answer::State { state: state @ (CheckoutState::Paid(_) | CheckoutState::Returned(_)), .. }) => {
+        match self.ask_about(gateway, attempt)? {
+            Answer::State { state: state @ (CheckoutState::Paid(_) | CheckoutState::Returned(_)), .. } => {
                 match (self.settle(order, reference, &state), &state) {
                     (Err(Error::Unavailable(_)), CheckoutState::Returned(payment))
                         if attempt.number >= MAX_ATTEMPTS =>
@@ -56,25 +58,24 @@ impl TicketingService {
                     }
                 }
             }
-            Ok(Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close }) => {
+            Answer::State { state: CheckoutState::Open | CheckoutState::Processing, can_close } => {
                 self.write_about(attempt, move |tx, attempt| checkout_attempts::still_open(tx, attempt, can_close))?;
             }
-            Ok(Answer::State { state: CheckoutState::Closed, .. }) if is_open => {
-                self.settle(order, reference, &CheckoutState::Closed)?;
-            }
-            // The order may still be waiting for its payment although the gateway does not know more.
-            Ok(_) if is_open => {
-                self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
-            }
-            Ok(Answer::State { state: CheckoutState::Closed | CheckoutState::Unknown, .. } | Answer::NoCheckout) => {
-                self.write_about(attempt, |tx, attempt| checkout_attempts::nothing_to_close(tx, attempt.order))?;
-            }
-            Ok(Answer::NoProof(problem)) => self.ask_later(attempt, &problem)?,
-            Err(AskError::Gateway(failure)) => {
+            Answer::Failed(failure) => {
                 self.postpone(attempt, &failure)?;
                 return Ok(Progress::Unavailable);
             }
-            Err(AskError::Store(error)) => return Err(error),
+            Answer::State { state: CheckoutState::Closed, .. } if is_open => {
+                self.settle(order, reference, &CheckoutState::Closed)?;
+            }
+            // The order may still be waiting for its payment although the gateway does not know more.
+            _ if is_open => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
+            }
+            Answer::State { state: CheckoutState::Closed | CheckoutState::Unknown, .. } | Answer::NoCheckout => {
+                self.write_about(attempt, |tx, attempt| checkout_attempts::nothing_to_close(tx, attempt.order))?;
+            }
+            Answer::NoProof(problem) => self.ask_later(attempt, &problem)?,
         }
         Ok(Progress::Answered)
     }
@@ -118,85 +119,62 @@ impl TicketingService {
     }
 
     /// Asks the gateway what became of a checkout, and to close it if its order has ended.
-    fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer, AskError> {
+    fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer> {
         match (attempt.status, &attempt.reference) {
-            (CheckoutStatus::Closing, Some(reference)) => close(gateway, attempt, reference),
-            (CheckoutStatus::Closing, None) => match self.start_again(gateway, attempt)? {
-                Some(reference) => close(gateway, attempt, &reference),
-                None => Ok(Answer::NoCheckout),
-            },
-            (_, Some(reference)) => look_up(gateway, attempt, reference, true),
+            (CheckoutStatus::Closing, Some(reference)) => Ok(close(gateway, attempt, reference)),
+            (CheckoutStatus::Closing, None) => self.start_and_close(gateway, attempt),
+            (_, Some(reference)) => Ok(look_up(gateway, attempt, reference, true)),
             (_, None) => Ok(Answer::NoCheckout),
         }
     }
 
-    /// Repeats the request for a checkout that the gateway did not answer in time, so that it tells the reference.
-    /// Returns `None` if the gateway has created none.
-    fn start_again(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Option<String>, AskError> {
+    /// Repeats the request for a checkout that the gateway did not answer in time, so that it tells the reference, and
+    /// closes the checkout, unless the gateway has created none.
+    fn start_and_close(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer> {
         let CheckoutAttempt { organization, order, .. } = *attempt;
         let public_url = self.inner.public_url.clone();
         let request = self.store()?.read(|tx| checkout_parameters::load(tx, organization, order, public_url));
         let request = checkout_request(request?);
-        let checkout = match gateway.call_in_background(organization, move |gateway| gateway.start(&request)) {
+        let started = gateway.call_for(Waiting::Maintenance, organization, move |gateway| gateway.start(&request));
+        let checkout = match started {
             Ok(checkout) => checkout,
-            Err(GatewayError::Refused(_)) => return Ok(None),
-            Err(failure) => return Err(failure.into()),
+            Err(GatewayError::Refused(_)) => return Ok(Answer::NoCheckout),
+            Err(failure) => return Ok(Answer::Failed(failure)),
         };
         let reference = checkout.reference.clone();
         self.store_in_operation()
             .write_event(organization, order.into(), move |tx| checkout_attempts::started(tx, order, &reference))?;
-        Ok(Some(checkout.reference))
+        Ok(close(gateway, attempt, &checkout.reference))
     }
 }
 
-/// Why the gateway gave no answer.
-enum AskError {
-    Gateway(GatewayError),
-    Store(Error),
-}
-
-impl From<GatewayError> for AskError {
-    fn from(failure: GatewayError) -> Self {
-        Self::Gateway(failure)
-    }
-}
-
-impl From<Error> for AskError {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Result<Answer, AskError> {
+fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Answer {
     let request = CloseCheckout::new(attempt.order, reference)
         .organization(attempt.organization)
         .event(attempt.event)
         .account(attempt.account.clone());
-    match gateway.call_in_background(attempt.organization, move |gateway| gateway.close_checkout(&request)) {
+    let ask = move |gateway: &dyn PaymentGateway| gateway.close_checkout(&request);
+    match gateway.call_for(Waiting::Maintenance, attempt.organization, ask) {
         Ok(CheckoutState::Unknown) => look_up(gateway, attempt, reference, false),
-        Ok(state) => Ok(Answer::State { state, can_close: true }),
-        Err(GatewayError::Refused(problem)) => match look_up(gateway, attempt, reference, false)? {
-            Answer::State { state: CheckoutState::Unknown, .. } => Ok(Answer::NoProof(problem)),
-            answer => Ok(answer),
+        Ok(state) => Answer::State { state, can_close: true },
+        Err(GatewayError::Refused(problem)) => match look_up(gateway, attempt, reference, false) {
+            Answer::State { state: CheckoutState::Unknown, .. } => Answer::NoProof(problem),
+            answer => answer,
         },
-        Err(failure) => Err(failure.into()),
+        Err(failure) => Answer::Failed(failure),
     }
 }
 
 /// What became of a checkout.
-fn look_up(
-    gateway: &GatewayCalls,
-    attempt: &CheckoutAttempt,
-    reference: &str,
-    can_close: bool,
-) -> Result<Answer, AskError> {
+fn look_up(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str, can_close: bool) -> Answer {
     let request = LookUp::new(attempt.order, reference)
         .organization(attempt.organization)
         .event(attempt.event)
         .account(attempt.account.clone());
-    match gateway.call_in_background(attempt.organization, move |gateway| gateway.look_up(&request)) {
-        Ok(state) => Ok(Answer::State { state, can_close }),
-        Err(GatewayError::Refused(problem)) => Ok(Answer::NoProof(problem)),
-        Err(failure) => Err(failure.into()),
+    let ask = move |gateway: &dyn PaymentGateway| gateway.look_up(&request);
+    match gateway.call_for(Waiting::Maintenance, attempt.organization, ask) {
+        Ok(state) => Answer::State { state, can_close },
+        Err(GatewayError::Refused(problem)) => Answer::NoProof(problem),
+        Err(failure) => Answer::Failed(failure),
     }
 }

@@ -1,9 +1,9 @@
 //! Asks the gateway what it lists of a payment some time after a refund or a dispute.
 
-use super::gateway_facts::{Ask, Waiting, list_facts, log_facts, look_up_of};
+use super::gateway_facts::{Ask, list_facts, log_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
-use crate::payment::GatewayCalls;
+use crate::payment::{GatewayCalls, Waiting};
 use crate::sales::money::payment_checks;
 use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;

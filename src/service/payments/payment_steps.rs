@@ -1,12 +1,11 @@
 //! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of
 //! them delays no other.
 
-use super::gateway_facts::Waiting;
 use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, in_turns};
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::values::id::OrganizationId;
-use crate::payment::GatewayCalls;
+use crate::payment::{GatewayCalls, Waiting};
 use crate::sales::checkouts::checkout_attempts::claim_all;
 use crate::service::TicketingService;
 use crate::service::background::maintenance_steps::{Run, Step};

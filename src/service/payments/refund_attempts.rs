@@ -1,11 +1,11 @@
 //! Asks the gateway for refunds.
 
-use super::gateway_facts::{Ask, Waiting, list_facts, log_facts, look_up_of};
+use super::gateway_facts::{Ask, list_facts, log_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::values::amount::Amount;
-use crate::payment::{GatewayCalls, GatewayError, RefundRequest};
+use crate::payment::{GatewayCalls, GatewayError, RefundRequest, Waiting};
 use crate::sales::money::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
 use crate::sales::money::refund_lifecycle::RefundTerms;
 use crate::service::TicketingService;
@@ -53,7 +53,7 @@ impl TicketingService {
         let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
         let request = refund_request(&attempt);
         let organization = attempt.payment.organization;
-        let answer = waiting.call(gateway, organization, move |gateway| gateway.refund(&request));
+        let answer = gateway.call_for(waiting, organization, move |gateway| gateway.refund(&request));
         let answer = answer_to(gateway, &attempt, answer, waiting);
         let progress = match &answer {
             Answer::Made(_) | Answer::Refused { .. } => Progress::Answered,

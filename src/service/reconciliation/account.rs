@@ -11,10 +11,10 @@ use crate::model::payments::reconciliation::{Discrepancy, UnreadAccount};
 use crate::model::payments::statement::{StatementEvent, StatementLine};
 use crate::model::values::amount::Amount;
 use crate::model::values::timestamp::Timestamp;
-use crate::payment::{GatewayError, StatementRequest};
+use crate::payment::{GatewayError, StatementRequest, Waiting};
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::statement_lines::{Compared, Comparison, compare};
-use crate::service::payments::gateway_facts::{Ask, Waiting, list_facts, look_up_of};
+use crate::service::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::{self, StoredPayment};
 use crate::store::money::reconciliation::{self, ENTRIES_AT_ONCE, Entry};
@@ -267,7 +267,7 @@ impl AccountRun<'_, '_> {
         match entry.kind {
             LedgerKind::Payment => {
                 let payment = look_up.clone();
-                match gateway.call_in_background(organization, move |gateway| gateway.find_checkout(&payment)) {
+                match gateway.call_for(Waiting::Maintenance, organization, move |gateway| gateway.find_checkout(&payment)) {
                     Ok(Some(_)) => Found::There,
                     Ok(None) => missing(),
                     Err(failure) => failed(failure),

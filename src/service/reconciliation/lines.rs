@@ -3,12 +3,12 @@
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::GatewayPayment;
 use crate::model::payments::statement::{StatementEvent, StatementLine};
-use crate::payment::{GatewayEvent, GatewayNotice, NoticeError, PaymentLookUp};
+use crate::payment::{GatewayEvent, GatewayNotice, NoticeError, PaymentLookUp, Waiting};
 use crate::sales::checkouts::checkout_attempts;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::statement_lines::ReconciledAccount;
 use crate::service::TicketingService;
-use crate::service::payments::gateway_facts::{Ask, Waiting, list_facts};
+use crate::service::payments::gateway_facts::{Ask, list_facts};
 use crate::store::money::checkouts::{self, CheckoutOrder};
 
 impl TicketingService {

@@ -16,10 +16,10 @@ use crate::model::payments::statement::{StatementEvent, StatementLine};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId, RefundId};
-use crate::payment::{LookUp, PaymentLookUp, RefundRequest};
+use crate::payment::{LookUp, PaymentLookUp, RefundRequest, Waiting};
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::statement_lines::Comparison;
-use crate::service::payments::gateway_facts::{Ask, Waiting, list_facts};
+use crate::service::payments::gateway_facts::{Ask, list_facts};
 use crate::store::money::checkouts::CheckoutOrder;
 
 /// A payment whose order does not exist.
@@ -116,7 +116,7 @@ impl AccountRun<'_, '_> {
         let OrphanedPayment { organization, order, look_up, .. } = payment;
         let (organization, order, asked) = (*organization, *order, look_up.clone());
         let account = look_up.account.clone();
-        let found = self.run.gateway.call_in_background(organization, move |gateway| {
+        let found = self.run.gateway.call_for(Waiting::Maintenance, organization, move |gateway| {
             let Some(reference) = gateway.find_checkout(&asked)? else { return Ok(CheckoutState::Unknown) };
             gateway.look_up(&LookUp::new(order, reference).organization(organization).account(account))
         });
@@ -153,7 +153,7 @@ impl AccountRun<'_, '_> {
             return unresolved("the order exists by now");
         }
         let request = self.refund_request(payment, left, amount);
-        let answer = self.run.gateway.call_in_background(payment.organization, move |gateway| gateway.refund(&request));
+        let answer = self.run.gateway.call_for(Waiting::Maintenance, payment.organization, move |gateway| gateway.refund(&request));
         let made = match answer {
             Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
                 return unresolved(&format!("its refund has failed: {reason}"));
