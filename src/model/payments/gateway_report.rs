@@ -45,6 +45,10 @@ impl GatewayRefund {
         Self { reference, refund_id: None, amount, currency, state: RefundState::Succeeded }
     }
 
+    pub(crate) const fn has_failed(&self) -> bool {
+        matches!(self.state, RefundState::Failed(_))
+    }
+
     /// Sets which refund of this service it is.
     #[must_use]
     pub const fn refund(mut self, id: RefundId) -> Self {

@@ -132,7 +132,7 @@ fn refund(
         _ if !is_current => return Ok(Recorded { is_in_doubt: true, ..Recorded::default() }),
         _ => account.succeed(amount, reference, own_id, tx.now())?,
     }
-    let is_outside = own_id.is_none() && !matches!(report.state, RefundState::Failed(_));
+    let is_outside = own_id.is_none() && !report.has_failed();
     let nothing_left = is_outside && account.is_returned() && account.payment.purpose == PaymentPurpose::Order;
     let followed = account.follow()?;
     if nothing_left && state.paid_by_gateway && state.status == OrderStatus::Completed {
@@ -258,8 +258,8 @@ pub(in crate::sales) fn leaves_nothing(state: &OrderState, amount: i64, listing:
         let decimals = Decimals::of_currency(&state.currency)?;
         amount.minor_with(decimals.get())
     };
-    let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
-    let refunded = listing.refunds.iter().filter(is_made).filter_map(|refund| minor_units(refund.amount));
+    let made = listing.refunds.iter().filter(|refund| !refund.has_failed());
+    let refunded = made.filter_map(|refund| minor_units(refund.amount));
     // What a bank has taken may still come back while the dispute is open.
     let is_lost = |dispute: &&GatewayDispute| dispute.status == DisputeStatus::Lost;
     let taken = listing.disputes.iter().filter(is_lost).filter_map(|dispute| minor_units(dispute.taken));

@@ -85,9 +85,9 @@ pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Opti
 /// refund that cannot be recognized.
 fn missing(check: &PaymentCheck, listing: &Listing, mut made: Vec<MadeFor>) -> Vec<MadeFor> {
     let payment = &check.payment;
-    let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
     let minor_units = |refund: &GatewayRefund| refund.amount.minor_with(payment.decimals.get());
-    let listed = listing.refunds.iter().filter(is_made).filter_map(minor_units).fold(0_i64, i64::saturating_add);
+    let listed = listing.refunds.iter().filter(|refund| !refund.has_failed());
+    let listed = listed.filter_map(minor_units).fold(0_i64, i64::saturating_add);
     if listed >= made.iter().map(|made| made.amount).fold(0_i64, i64::saturating_add) {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::payments::checkout::GatewayPayment;
 use crate::model::payments::dispute::DisputeStatus;
 use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
-use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
+use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund};
 use crate::model::payments::statement::{StatementEvent, StatementLine};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrganizationId, PaymentId};
@@ -168,17 +168,13 @@ fn without_order(tx: &Transaction<'_>, account: &ReconciledAccount, line: &State
 
 fn without_payment(order: CheckoutOrder, line: &StatementLine) -> Comparison {
     match &line.event {
-        StatementEvent::Refund(listed) if is_failed(listed) => Comparison::Matched(Amount::ZERO),
+        StatementEvent::Refund(listed) if listed.has_failed() => Comparison::Matched(Amount::ZERO),
         StatementEvent::Dispute(listed) if has_moved_nothing(listed) => Comparison::Matched(Amount::ZERO),
         StatementEvent::Payment(_) => Comparison::MissingHere { order, problem: "the payment is not recorded" },
         StatementEvent::Refund(_) | StatementEvent::Dispute(_) => {
             Comparison::MissingHere { order, problem: "its payment is not recorded" }
         }
     }
-}
-
-fn is_failed(refund: &GatewayRefund) -> bool {
-    matches!(refund.state, RefundState::Failed(_))
 }
 
 /// Whether a dispute is over, and the organizer has everything.
@@ -213,7 +209,7 @@ fn compare_refund(tx: &Transaction<'_>, payment: &StoredPayment, listed: &Gatewa
     }
     let parts = ledger::returned_by(tx, payment.id, &listed.reference, own)?.parts;
     let returned: i64 = parts.iter().map(|(_, part)| part).sum();
-    let made = if is_failed(listed) { Some(0) } else { minor_units(payment, listed.amount, &listed.currency) };
+    let made = if listed.has_failed() { Some(0) } else { minor_units(payment, listed.amount, &listed.currency) };
     let recorded = payment.amount(-returned);
     Ok(match made {
         Some(made) if made == returned => Comparison::Matched(recorded),

@@ -99,8 +99,8 @@ impl TicketingService {
             return Ok(None);
         };
         let recorded = self.store()?.read_one(|tx| checkouts::gateway(tx, order.id))?;
-        let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
-        look_up.account = GatewayAccount::of(recorded.as_ref());
+        let look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
+        let look_up = look_up.account(GatewayAccount::of(recorded.as_ref()));
         let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
         listed.map_err(|_| Error::Unavailable(Unavailable::GatewaySilent))
     }

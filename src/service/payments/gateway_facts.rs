@@ -23,9 +23,8 @@ pub(in crate::service) enum Ask {
 
 /// A question about a payment that is stored. `None` if the gateway's id of it is not known.
 pub(in crate::service) fn look_up_of(payment: &StoredPayment) -> Option<PaymentLookUp> {
-    let mut look_up = PaymentLookUp::new(payment.reference.clone()?).organization(payment.organization);
-    look_up.account = payment.account.clone();
-    Some(look_up)
+    let look_up = PaymentLookUp::new(payment.reference.clone()?).organization(payment.organization);
+    Some(look_up.account(payment.account.clone()))
 }
 
 /// Asks the gateway what it lists of a payment. `None` if it cannot tell.

@@ -302,9 +302,7 @@ impl TicketingService {
 }
 
 fn payment_of(notice: &GatewayNotice) -> Option<PaymentLookUp> {
-    let mut payment = PaymentLookUp::new(notice.payment_reference.as_ref()?);
-    payment.account = notice.account.clone().into();
-    Some(payment)
+    Some(PaymentLookUp::new(notice.payment_reference.as_ref()?).account(notice.account.clone().into()))
 }
 
 /// The gateway's answer to a question about a notice. `None` if it refuses to answer: it would do so each time.

@@ -4,7 +4,7 @@ use std::mem::take;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::progress::{AccountRun, Resolution, kind_of};
+use super::progress::{AccountRun, LineFacts, Resolution};
 use crate::error::{Error, Result};
 use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::reconciliation::{Discrepancy, UnreadAccount};
@@ -79,7 +79,7 @@ impl AccountRun<'_, '_> {
 
     /// Compares lines, the payments first: refunds and disputes of a payment are recorded after it.
     fn compare_lines(&mut self, mut lines: Vec<StatementLine>) -> Result<()> {
-        lines.sort_by_key(kind_of);
+        lines.sort_by_key(|line| LineFacts::of(line).kind);
         let account = self.account;
         let compared = self.run.service.store()?.read(|tx| {
             let compared = lines.iter().map(|line| compare(tx, account, line));
@@ -267,7 +267,9 @@ impl AccountRun<'_, '_> {
         match entry.kind {
             LedgerKind::Payment => {
                 let payment = look_up.clone();
-                match gateway.call_for(Waiting::Maintenance, organization, move |gateway| gateway.find_checkout(&payment)) {
+                match gateway
+                    .call_for(Waiting::Maintenance, organization, move |gateway| gateway.find_checkout(&payment))
+                {
                     Ok(Some(_)) => Found::There,
                     Ok(None) => missing(),
                     Err(failure) => failed(failure),

@@ -22,18 +22,14 @@ impl TicketingService {
         order: CheckoutOrder,
         line: &StatementLine,
     ) -> Result<()> {
-        let (event, listing) = match &line.event {
+        let mut listing = Listing { is_current: true, ..Listing::default() };
+        match &line.event {
             StatementEvent::Payment(payment) => return self.record_payment(account, order, line, payment),
-            StatementEvent::Refund(refund) => {
-                let listing = Listing { refunds: vec![refund.clone()], is_current: true, ..Listing::default() };
-                (GatewayEvent::Refund(refund.clone()), listing)
-            }
-            StatementEvent::Dispute(dispute) => {
-                let listing = Listing { disputes: vec![dispute.clone()], is_current: true, ..Listing::default() };
-                (GatewayEvent::Dispute(dispute.clone()), listing)
-            }
-        };
-        let mut notice = GatewayNotice::new("reconciliation", event).payment_reference(&line.payment_reference);
+            StatementEvent::Refund(refund) => listing.refunds.push(refund.clone()),
+            StatementEvent::Dispute(dispute) => listing.disputes.push(dispute.clone()),
+        }
+        let notice = GatewayNotice::new("reconciliation", GatewayEvent::RefundsChanged);
+        let mut notice = notice.payment_reference(&line.payment_reference);
         notice.account = account.account.id().map(str::to_owned);
         self.record_fact(order, &notice, listing).map(drop)
     }
@@ -60,10 +56,9 @@ impl TicketingService {
                 .write_event(organization, id.into(), move |tx| checkout_attempts::started(tx, id, &reference))?;
         }
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
-        let mut look_up = PaymentLookUp::new(&payment.payment_reference).organization(organization);
-        look_up.account = account.account.clone();
-        let ask = Ask::RefundsAndDisputes;
-        let listed = list_facts(gateway, organization, look_up, ask, Waiting::Maintenance);
+        let look_up = PaymentLookUp::new(&payment.payment_reference).organization(organization);
+        let look_up = look_up.account(account.account.clone());
+        let listed = list_facts(gateway, organization, look_up, Ask::RefundsAndDisputes, Waiting::Maintenance);
         let listed = listed.map_err(|failure| Error::NoticeRefused(NoticeError::Unavailable(failure.to_string())))?;
         let checkout = checkout.as_deref();
         self.receive_payment(order, checkout, payment, false, listed.as_ref()).map(drop)

@@ -4,13 +4,11 @@ use std::mem::take;
 
 use sha2::{Digest, Sha256};
 
-use super::progress::{AccountRun, Orphan, Resolution, amount_of};
+use super::progress::{AccountRun, LineFacts, Orphan, Resolution};
 use crate::error::Result;
 use crate::model::payments::checkout::{CheckoutState, GatewayPayment};
 use crate::model::payments::dispute::DisputeStatus;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
-use crate::model::payments::ledger_entry::LedgerKind;
-use crate::model::payments::reconciliation::Discrepancy;
 use crate::model::payments::refund::RefundSource;
 use crate::model::payments::statement::{StatementEvent, StatementLine};
 use crate::model::values::amount::Amount;
@@ -54,8 +52,7 @@ impl AccountRun<'_, '_> {
     fn settle_orphan(&mut self, reference: &str, orphan: Orphan) -> Result<()> {
         let Orphan { organization, lines } = orphan;
         let Some(order) = lines.iter().find_map(|line| line.order_id) else { return Ok(()) };
-        let mut look_up = PaymentLookUp::new(reference).organization(organization);
-        look_up.account = self.account.account.clone();
+        let look_up = PaymentLookUp::new(reference).organization(organization).account(self.account.account.clone());
         let checkout = lines.iter().find_map(|line| line.checkout_reference.clone());
         let payment = OrphanedPayment { organization, order, checkout, look_up };
         let resolution = match self.left_of(&payment, &lines) {
@@ -80,8 +77,7 @@ impl AccountRun<'_, '_> {
     }
 
     fn count_returned(&mut self, line: &StatementLine) {
-        let gross = amount_of(line);
-        self.run.returned.add(line, gross, self.account.mode);
+        self.run.returned.add(line, LineFacts::of(line).moved, self.account.mode);
     }
 
     /// Asks what is left of a payment. The text says why that is not known.
@@ -102,8 +98,8 @@ impl AccountRun<'_, '_> {
         let listing = list_facts(gateway, payment.organization, look_up, ask, Waiting::Maintenance);
         let listing = listing.map_err(|failure| failure.to_string())?;
         let listing = listing.ok_or("the payment gateway does not list the refunds of a payment")?;
-        let is_made = |refund: &&GatewayRefund| !matches!(refund.state, RefundState::Failed(_));
-        let refunded = listing.refunds.iter().filter(is_made).map(|refund| minor_units(refund.amount));
+        let made = listing.refunds.iter().filter(|refund| !refund.has_failed());
+        let refunded = made.map(|refund| minor_units(refund.amount));
         let taken = listing.disputes.iter().map(|dispute| minor_units(dispute.taken));
         let gone = refunded.chain(taken).try_fold(0_i64, |sum, part| sum.checked_add(part?));
         let left = minor_units(found.amount).zip(gone).and_then(|(paid, gone)| paid.checked_sub(gone));
@@ -153,7 +149,10 @@ impl AccountRun<'_, '_> {
             return unresolved("the order exists by now");
         }
         let request = self.refund_request(payment, left, amount);
-        let answer = self.run.gateway.call_for(Waiting::Maintenance, payment.organization, move |gateway| gateway.refund(&request));
+        let answer = self
+            .run
+            .gateway
+            .call_for(Waiting::Maintenance, payment.organization, move |gateway| gateway.refund(&request));
         let made = match answer {
             Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
                 return unresolved(&format!("its refund has failed: {reason}"));
@@ -172,20 +171,12 @@ impl AccountRun<'_, '_> {
             "a payment was refunded, because its order does not exist in this database"
         );
         let resolved = Resolution::resolved(format!("{problem}; it was refunded now"));
-        self.run.result.refunded.add(Discrepancy {
-            kind: LedgerKind::Refund,
-            reference: Some(made.reference),
-            payment_reference: Some(payment.look_up.payment_reference.clone()),
-            order_id: Some(payment.order),
-            organization_id: Some(payment.organization),
-            account: self.account_id(),
-            amount: Amount::ZERO.checked_sub(made.amount).unwrap_or_default(),
-            recorded: None,
-            currency: made.currency,
-            happened_at: self.run.service.inner.environment.now(),
-            problem: "the order of the payment does not exist".to_owned(),
-            is_resolved: true,
-        });
+        let now = self.run.service.inner.environment.now();
+        let line = StatementLine::new(StatementEvent::Refund(made), &payment.look_up.payment_reference, now);
+        let lost = CheckoutOrder { organization: payment.organization, id: payment.order };
+        let done = Resolution::resolved("the order of the payment does not exist".to_owned());
+        let discrepancy = self.discrepancy(&line, lost, done);
+        self.run.result.refunded.add(discrepancy);
         Ok(resolved)
     }
 
@@ -193,8 +184,7 @@ impl AccountRun<'_, '_> {
     fn refund_request(&self, payment: &OrphanedPayment, left: &Left, amount: Amount) -> RefundRequest {
         let reference = &payment.look_up.payment_reference;
         let id = refund_of(reference);
-        let is_earlier =
-            |refund: &&GatewayRefund| refund.refund_id == Some(id) && !matches!(refund.state, RefundState::Failed(_));
+        let is_earlier = |refund: &&GatewayRefund| refund.refund_id == Some(id) && !refund.has_failed();
         let earlier = left.listing.refunds.iter().filter(is_earlier).map(|refund| refund.reference.clone());
         let mut request = RefundRequest::new(payment.order, amount, &left.payment.currency)
             .organization(payment.organization)

@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Result, StoreErrorKind};
 use crate::model::payments::gateway_account::PaymentMode;
-use crate::model::payments::gateway_report::RefundState;
 use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::reconciliation::{
     Discrepancy, Reconcile, ReconcileProgress, ReconciledTotal, Reconciliation, add_to,
@@ -73,7 +72,7 @@ pub(in crate::service) struct Totals(BTreeMap<(String, PaymentMode, LedgerKind),
 impl Totals {
     /// Adds a line, which has moved `gross`.
     pub(in crate::service) fn add(&mut self, line: &StatementLine, gross: Amount, mode: PaymentMode) {
-        let (kind, currency) = (kind_of(line), currency_of(line));
+        let LineFacts { kind, currency, .. } = LineFacts::of(line);
         let total = self.0.entry((currency.to_owned(), mode, kind)).or_insert_with(|| ReconciledTotal {
             kind,
             currency: currency.to_owned(),
@@ -100,38 +99,31 @@ impl Totals {
     }
 }
 
-pub(in crate::service) fn kind_of(line: &StatementLine) -> LedgerKind {
-    match &line.event {
-        StatementEvent::Payment(_) => LedgerKind::Payment,
-        StatementEvent::Refund(_) => LedgerKind::Refund,
-        StatementEvent::Dispute(_) => LedgerKind::Dispute,
-    }
+/// What a line says, whatever it is about.
+pub(in crate::service) struct LineFacts<'l> {
+    pub(in crate::service) kind: LedgerKind,
+    reference: &'l str,
+    currency: &'l str,
+    /// What has moved at the provider: less than 0 for what the organizer gave.
+    pub(in crate::service) moved: Amount,
 }
 
-pub(in crate::service) fn currency_of(line: &StatementLine) -> &str {
-    match &line.event {
-        StatementEvent::Payment(payment) => &payment.currency,
-        StatementEvent::Refund(refund) => &refund.currency,
-        StatementEvent::Dispute(dispute) => &dispute.currency,
-    }
-}
-
-pub(in crate::service) fn reference_of(line: &StatementLine) -> &str {
-    match &line.event {
-        StatementEvent::Payment(_) => &line.payment_reference,
-        StatementEvent::Refund(refund) => &refund.reference,
-        StatementEvent::Dispute(dispute) => &dispute.reference,
-    }
-}
-
-/// What a line has moved at the provider: less than 0 for what the organizer gave.
-pub(in crate::service) fn amount_of(line: &StatementLine) -> Amount {
-    let given = |amount: Amount| Amount::ZERO.checked_sub(amount).unwrap_or_default();
-    match &line.event {
-        StatementEvent::Payment(payment) => payment.amount,
-        StatementEvent::Refund(refund) if matches!(refund.state, RefundState::Failed(_)) => Amount::ZERO,
-        StatementEvent::Refund(refund) => given(refund.amount),
-        StatementEvent::Dispute(dispute) => given(dispute.taken),
+impl<'l> LineFacts<'l> {
+    pub(in crate::service) fn of(line: &'l StatementLine) -> Self {
+        let (kind, reference, currency, given) = match &line.event {
+            StatementEvent::Payment(payment) => {
+                let (reference, currency) = (&line.payment_reference, &payment.currency);
+                return Self { kind: LedgerKind::Payment, reference, currency, moved: payment.amount };
+            }
+            StatementEvent::Refund(refund) => {
+                let given = if refund.has_failed() { Amount::ZERO } else { refund.amount };
+                (LedgerKind::Refund, &refund.reference, &refund.currency, given)
+            }
+            StatementEvent::Dispute(dispute) => {
+                (LedgerKind::Dispute, &dispute.reference, &dispute.currency, dispute.taken)
+            }
+        };
+        Self { kind, reference, currency, moved: Amount::ZERO.checked_sub(given).unwrap_or_default() }
     }
 }
 
@@ -161,8 +153,7 @@ impl Listed {
     }
 
     pub(in crate::service) fn add(&mut self, line: &StatementLine, payment: Option<PaymentId>) {
-        let reference = reference_of(line);
-        self.0.insert(Self::of_reference(reference));
+        self.0.insert(Self::of_reference(LineFacts::of(line).reference));
         match &line.event {
             StatementEvent::Payment(_) => self.0.extend(payment.map(Self::of_payment)),
             // Earlier versions did not record the gateway's id.
@@ -226,16 +217,17 @@ impl<'a, 'r> AccountRun<'a, 'r> {
         order: CheckoutOrder,
         resolution: Resolution,
     ) -> Discrepancy {
+        let LineFacts { kind, reference, currency, moved } = LineFacts::of(line);
         Discrepancy {
-            kind: kind_of(line),
-            reference: Some(reference_of(line).to_owned()),
+            kind,
+            reference: Some(reference.to_owned()),
             payment_reference: Some(line.payment_reference.clone()),
             order_id: Some(order.id),
             organization_id: Some(order.organization),
             account: self.account_id(),
-            amount: amount_of(line),
+            amount: moved,
             recorded: None,
-            currency: currency_of(line).to_owned(),
+            currency: currency.to_owned(),
             happened_at: line.happened_at,
             problem: resolution.problem,
             is_resolved: resolution.is_resolved,
