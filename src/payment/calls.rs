@@ -102,7 +102,7 @@ impl GatewayCalls {
 
     /// The gateway as it is recorded with a new checkout of this organization. `None` if it panics.
     pub(crate) fn identity(&self, organization: OrganizationId) -> Option<GatewayIdentity> {
-        let read = || (self.gateway.account(organization), self.gateway.mode());
+        let read = || (self.gateway.account(organization).into(), self.gateway.mode());
         let (account, mode) = catch_unwind(AssertUnwindSafe(read)).ok()?;
         Some(GatewayIdentity { name: self.name.to_string(), account, mode })
     }

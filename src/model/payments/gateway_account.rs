@@ -44,7 +44,7 @@ impl GatewayAccount {
 
     /// The account of a checkout or a payment that has this gateway. `None` if the gateway was not recorded.
     pub(crate) fn of(gateway: Option<&GatewayIdentity>) -> Self {
-        gateway.map_or(Self::Unrecorded, |gateway| gateway.account.clone().into())
+        gateway.map_or(Self::Unrecorded, |gateway| gateway.account.clone())
     }
 }
 
@@ -53,8 +53,7 @@ impl GatewayAccount {
 pub(crate) struct GatewayIdentity {
     /// What [`PaymentGateway::name`](crate::payment::PaymentGateway::name) returned.
     pub(crate) name: String,
-    /// The provider's id of the account. `None` for the account of the gateway itself.
-    pub(crate) account: Option<String>,
+    pub(crate) account: GatewayAccount,
     pub(crate) mode: PaymentMode,
 }
 

@@ -61,18 +61,26 @@ pub(crate) fn page_of_order(tx: &Transaction<'_>, order: CheckoutOrder) -> Resul
 /// Returns the result of the outcome that the customer chose. A payment that came too late for its order is a failure:
 /// it was refunded, or a refund is due.
 pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: CheckoutOutcome) -> Result<CheckoutResult> {
-    let CheckoutOrder { organization, id } = order;
     let outcome = match chosen {
         CheckoutOutcome::Success if !is_paid(tx, order)? => CheckoutOutcome::Failure,
         chosen => chosen,
     };
+    let redirect_url = redirect_url(tx, order, Some(outcome))?;
+    Ok(CheckoutResult { outcome, redirect_url })
+}
+
+/// The page to send the customer to, if the order names one for the outcome.
+fn redirect_url(
+    tx: &Transaction<'_>,
+    CheckoutOrder { organization, id }: CheckoutOrder,
+    outcome: Option<CheckoutOutcome>,
+) -> Result<Option<String>> {
     let urls = order_details::get(tx, organization, id)?.checkout_redirect_urls;
-    let redirect_url = urls.map(|urls| match outcome {
+    Ok(urls.zip(outcome).map(|(urls, outcome)| match outcome {
         CheckoutOutcome::Success => urls.success,
         CheckoutOutcome::Failure => urls.failure,
         CheckoutOutcome::Cancel => urls.cancel,
-    });
-    Ok(CheckoutResult { outcome, redirect_url })
+    }))
 }
 
 /// The last part of the URL under which the customer can come back to an order, although neither the customer nor the
@@ -124,12 +132,11 @@ pub(crate) fn to_settle(tx: &Transaction<'_>, reference: &str) -> Result<ToSettl
 /// is stored, and was not asked.
 pub(crate) fn settled(
     tx: &Transaction<'_>,
-    order: CheckoutOrder,
+    of_checkout: CheckoutOrder,
     answer: Option<CheckoutState>,
 ) -> Result<SettledCheckout> {
-    let CheckoutOrder { organization, id } = order;
-    let is_paid = is_paid(tx, order)?;
-    let order = orders::get(tx, organization, id)?;
+    let is_paid = is_paid(tx, of_checkout)?;
+    let order = orders::get(tx, of_checkout.organization, of_checkout.id)?;
     let payment = order.payment_gateway.as_ref().map(|payment| payment.status);
     let has_payment = matches!(payment, Some(PaymentStatus::Completed | PaymentStatus::Refunded));
     let is_unknown = answer.is_none();
@@ -142,12 +149,7 @@ pub(crate) fn settled(
         (OrderStatus::Pending, CheckoutState::Processing | CheckoutState::Unknown) => None,
         _ => Some(CheckoutOutcome::Failure),
     };
-    let urls = order_details::get(tx, organization, id)?.checkout_redirect_urls;
-    let redirect_url = urls.zip(outcome).map(|(urls, outcome)| match outcome {
-        CheckoutOutcome::Success => urls.success,
-        CheckoutOutcome::Failure => urls.failure,
-        CheckoutOutcome::Cancel => urls.cancel,
-    });
+    let redirect_url = redirect_url(tx, of_checkout, outcome)?;
     Ok(SettledCheckout { order, state, outcome, paid_too_late: has_payment && !is_paid, redirect_url })
 }
 

@@ -1,6 +1,6 @@
 //! Refunds of a part of an order: of some of its tickets, or of an amount.
 
-use super::refund_lifecycle::{self, Account, Followed, RefundTerms};
+use super::refund_lifecycle::{self, Account, Decided, Followed, RefundTerms};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::form::request::Request;
 use crate::model::payments::refund::{RefundOrder, RefundOrderResponse, RefundSource};
@@ -20,12 +20,6 @@ use crate::store::sale::{order_items, orders};
 use crate::store::tickets::issued_tickets;
 use crate::store::{LockedEvent, Transaction};
 
-/// The result of a refund of a part of an order.
-pub(crate) struct PartialRefund {
-    pub(crate) response: Replayable<RefundOrderResponse>,
-    pub(crate) followed: Followed,
-}
-
 /// Refunds tickets of an order, or an amount. Cancels the order with its last ticket. `refund_step` is the least amount
 /// in minor units of a currency that the gateway refunds.
 pub(crate) fn refund(
@@ -36,9 +30,9 @@ pub(crate) fn refund(
     request: &Request<RefundOrder>,
     terms: &RefundTerms,
     refund_step: &dyn Fn(&str) -> i64,
-) -> Result<PartialRefund> {
+) -> Result<Decided<RefundOrderResponse>> {
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(PartialRefund { response: Replayable::replayed(response), followed: Followed::default() });
+        return Ok(Decided { response: Replayable::replayed(response), followed: Followed::default() });
     }
     let organization = caller.organization;
     let state = order_lifecycle::load(tx, organization, id)?;
@@ -62,13 +56,10 @@ pub(crate) fn refund(
     let mut followed = Followed::default();
     if part.amount > 0 {
         let decided = NewRefund {
-            source: RefundSource::Order,
-            amount: part.amount,
             reason: request.body.reason.as_deref(),
             by_gateway,
-            refusal: None,
-            reference: None,
             decided_by: caller.key,
+            ..NewRefund::new(RefundSource::Order, part.amount)
         };
         let nothing_paid = || {
             let detail = "nothing was paid for the order";
@@ -85,7 +76,7 @@ pub(crate) fn refund(
         requires_manual_refund,
     };
     operation.store_result(tx, &response)?;
-    Ok(PartialRefund { response: Replayable::executed(response), followed })
+    Ok(Decided { response: Replayable::executed(response), followed })
 }
 
 /// The part of an order that is refunded.

@@ -2,7 +2,7 @@
 
 use super::gateway_facts::{self, Listing, Recorded};
 use super::money_notifications;
-use super::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
+use super::refund_lifecycle::{Account, Followed, NO_REFUNDS, RefundTerms};
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, PaymentMode};
@@ -69,11 +69,8 @@ pub(crate) fn receive(
             return Ok(recorded);
         }
         let has_checkout_payment = known.iter().any(StoredPayment::is_of_checkout);
-        let is_returned = report.is_returned
-            || report
-                .listing
-                .as_ref()
-                .is_some_and(|listing| gateway_facts::leaves_nothing(&state, state.total, listing));
+        let leaves_nothing = |listing| gateway_facts::leaves_nothing(&state, state.total, listing);
+        let is_returned = report.is_returned || report.listing.as_ref().is_some_and(leaves_nothing);
         let is_candidate = !mismatch && !has_checkout_payment;
         let completes = is_candidate && !is_returned && complete(tx, &state, release_limit)?;
         let purpose = match (completes, is_candidate) {
@@ -188,22 +185,14 @@ fn send_back(
     payment: StoredPayment,
     amount: &ReceivedAmount,
     terms: &RefundTerms,
-) -> Result<super::refund_lifecycle::Followed> {
+) -> Result<Followed> {
     let source = match payment.purpose {
         PaymentPurpose::Late => RefundSource::LatePayment,
         PaymentPurpose::Order | PaymentPurpose::Other => RefundSource::OtherPayment,
     };
     let not_exact = (!amount.is_exact).then(|| format!("{} was paid, which this service cannot refund", amount.text));
     let refusal = if terms.asks(&payment) { not_exact.as_deref() } else { not_exact.as_deref().or(Some(NO_REFUNDS)) };
-    let refund = NewRefund {
-        source,
-        amount: payment.sums.received,
-        reason: None,
-        by_gateway: true,
-        refusal,
-        reference: None,
-        decided_by: None,
-    };
+    let refund = NewRefund { refusal, ..NewRefund::new(source, payment.sums.received) };
     let mut account = Account::load(tx, payment)?;
     account.decide(&refund)?;
     account.follow()

@@ -19,6 +19,7 @@ use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
 use crate::model::payments::refund::{RefundSource, RefundStatus};
 use crate::model::sale::order::PaymentStatus;
+use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{ApiKeyId, DisputeId, OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::{Decision, DecisionState, Outcome, allocate, follow};
@@ -80,6 +81,12 @@ impl Followed {
         self.refused.extend(other.refused);
         self.due = self.due.or(other.due);
     }
+}
+
+/// The result of an operation that may decide that money goes back.
+pub(crate) struct Decided<T> {
+    pub(crate) response: Replayable<T>,
+    pub(crate) followed: Followed,
 }
 
 /// A payment, and its refunds that are not settled or that a fact is about, the oldest first.
@@ -400,8 +407,7 @@ impl<'t, 'c> Account<'t, 'c> {
 
 /// A refund that somebody has made in the account at the gateway, or that has failed there because of `refusal`.
 fn outside<'a>(amount: i64, reference: Option<&'a str>, refusal: Option<&'a str>) -> NewRefund<'a> {
-    let source = RefundSource::Outside;
-    NewRefund { source, amount, reason: None, by_gateway: true, refusal, reference, decided_by: None }
+    NewRefund { refusal, reference, ..NewRefund::new(RefundSource::Outside, amount) }
 }
 
 /// A refund to ask the gateway for.

@@ -30,7 +30,7 @@ use crate::rules::order::{check_cancellable, check_payable, check_pending, statu
 use crate::sales::each_row::{EachRow, each_row};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::{self, ManualPayment};
-use crate::sales::money::refund_lifecycle::{self, Account, Followed, RefundTerms};
+use crate::sales::money::refund_lifecycle::{self, Account, Decided, Followed, RefundTerms};
 use crate::sales::tickets::server_scans;
 use crate::store::money::checkout_attempts;
 use crate::store::money::refunds::NewRefund;
@@ -191,13 +191,6 @@ fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
     outbox::enqueue(tx, state.organization, notifications)
 }
 
-/// The result of a cancellation.
-#[derive(Debug, Clone)]
-pub(crate) struct Cancellation {
-    pub(crate) response: Replayable<CancelOrderResponse>,
-    pub(crate) followed: Followed,
-}
-
 /// Cancels an order and its tickets. What is left of its payment goes back. `may_refund` is the error of
 /// a caller that may not decide that money goes back: an order that was paid is then not cancelled.
 pub(crate) fn cancel(
@@ -208,9 +201,9 @@ pub(crate) fn cancel(
     terms: &RefundTerms,
     decided_by: Option<ApiKeyId>,
     may_refund: &Result<()>,
-) -> Result<Cancellation> {
+) -> Result<Decided<CancelOrderResponse>> {
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Cancellation { response: Replayable::replayed(response), followed: Followed::default() });
+        return Ok(Decided { response: Replayable::replayed(response), followed: Followed::default() });
     }
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Completed && state.total > 0 {
@@ -268,7 +261,7 @@ fn cancel_loaded(
     state: &OrderState,
     terms: &RefundTerms,
     decided_by: Option<ApiKeyId>,
-) -> Result<Cancellation> {
+) -> Result<Decided<CancelOrderResponse>> {
     check_cancellable(state.status)?;
     let payment = match state.status {
         OrderStatus::Completed => refund_lifecycle::payment_of_order(tx, state.id)?,
@@ -279,21 +272,14 @@ fn cancel_loaded(
     end(tx, state, requires_manual_refund)?;
     let mut followed = Followed::default();
     if let Some(payment) = payment {
-        let rest = NewRefund {
-            source: RefundSource::Order,
-            amount: payment.sums.not_promised(),
-            reason: None,
-            by_gateway: !requires_manual_refund,
-            refusal: None,
-            reference: None,
-            decided_by,
-        };
+        let rest = NewRefund::new(RefundSource::Order, payment.sums.not_promised());
+        let rest = NewRefund { by_gateway: !requires_manual_refund, decided_by, ..rest };
         let mut account = Account::load(tx, payment)?;
         account.decide(&rest)?;
         followed = account.follow()?;
     }
     let response = CancelOrderResponse { success: true, requires_manual_refund };
-    Ok(Cancellation { response: Replayable::executed(response), followed })
+    Ok(Decided { response: Replayable::executed(response), followed })
 }
 
 /// Sets an order to CANCELLED, releases what it has, and reports it. Gives no money back.

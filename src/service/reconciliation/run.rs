@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::progress::{AccountRun, Run};
 use crate::error::{Error, Result};
-use crate::model::payments::gateway_account::GatewayAccount;
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
 use crate::model::payments::reconciliation::{Reconcile, ReconcileProgress, Reconciliation, UnreadAccount};
 use crate::model::tenants::organization::ListOrganizations;
 use crate::model::values::id::OrganizationId;
@@ -126,8 +126,10 @@ impl TicketingService {
             }
         }
         let mut add_current = |organization| {
-            let account = gateway.identity(organization).and_then(|identity| identity.account);
-            connected.extend(account.map(|account| (account, organization)));
+            if let Some(GatewayIdentity { account: GatewayAccount::Connected(id), .. }) = gateway.identity(organization)
+            {
+                connected.insert((id, organization));
+            }
         };
         match only {
             Some(organization) => add_current(organization),

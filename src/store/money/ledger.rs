@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::gateway_columns;
+use super::gateway_identity::bind_account;
 use super::payments::{self, StoredPayment};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
@@ -162,7 +162,7 @@ pub(crate) fn add(tx: &LockedEvent<'_>, payment: &StoredPayment, movement: &Move
         MovedBy::Hand { method, note, recorded_by } => (Some(method), None, note, recorded_by),
     };
     let (gateway, account, mode) = match method {
-        None => (payment.gateway.as_deref(), gateway_columns::bind_account(&payment.account), payment.mode),
+        None => (payment.gateway.as_deref(), bind_account(&payment.account), payment.mode),
         Some(_) => (None, crate::store::Bind::Null, PaymentMode::Live),
     };
     let (refund, dispute, subject) = match movement.moved_for {

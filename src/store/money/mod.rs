@@ -5,7 +5,6 @@ pub(crate) mod checkout_parameters;
 pub(crate) mod checkout_renewals;
 pub(crate) mod checkouts;
 pub(crate) mod disputes;
-pub(super) mod gateway_columns;
 pub(crate) mod gateway_identity;
 pub(crate) mod ledger;
 pub(crate) mod payments;

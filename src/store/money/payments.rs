@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use super::checkouts::CheckoutOrder;
-use super::gateway_columns::{self, of_gateway};
+use super::gateway_identity::{bind_account, of_gateway};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
@@ -204,7 +204,7 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<Payme
         new.purpose.as_str().into(),
         new.manual_method.map(TextEnum::as_str).into(),
         new.gateway.into(),
-        gateway_columns::bind_account(new.account),
+        bind_account(new.account),
         new.mode.as_str().into(),
         new.checkout_reference.into(),
         new.reference.into(),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::gateway_columns::of_gateway;
+use super::gateway_identity::of_gateway;
 use super::payments::StoredPayment;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
@@ -139,6 +139,13 @@ pub(crate) struct NewRefund<'a> {
     /// The gateway's id of it, if somebody made it at the gateway.
     pub(crate) reference: Option<&'a str>,
     pub(crate) decided_by: Option<ApiKeyId>,
+}
+
+impl NewRefund<'_> {
+    /// A refund that the gateway is asked for.
+    pub(crate) const fn new(source: RefundSource, amount: i64) -> Self {
+        Self { source, amount, reason: None, by_gateway: true, refusal: None, reference: None, decided_by: None }
+    }
 }
 
 row_struct! {
