@@ -135,28 +135,21 @@ fn refusal(discount: &DiscountTerms, full: &OrderPrice, now: Timestamp) -> Optio
     is_below_minimum.then_some(DiscountRefusal::BelowMinimum)
 }
 
-/// A discount that applies, and the price with it.
-#[derive(Debug, Clone)]
-pub(crate) struct AppliedDiscount {
-    pub(crate) discount: DiscountTerms,
-    pub(crate) price: OrderPrice,
-}
-
-/// Chooses the discount that saves the most; the first one if several save the same. Returns `None` if no discount
-/// saves anything.
+/// Chooses the discount that saves the most, and the price with it; the first one if several save the same. Returns
+/// `None` if no discount saves anything.
 pub(crate) fn choose_best(
     discounts: Vec<DiscountTerms>,
     types: &[TicketTypeId],
     full: &OrderPrice,
     step: i64,
     now: Timestamp,
-) -> Option<AppliedDiscount> {
-    let mut best: Option<AppliedDiscount> = None;
+) -> Option<(OrderPrice, DiscountTerms)> {
+    let mut best: Option<(OrderPrice, DiscountTerms)> = None;
     for discount in discounts {
         let Ok(price) = apply(&discount, types, full, step, now) else { continue };
-        let lowest = best.as_ref().map_or(full.total, |best| best.price.total);
+        let lowest = best.as_ref().map_or(full.total, |(price, _)| price.total);
         if price.total < lowest {
-            best = Some(AppliedDiscount { discount, price });
+            best = Some((price, discount));
         }
     }
     best

@@ -20,9 +20,9 @@ use crate::model::values::id::OrganizationId;
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::{
-    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayDispute, GatewayError,
-    GatewayEvent, GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders, PaymentGateway,
-    PaymentLookUp, PaymentMode, PaymentWebhooks, RefundReports, RefundRequest, Statements,
+    Checkout, CheckoutRequest, CheckoutState, CheckoutTerms, Checkouts, CloseCheckout, GatewayAccount, GatewayDispute,
+    GatewayError, GatewayEvent, GatewayNotice, GatewayRefund, Limits, LookUp, NoticeError, NoticeHeaders,
+    PaymentGateway, PaymentLookUp, PaymentMode, PaymentWebhooks, RefundReports, RefundRequest, Statements,
 };
 
 const OTHER_MODE: &str = "the session is one of live mode and the secret key one of test mode, or the other way round";
@@ -48,10 +48,14 @@ impl StripeGateway {
         self.livemode
     }
 
-    /// Who asks about a payment: the client for its organization, and the account that has it.
-    fn owner_of(&self, payment: &PaymentLookUp) -> (Client, Option<String>) {
-        let account = self.accounts.id_of(&payment.account, payment.organization_id);
-        (self.client.on_behalf_of(payment.organization_id), account)
+    /// Who asks about a checkout or a payment: the client for its organization, and the account that has it.
+    fn owner(
+        &self,
+        account: &GatewayAccount,
+        organization: impl Into<Option<OrganizationId>>,
+    ) -> (Client, Option<String>) {
+        let organization = organization.into();
+        (self.client.on_behalf_of(organization), self.accounts.id_of(account, organization))
     }
 
     /// Checks whether Stripe can be asked about a checkout with this key.
@@ -73,11 +77,9 @@ impl StripeGateway {
 
     /// Asks what became of a session.
     fn session_state(&self, client: &Client, account: Option<&str>, session: &str) -> Result<CheckoutState, Failure> {
-        let mut form = Form::default();
-        form.add("expand[0]", session_state::EXPANDED);
         let path = format!("checkout/sessions/{session}");
-        let call = Call { path: &path, form, account, ..Call::default() };
-        self.state(&client.get(&call)?.body)
+        let form = Form::default().with("expand[0]", session_state::EXPANDED);
+        self.state(&client.get(&Call { path: &path, form, account, ..Call::default() })?.body)
     }
 
     fn state(&self, session: &Value) -> Result<CheckoutState, Failure> {
@@ -92,15 +94,19 @@ impl StripeGateway {
     }
 
     /// Returns Stripe's id of the payment that is to be refunded.
-    fn payment_of(&self, request: &RefundRequest, account: Option<&str>) -> Result<String, GatewayError> {
+    fn payment_of(
+        &self,
+        request: &RefundRequest,
+        client: &Client,
+        account: Option<&str>,
+    ) -> Result<String, GatewayError> {
         if let Some(payment) = &request.payment_reference {
             return Ok(payment.clone());
         }
-        let client = self.client.on_behalf_of(request.organization_id);
         for session in request.reference.iter().chain(&request.earlier_references).filter(|id| is_session_id(id)) {
             // With the right key, Stripe will tell what was paid.
             self.check_mode(session_state::livemode(session)).map_err(GatewayError::Unavailable)?;
-            match self.session_state(&client, account, session).map_err(GatewayError::from) {
+            match self.session_state(client, account, session).map_err(GatewayError::from) {
                 Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => {
                     return Ok(payment.payment_reference);
                 }
@@ -137,9 +143,8 @@ impl PaymentGateway for StripeGateway {
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         let units = amounts::to_stripe(request.amount, &request.currency);
         let units = units.map_err(|problem| GatewayError::Refused(format!("the amount {problem}")))?;
-        let account = self.accounts.id_of(&request.account, request.organization_id);
-        let payment = self.payment_of(request, account.as_deref())?;
-        let client = self.client.on_behalf_of(request.organization_id);
+        let (client, account) = self.owner(&request.account, request.organization_id);
+        let payment = self.payment_of(request, &client, account.as_deref())?;
         let made = refunds_of_payment::make(&client, account.as_deref(), &payment, units, request)?;
         made.report().map_err(GatewayError::Unavailable)
     }
@@ -181,9 +186,8 @@ impl PaymentGateway for StripeGateway {
 impl Checkouts for StripeGateway {
     fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         self.check_reference(&request.reference)?;
-        let account = self.accounts.id_of(&request.account, request.organization_id);
+        let (client, account) = self.owner(&request.account, request.organization_id);
         let path = format!("checkout/sessions/{}/expire", request.reference);
-        let client = self.client.on_behalf_of(request.organization_id);
         match client.post(&Call { path: &path, account: account.as_deref(), ..Call::default() }) {
             Ok(reply) => Ok(self.state(&reply.body)?),
             // Only an open session can be expired: this one was paid, or has expired before.
@@ -196,16 +200,13 @@ impl Checkouts for StripeGateway {
 
     fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
         self.check_reference(&request.reference)?;
-        let account = self.accounts.id_of(&request.account, request.organization_id);
-        let client = self.client.on_behalf_of(request.organization_id);
+        let (client, account) = self.owner(&request.account, request.organization_id);
         Ok(self.session_state(&client, account.as_deref(), &request.reference)?)
     }
 
     fn find_by_payment(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
-        let mut form = Form::default();
-        form.add("payment_intent", &payment.payment_reference);
-        form.add("limit", 1);
-        let (client, account) = self.owner_of(payment);
+        let form = Form::default().with("payment_intent", &payment.payment_reference).with("limit", 1);
+        let (client, account) = self.owner(&payment.account, payment.organization_id);
         let call = Call { path: "checkout/sessions", form, account: account.as_deref(), ..Call::default() };
         let list = client.get(&call).map_err(Failure::about_a_notice)?.body;
         let session = list.pointer("/data/0/id").and_then(serde_json::Value::as_str);
@@ -242,13 +243,13 @@ impl PaymentWebhooks for StripeGateway {
 
 impl RefundReports for StripeGateway {
     fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
-        let (client, account) = self.owner_of(payment);
+        let (client, account) = self.owner(&payment.account, payment.organization_id);
         let listed = refunds_of_payment::of_payment(&client, account.as_deref(), &payment.payment_reference);
         refunds_of_payment::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
     }
 
     fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
-        let (client, account) = self.owner_of(payment);
+        let (client, account) = self.owner(&payment.account, payment.organization_id);
         let listed = dispute::of_payment(&client, account.as_deref(), &payment.payment_reference);
         listed.map_err(Failure::about_a_notice)
     }

@@ -94,8 +94,7 @@ impl StripeGateway {
         for path in ["checkout/sessions", "refunds"] {
             self.read_one(path)?;
         }
-        let mut form = Form::default();
-        form.add("limit", 100);
+        let form = Form::default().with("limit", 100);
         let list = self.client.get(&Call { path: "webhook_endpoints", form, ..Call::default() })?.body;
         let list = list.get("data").and_then(Value::as_array);
         let list = list.ok_or_else(|| Failure::Unexpected("it is not a list of endpoints".to_owned()))?;
@@ -110,8 +109,7 @@ impl StripeGateway {
     }
 
     fn read_one(&self, path: &str) -> Result<(), Failure> {
-        let mut form = Form::default();
-        form.add("limit", 1);
+        let form = Form::default().with("limit", 1);
         self.client.get(&Call { path, form, ..Call::default() }).map(drop)
     }
 
@@ -126,8 +124,7 @@ impl StripeGateway {
 
     /// Whether Stripe lets the key make refunds: it looks at the key before it looks for the payment.
     fn can_refund(&self) -> Result<bool, Failure> {
-        let mut form = Form::default();
-        form.add("payment_intent", NO_PAYMENT);
+        let form = Form::default().with("payment_intent", NO_PAYMENT);
         let key = Some(NO_PAYMENT.to_owned());
         match self.client.post(&Call { path: "refunds", form, idempotency_key: key, ..Call::default() }) {
             Err(Failure::Answer(answer)) if answer.status == 403 => Ok(false),

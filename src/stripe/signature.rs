@@ -13,22 +13,27 @@ pub(super) const HEADER: &str = "Stripe-Signature";
 /// two while a secret is rolled.
 const MAX_SIGNATURES: usize = 8;
 
-/// Whether there may be a body that the header signs: it has one time, which differs from `now` by at most 5 minutes,
-/// and a signature.
-pub(super) fn may_be_valid(header: &str, now: Timestamp) -> bool {
-    let mut has_signature = false;
-    let mut times = Vec::new();
+/// The time of a header, and its signatures. `None` unless it has one time.
+fn parts(header: &str) -> Option<(&str, Vec<&str>)> {
+    let (mut times, mut signatures) = (Vec::new(), Vec::new());
     for (name, value) in header.split(',').filter_map(|item| item.split_once('=')) {
         match name.trim() {
             "t" => times.push(value),
-            "v1" => has_signature = true,
+            "v1" => signatures.push(value),
             _ => {}
         }
     }
-    let [time] = times[..] else { return false };
+    let [time] = times[..] else { return None };
+    Some((time, signatures))
+}
+
+/// Whether there may be a body that the header signs: it has one time, which differs from `now` by at most 5 minutes,
+/// and a signature.
+pub(super) fn may_be_valid(header: &str, now: Timestamp) -> bool {
+    let Some((time, signatures)) = parts(header) else { return false };
     let seconds = time.bytes().all(|byte| byte.is_ascii_digit()).then(|| time.parse().ok()).flatten();
     let now = Duration::from_millis(now.millis().unsigned_abs());
-    has_signature && seconds.is_some_and(|seconds| Duration::from_secs(seconds).abs_diff(now) <= MAX_AGE)
+    !signatures.is_empty() && seconds.is_some_and(|seconds| Duration::from_secs(seconds).abs_diff(now) <= MAX_AGE)
 }
 
 /// Whether the header signs this body with one of the secrets, at a time that differs from `now` by at most 5 minutes.
@@ -36,12 +41,8 @@ pub(super) fn may_be_valid(header: &str, now: Timestamp) -> bool {
 /// Stripe signs as the webhooks of this crate do: HMAC-SHA256 of `<timestamp>.<body>` in hexadecimal, with the whole
 /// secret as the key. Only signatures of the scheme `v1` count. Each is compared in constant time.
 pub(super) fn is_valid(header: &str, body: &[u8], secrets: &[Secret], now: Timestamp) -> bool {
-    let items: Vec<(&str, &str)> =
-        header.split(',').filter_map(|item| item.split_once('=')).map(|(name, value)| (name.trim(), value)).collect();
-    let mut timestamps = items.iter().filter(|(name, _)| *name == "t").map(|(_, value)| *value);
-    let (Some(timestamp), None) = (timestamps.next(), timestamps.next()) else { return false };
-    let signatures = items.iter().filter(|(name, _)| *name == "v1").map(|(_, value)| *value).take(MAX_SIGNATURES);
-    for signature in signatures {
+    let Some((timestamp, signatures)) = parts(header) else { return false };
+    for signature in signatures.into_iter().take(MAX_SIGNATURES) {
         for secret in secrets {
             match verify(secret.expose(), timestamp, signature, body, now, MAX_AGE) {
                 Ok(()) => return true,

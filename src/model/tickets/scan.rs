@@ -3,13 +3,12 @@
 use crate::enums::text_enum::text_enum;
 use crate::error::Reason;
 use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, MinLength, Uuid};
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{ApiKeyId, EventId, ScanId, TicketId, TicketTypeId};
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
@@ -194,11 +193,8 @@ responses! {
     }
 }
 
-constructor! { ListScans "Creates a request for the first page of the whole log. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list the scans of an event.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListScans {
         /// Only scans with this outcome.
         pub outcome: Option<ScanOutcome>,

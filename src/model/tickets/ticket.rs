@@ -2,14 +2,13 @@
 
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
-use crate::form::declare::setters::constructor;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
-use crate::model::values::page::PageRequest;
+use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::responses::{responses, with_shared_fields};
 use crate::model::values::timestamp::Timestamp;
 
@@ -181,11 +180,8 @@ form! {
     }
 }
 
-constructor! { ListTickets "Creates a request for the first page of the whole list. Its setters add filters." }
-
-form! {
+list_request! {
     /// A request to list tickets.
-    #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ListTickets {
         /// Only tickets for this event.
         pub event_id: Option<EventId>,

@@ -9,7 +9,7 @@ use crate::model::payments::checkout::{
 };
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::payments::received_payment::PaymentPurpose;
-use crate::model::sale::order::{OrderStatus, PaymentStatus};
+use crate::model::sale::order::{Order, OrderStatus, PaymentStatus};
 use crate::model::values::id::{EventId, OrderId};
 use crate::rules::order::status_at_hold;
 use crate::store::Transaction;
@@ -62,7 +62,7 @@ pub(crate) fn page_of_order(tx: &Transaction<'_>, order: CheckoutOrder) -> Resul
 /// it was refunded, or a refund is due.
 pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: CheckoutOutcome) -> Result<CheckoutResult> {
     let outcome = match chosen {
-        CheckoutOutcome::Success if !is_paid(tx, order)? => CheckoutOutcome::Failure,
+        CheckoutOutcome::Success if !is_paid(tx, &orders::get(tx, order.organization, order.id)?)? => CheckoutOutcome::Failure,
         chosen => chosen,
     };
     let redirect_url = redirect_url(tx, order, Some(outcome))?;
@@ -135,8 +135,8 @@ pub(crate) fn settled(
     of_checkout: CheckoutOrder,
     answer: Option<CheckoutState>,
 ) -> Result<SettledCheckout> {
-    let is_paid = is_paid(tx, of_checkout)?;
     let order = orders::get(tx, of_checkout.organization, of_checkout.id)?;
+    let is_paid = is_paid(tx, &order)?;
     let payment = order.payment_gateway.as_ref().map(|payment| payment.status);
     let has_payment = matches!(payment, Some(PaymentStatus::Completed | PaymentStatus::Refunded));
     let is_unknown = answer.is_none();
@@ -153,8 +153,7 @@ pub(crate) fn settled(
     Ok(SettledCheckout { order, state, outcome, paid_too_late: has_payment && !is_paid, redirect_url })
 }
 
-fn is_paid(tx: &Transaction<'_>, order: CheckoutOrder) -> Result<bool> {
-    let completed = orders::get(tx, order.organization, order.id)?.status == OrderStatus::Completed;
+fn is_paid(tx: &Transaction<'_>, order: &Order) -> Result<bool> {
     let is_late = |payment: &StoredPayment| payment.purpose == PaymentPurpose::Late;
-    Ok(completed && !payments::of_order(tx, order.id)?.iter().any(is_late))
+    Ok(order.status == OrderStatus::Completed && !payments::of_order(tx, order.id)?.iter().any(is_late))
 }

@@ -60,7 +60,7 @@ pub(in crate::sales) fn price(
                 subtract_expired_uses(tx, discount, release_limit)?;
             }
             match choose_best(automatic, &types, &full_price, step, tx.now()) {
-                Some(best) => Priced { price: best.price, discount: Some(best.discount) },
+                Some((price, discount)) => Priced { price, discount: Some(discount) },
                 None => Priced { price: full_price, discount: None },
             }
         }

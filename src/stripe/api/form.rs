@@ -17,6 +17,12 @@ impl Form {
         self.pairs.push((name.into(), value.to_string()));
     }
 
+    /// The same parameters and another one.
+    pub(in crate::stripe) fn with(mut self, name: &str, value: impl Display) -> Self {
+        self.add(name, value);
+        self
+    }
+
     /// The encoded parameters, for the body of a POST or the query of a GET.
     pub(in crate::stripe) fn encode(&self) -> String {
         Serializer::new(String::new()).extend_pairs(&self.pairs).finish()

@@ -159,49 +159,34 @@ impl Queue {
     /// Admits the requests that may be sent at this time. Returns whether there are some.
     fn admit(&mut self, now: Duration) -> bool {
         let before = self.admitted.len();
-        while self.of_all.earliest(self.planned) <= now {
-            let is_next = |operation: &Operation| {
-                !operation.waiting.is_empty() && self.of_operation.earliest(operation.planned) <= now
-            };
-            let Some(position) = self.operations.iter().position(is_next) else { break };
-            self.admit_from(position, now, |operation| operation.waiting.pop());
-        }
-        while self.only_background_waits() && self.planned <= now {
-            let is_next = |operation: &Operation| !operation.in_background.is_empty() && operation.planned <= now;
-            let Some(position) = self.operations.iter().position(is_next) else { break };
-            self.admit_from(position, now, |operation| operation.in_background.pop_front());
+        while let Some((_, position)) = self.next(now).filter(|(time, _)| *time <= now) {
+            let Some(mut operation) = self.operations.remove(position) else { break };
+            self.admitted.extend(operation.waiting.pop().or_else(|| operation.in_background.pop_front()));
+            operation.planned = operation.planned.max(now) + self.of_operation.interval;
+            self.planned = self.planned.max(now) + self.of_all.interval;
+            self.operations.push_back(operation);
         }
         self.admitted.len() > before
     }
 
-    /// Admits a request for the operation at this position, which moves behind the others.
-    fn admit_from(
-        &mut self,
-        position: usize,
-        now: Duration,
-        take: impl FnOnce(&mut Operation) -> Option<RequestNumber>,
-    ) {
-        let Some(mut operation) = self.operations.remove(position) else { return };
-        self.admitted.extend(take(&mut operation));
-        operation.planned = operation.planned.max(now) + self.of_operation.interval;
-        self.planned = self.planned.max(now) + self.of_all.interval;
-        self.operations.push_back(operation);
-    }
-
-    fn only_background_waits(&self) -> bool {
-        self.operations.iter().all(|operation| operation.waiting.is_empty())
+    /// When the next request that waits may be sent, `now` at the earliest, and the position of its operation: of those
+    /// that may be called at the same time, the first one.
+    fn next(&self, now: Duration) -> Option<(Duration, usize)> {
+        let in_background = self.operations.iter().all(|operation| operation.waiting.is_empty());
+        let time = |operation: &Operation| {
+            if in_background {
+                return (!operation.in_background.is_empty()).then_some(operation.planned.max(self.planned));
+            }
+            let earliest = self.of_operation.earliest(operation.planned).max(self.of_all.earliest(self.planned));
+            (!operation.waiting.is_empty()).then_some(earliest)
+        };
+        let times = self.operations.iter().enumerate();
+        times.filter_map(|(position, operation)| Some((time(operation)?.max(now), position))).min()
     }
 
     /// When the next request that waits may be sent.
     fn next_time(&self) -> Duration {
-        if self.only_background_waits() {
-            let in_background = self.operations.iter().filter(|operation| !operation.in_background.is_empty());
-            let planned = in_background.map(|operation| operation.planned).min();
-            return planned.unwrap_or(Duration::MAX).max(self.planned);
-        }
-        let with_requests = self.operations.iter().filter(|operation| !operation.waiting.is_empty());
-        let earliest = with_requests.map(|operation| self.of_operation.earliest(operation.planned)).min();
-        earliest.unwrap_or(Duration::MAX).max(self.of_all.earliest(self.planned))
+        self.next(Duration::ZERO).map_or(Duration::MAX, |(time, _)| time)
     }
 
     fn position(&self, name: &str) -> Option<usize> {

@@ -73,17 +73,12 @@ pub(in crate::stripe) fn of_payment(
     account: Option<&str>,
     payment: &str,
 ) -> Result<Vec<GatewayDispute>, Failure> {
-    let mut form = Form::default();
-    form.add("payment_intent", payment);
-    form.add("limit", 100);
+    let form = Form::default().with("payment_intent", payment).with("limit", 100);
     let list = client.get(&Call { path: "disputes", form, account, ..Call::default() })?.body;
     let disputes = list.get("data").and_then(Value::as_array);
     let disputes = disputes.ok_or_else(|| Failure::Unexpected("it is not a list of disputes".to_owned()))?;
+    let no_dispute = || Failure::Unexpected("it is not a dispute".to_owned());
     disputes.iter().map(|dispute| report(dispute).ok_or_else(no_dispute)).collect()
-}
-
-fn no_dispute() -> Failure {
-    Failure::Unexpected("it is not a dispute".to_owned())
 }
 
 #[cfg(test)]

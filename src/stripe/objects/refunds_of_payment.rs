@@ -86,9 +86,7 @@ pub(in crate::stripe) fn of_payment(
 ) -> Result<Vec<StripeRefund>, Failure> {
     let mut refunds: Vec<StripeRefund> = Vec::new();
     for _ in 0..MAX_PAGES {
-        let mut form = Form::default();
-        form.add("payment_intent", payment);
-        form.add("limit", PAGE);
+        let mut form = Form::default().with("payment_intent", payment).with("limit", PAGE);
         if let Some(last) = refunds.last() {
             form.add("starting_after", &last.id);
         }
@@ -240,9 +238,7 @@ fn returns_fee(client: &Client, account: Option<&str>, payment: &str, source: Re
 }
 
 fn parameters(payment: &str, units: i64, request: &RefundRequest, returns_fee: bool) -> Form {
-    let mut form = Form::default();
-    form.add("payment_intent", payment);
-    form.add("amount", units);
+    let mut form = Form::default().with("payment_intent", payment).with("amount", units);
     if returns_fee {
         form.add("refund_application_fee", true);
     }
