@@ -239,7 +239,6 @@ impl GatewayCalls {
         }
     }
 
-    /// Waits for the answer to a call until the timeout.
     fn wait_for<T>(&self, receiver: &Receiver<T>) -> Result<T, RecvTimeoutError> {
         let mut left = self.limits.timeout;
         if let Some(WhileWaiting { pause, work }) = &self.while_waiting {
@@ -255,7 +254,6 @@ impl GatewayCalls {
     }
 }
 
-/// The failure of a call for which there is no permit.
 fn too_many(calls: &str) -> GatewayError {
     GatewayError::NotExecuted(format!("the organization has as many {calls} running already as are left to others"))
 }

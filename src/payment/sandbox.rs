@@ -47,7 +47,6 @@ pub struct SandboxGateway {
 /// What a notice says.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SandboxNotice {
-    /// The reference of the checkout.
     pub(crate) checkout: String,
     /// What was paid; `None` if the payment failed.
     pub(crate) payment: Option<SandboxPayment>,
@@ -56,7 +55,6 @@ pub(crate) struct SandboxNotice {
 /// A payment on the checkout page.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SandboxPayment {
-    /// The reference of the payment.
     pub(crate) reference: String,
     pub(crate) amount: Amount,
     pub(crate) currency: String,
@@ -76,7 +74,6 @@ impl SandboxGateway {
         Self { environment: Environment::new(clock, entropy), secret: OnceLock::new() }
     }
 
-    /// Signs a notice.
     pub(crate) fn signed(&self, notice: &SandboxNotice) -> Result<SignedNotice, serde_json::Error> {
         let body = serde_json::to_vec(notice)?;
         let signature = hex::encode(self.digest(&body).finalize().into_bytes());

@@ -8,7 +8,6 @@ use crate::model::values::timestamp::Timestamp;
 const PREFIX: &str = "tk_";
 const CHECKSUM_LENGTH: usize = 6;
 
-/// How many random characters a key has.
 pub(crate) const RANDOM_LENGTH: usize = 30;
 
 /// The base62 digits in ascending order: the characters of a key after `tk_`.

@@ -33,7 +33,6 @@ impl Zone {
         Self::of(name).ok_or_else(|| Error::Internal(format!("the time zone {name} is not known to this program")))
     }
 
-    /// The local day at an instant.
     pub(crate) fn day(self, at: Timestamp) -> Day {
         Day(self.local_seconds(at.millis().div_euclid(1000)).div_euclid(DAY))
     }
@@ -44,7 +43,6 @@ impl Zone {
         format!("{hour:02}:{minute:02}")
     }
 
-    /// The hour and the minute of the local time at an instant.
     pub(crate) fn time_of_day(self, at: Timestamp) -> (u8, u8) {
         let minutes = self.local_seconds(at.millis().div_euclid(1000)).rem_euclid(DAY) / 60;
         // Both are less than 60.

@@ -14,7 +14,6 @@ pub(crate) struct CountLimit {
     things: &'static str,
 }
 
-/// The ticket types of an event.
 pub(crate) const TICKET_TYPES: CountLimit =
     CountLimit { most: MAX_TICKET_TYPES, owner: "an event", things: "ticket types" };
 
@@ -22,11 +21,9 @@ pub(crate) const TICKET_TYPES: CountLimit =
 pub(crate) const AUTOMATIC_DISCOUNTS: CountLimit =
     CountLimit { most: 20, owner: "an event", things: "automatic discounts that are enabled" };
 
-/// The webhook endpoints of an organization.
 pub(crate) const WEBHOOK_ENDPOINTS: CountLimit =
     CountLimit { most: 100, owner: "an organization", things: "webhook endpoints" };
 
-/// The API keys of an organization that are not revoked.
 pub(crate) const API_KEYS: CountLimit =
     CountLimit { most: 1000, owner: "an organization", things: "API keys that are not revoked" };
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// How many attempts are made to deliver a notification.
 pub(crate) const MAX_ATTEMPTS: i64 = 8;
 
 /// An attempt is interrupted if its process ends. After this many interruptions, it counts as failed.

@@ -12,7 +12,6 @@ use crate::model::values::timestamp::Timestamp;
 const DEFAULT_DURATION: Duration = Duration::from_hours(24);
 
 impl EventFields {
-    /// When the event ends.
     pub(crate) fn over_at(&self) -> Timestamp {
         self.end_date.unwrap_or_else(|| self.start_date.saturating_add(DEFAULT_DURATION))
     }
@@ -23,7 +22,6 @@ impl EventFields {
     }
 }
 
-/// Checks an event whose fields are within their limits.
 pub(crate) fn check(fields: EventFields, mut errors: FieldErrors) -> Result<Checked<EventFields>> {
     amount_limits::check_currency(&mut errors, "currency", &fields.currency);
     calendar::check_zone(&mut errors, "timezone", &fields.timezone);

@@ -113,7 +113,6 @@ pub(crate) fn check_payable(status: OrderStatus) -> Result<()> {
     }
 }
 
-/// Checks that an order waits for its payment.
 pub(crate) fn check_pending(status: OrderStatus) -> Result<()> {
     match status {
         OrderStatus::Pending => Ok(()),
@@ -121,7 +120,6 @@ pub(crate) fn check_pending(status: OrderStatus) -> Result<()> {
     }
 }
 
-/// Checks that an order can be cancelled.
 pub(crate) fn check_cancellable(status: OrderStatus) -> Result<()> {
     match status {
         OrderStatus::Cancelled => Err(Error::conflict(Reason::OrderNotCancellable, "the order is already CANCELLED")),

@@ -24,7 +24,6 @@ pub(crate) fn check_issuable(stored: EventStatus, over_at: Timestamp, now: Times
     }
 }
 
-/// Checks a scan and normalizes its code.
 pub(crate) fn check_scan(mut request: CheckInTicket, errors: FieldErrors) -> Result<Checked<CheckInTicket>> {
     errors.into_result()?;
     request.code = normalize_code(&request.code);
@@ -41,7 +40,6 @@ pub(crate) fn code_from_random(random: [u8; CODE_LENGTH]) -> String {
     random.iter().map(|byte| char::from(crockford::ALPHABET[usize::from(byte % 32)])).collect()
 }
 
-/// Whether a text has the format of a stored code.
 pub(crate) fn is_code(text: &str) -> bool {
     text.len() == CODE_LENGTH && text.bytes().all(|byte| crockford::ALPHABET.contains(&byte))
 }

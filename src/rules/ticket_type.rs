@@ -26,7 +26,6 @@ pub(crate) fn check(
     errors.into_result().map(|()| Checked(fields))
 }
 
-/// Whether `from` is before `until`, if both are given.
 fn is_before(from: Option<Timestamp>, until: Option<Timestamp>) -> bool {
     from.zip(until).is_none_or(|(from, until)| from < until)
 }
@@ -44,7 +43,6 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Checks that the ticket type is on sale.
     pub(crate) fn check_on_sale(&self) -> Result<()> {
         if self.status == TicketTypeStatus::OnSale {
             return Ok(());
@@ -55,7 +53,6 @@ impl Offer {
         ))
     }
 
-    /// Checks that its sale has begun and has not ended.
     pub(crate) fn check_sale_window(&self, now: Timestamp) -> Result<()> {
         if let Some(start) = self.sale_start.filter(|start| now < *start) {
             return Err(Error::conflict(
@@ -69,7 +66,6 @@ impl Offer {
         Ok(())
     }
 
-    /// Checks that one order may contain this many tickets of the type.
     pub(crate) fn check_quantity(&self, quantity: i64) -> Result<()> {
         let most = self.max_per_order;
         if quantity <= most {

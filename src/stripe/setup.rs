@@ -113,7 +113,6 @@ impl StripeGateway {
         self.client.get(&Call { path, form, ..Call::default() }).map(drop)
     }
 
-    /// Whether Stripe lets the key read a list.
     fn can_read(&self, path: &str) -> Result<bool, Failure> {
         match self.read_one(path) {
             Ok(()) => Ok(true),

@@ -28,7 +28,6 @@ const MOST_BEFORE_RECEIPT: Duration = Duration::from_hours(48);
 /// How long after its receipt a scan can be, by a clock that is fast.
 const MOST_AFTER_RECEIPT: Duration = Duration::from_mins(10);
 
-/// The error about an event whose scans are not logged.
 pub(crate) fn no_door_link() -> Error {
     Error::conflict(Reason::NoDoorLink, "the event has no door link, so its scans are not logged")
 }

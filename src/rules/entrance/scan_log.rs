@@ -55,14 +55,12 @@ pub(crate) struct Replay {
 }
 
 impl From<TicketState> for Replay {
-    /// Begins with this state.
     fn from(state: TicketState) -> Self {
         Self { state, judgements: Vec::new(), inside: None }
     }
 }
 
 impl Replay {
-    /// Adds the next row.
     pub(crate) fn push(&mut self, row: &LoggedScan) {
         let index = self.judgements.len();
         let mut judgement = self.state.apply(row);
@@ -104,7 +102,6 @@ impl TicketState {
         state
     }
 
-    /// Decides on a scan now.
     pub(crate) fn decide(&mut self, kind: LoggedKind, now: Timestamp) -> Verdict {
         self.ticket.event_status = self.event_status;
         let decision =

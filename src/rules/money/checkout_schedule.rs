@@ -22,7 +22,6 @@ pub(crate) fn claim_left(ends_at: Option<Timestamp>, now: Timestamp) -> Option<D
     (!left.is_zero() && left <= LONGEST_CLAIM).then_some(left)
 }
 
-/// How often the checkout of an order can be renewed.
 pub(crate) const MAX_RENEWALS: i64 = 10;
 
 /// How long before the end of the hold an unpaid checkout is looked up for the first time, so that a payment whose

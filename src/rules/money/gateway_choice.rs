@@ -1,11 +1,9 @@
 //! The names of payment gateways, and which gateway is asked about a checkout.
 
-/// The name of the sandbox.
 pub(crate) const SANDBOX: &str = "sandbox";
 
 const MAX_NAME_LENGTH: usize = 50;
 
-/// Whether a gateway may have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.bytes().all(is_allowed)

@@ -14,7 +14,6 @@ pub(crate) struct ItemPrice {
 }
 
 impl ItemPrice {
-    /// The price of an item without a discount.
     pub(crate) const fn full(price: i64, quantity: i64) -> Self {
         Self { price, quantity, discount: 0 }
     }

@@ -45,7 +45,6 @@ pub(crate) fn check_step(amount: i64, step: i64, decimals: Decimals, errors: &mu
     }
 }
 
-/// Checks that a refund names its tickets or an amount, and not both.
 pub(crate) fn check_parts(request: &RefundOrder, errors: &mut FieldErrors) {
     match (&request.tickets, request.amount) {
         (None, None) => errors.add("amount", "is required, unless tickets are given"),

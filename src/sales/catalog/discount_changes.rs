@@ -19,7 +19,6 @@ use crate::sales::orders::hold_releases::{ReleaseLimit, count_uses};
 use crate::store::sale::{discounts, events};
 use crate::store::{LockedEvent, Transaction};
 
-/// Creates a discount of an event.
 pub(crate) fn create(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -37,7 +36,6 @@ pub(crate) fn create(
     discounts::insert(tx, organization, event, &fields)
 }
 
-/// Updates a discount.
 pub(crate) fn update(
     tx: &LockedEvent<'_>,
     call: &ConditionalCaller,
@@ -69,7 +67,6 @@ pub(crate) fn update(
     Ok(updated)
 }
 
-/// Checks that one more automatic discount of an event may be enabled.
 fn check_room_for_automatic(tx: &Transaction<'_>, event: EventId) -> Result<()> {
     AUTOMATIC_DISCOUNTS.check_room(discounts::has_at_least_automatic(tx, event, AUTOMATIC_DISCOUNTS.most)?)
 }

@@ -19,7 +19,6 @@ pub(crate) struct NewApiKey {
     pub(crate) hash: [u8; 32],
 }
 
-/// A new organization and its API key.
 pub(crate) struct OrganizationWithKey {
     pub(crate) organization: Organization,
     pub(crate) api_key: ApiKey,
@@ -36,7 +35,6 @@ pub(crate) fn create_first(
     Ok(Some(OrganizationWithKey { organization, api_key }))
 }
 
-/// Creates an organization with an API key.
 pub(crate) fn create_with_key(
     tx: &Transaction<'_>,
     organization: &Checked<OrganizationFields>,
@@ -47,7 +45,6 @@ pub(crate) fn create_with_key(
     Ok(OrganizationWithKey { organization, api_key })
 }
 
-/// Updates an organization.
 pub(crate) fn update(
     tx: &Transaction<'_>,
     id: OrganizationId,
@@ -69,7 +66,6 @@ pub(crate) fn suspend(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organi
     Ok(organization)
 }
 
-/// Ends the suspension of an organization.
 pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organization> {
     tx.lock(Lock::Organization(id))?;
     let organization = organizations::resume(tx, id)?;

@@ -61,7 +61,6 @@ pub(crate) fn delete(tx: &Transaction<'_>, call: &ConditionalCaller, id: Webhook
     endpoints::delete(tx, call.caller.organization, id)
 }
 
-/// Replaces the signing secret of an endpoint.
 pub(crate) fn rotate_secret(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -32,7 +32,6 @@ pub(crate) fn claim_all(
     Ok((rows, attempts.into_inner()))
 }
 
-/// Lets these open checkouts be looked up now.
 pub(crate) fn look_up_all_now(tx: &Transaction<'_>, open: &[OpenCheckout]) -> Result<EachRow<OpenCheckout>> {
     each_row(tx, open, |checkout| checkout.event, |tx, checkout| checkout_attempts::look_up_now(tx, checkout.order))
 }

@@ -50,7 +50,6 @@ impl ToRenew {
         Err(Error::CheckoutNotRenewed(GatewayError::NotExecuted(is_missing(recorded))))
     }
 
-    /// The account that has the checkout.
     pub(crate) fn account(&self) -> GatewayAccount {
         GatewayAccount::of(self.checkout.gateway.as_ref())
     }
@@ -73,7 +72,6 @@ pub(crate) fn examine(tx: &Transaction<'_>, organization: OrganizationId, id: Or
     Ok(ToRenew { event: state.event, checkout, has_failed: state.payment == Some(PaymentStatus::Failed) })
 }
 
-/// Checks that no process is waiting for the gateway to start this checkout.
 fn check_not_starting(tx: &Transaction<'_>, checkout: &CurrentCheckout) -> Result<()> {
     let is_starting = checkout.status == CheckoutStatus::Open && checkout.reference.is_none();
     if is_starting && claim_left(checkout.lease_ends_at, tx.now()).is_some() {

@@ -30,7 +30,6 @@ pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrde
     })
 }
 
-/// Returns the contents of the checkout page.
 pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedCheckout> {
     page_of_order(tx, find(tx, reference)?)
 }
@@ -62,7 +61,9 @@ pub(crate) fn page_of_order(tx: &Transaction<'_>, order: CheckoutOrder) -> Resul
 /// it was refunded, or a refund is due.
 pub(crate) fn result(tx: &Transaction<'_>, order: CheckoutOrder, chosen: CheckoutOutcome) -> Result<CheckoutResult> {
     let outcome = match chosen {
-        CheckoutOutcome::Success if !is_paid(tx, &orders::get(tx, order.organization, order.id)?)? => CheckoutOutcome::Failure,
+        CheckoutOutcome::Success if !is_paid(tx, &orders::get(tx, order.organization, order.id)?)? => {
+            CheckoutOutcome::Failure
+        }
         chosen => chosen,
     };
     let redirect_url = redirect_url(tx, order, Some(outcome))?;

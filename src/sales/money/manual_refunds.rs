@@ -80,7 +80,6 @@ pub(crate) fn settled_since(
     Ok(MarkRefundedResponse { order: orders::get(tx, organization, id)?, settled })
 }
 
-/// The amount of the request in minor units.
 fn check_amount(request: &Request<MarkRefunded>, decimals: Decimals) -> Result<Option<i64>> {
     let mut errors: FieldErrors = request.errors.clone();
     if let Some(amount) = request.body.amount.filter(|_| errors.is_empty()) {

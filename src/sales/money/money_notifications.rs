@@ -14,7 +14,6 @@ use crate::store::money::refunds::StoredRefund;
 use crate::store::sale::order_status::OrderState;
 use crate::store::webhooks::{handler_queue, outbox};
 
-/// Reports a refund that the gateway is to be asked for.
 pub(in crate::sales) fn refund_due(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {
     handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundDue(for_program(payment, refund))])
 }

@@ -90,7 +90,6 @@ pub(crate) enum Refusal {
     NothingLeft,
 }
 
-/// Records what the gateway has answered.
 pub(crate) fn answered(tx: &LockedEvent<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<Recorded> {
     match answer {
         Answer::Made(made) => {

@@ -80,7 +80,6 @@ pub(in crate::sales) fn subtract_expired_uses(
     Ok(())
 }
 
-/// Claims a use of the discount that an order was priced with.
 pub(in crate::sales) fn claim(
     tx: &LockedEvent<'_>,
     event: EventId,

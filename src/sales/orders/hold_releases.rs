@@ -152,7 +152,6 @@ pub(in crate::sales) fn count_uses(
     if uses == limit && limit < needed { Err(Error::Unavailable(Unavailable::HoldsExpiring)) } else { Ok(uses) }
 }
 
-/// Expired holds that were released.
 pub(crate) struct ReleasedBatch {
     /// The last hold of the batch. `None` if there was none.
     pub(crate) last: Option<ExpiredHold>,

@@ -83,7 +83,6 @@ pub(in crate::sales) fn make_available(
     Ok(found)
 }
 
-/// The conflict of a request for more seats than are available.
 fn sold_out(wanted: i64, found: &AvailableSeats) -> Error {
     let AvailableSeats { ticket_type, available, .. } = found;
     let detail = match available {

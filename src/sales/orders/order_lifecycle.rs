@@ -60,7 +60,6 @@ pub(in crate::sales) fn load(tx: &LockedEvent<'_>, organization: OrganizationId,
     Ok(state)
 }
 
-/// Completes an order that was paid in another way than through the gateway.
 pub(crate) fn mark_paid(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -75,7 +74,6 @@ pub(crate) fn mark_paid(
     orders::get(tx, organization, id)
 }
 
-/// Records that the customer of a pending order was reminded to pay.
 pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<Order> {
     let state = load(tx, organization, id)?;
     check_pending(state.status)?;
@@ -83,7 +81,6 @@ pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: Organizatio
     orders::get(tx, organization, id)
 }
 
-/// The detail of a conflict with another request for the same order.
 const CHANGED_CONCURRENTLY: &str = "another request changed the order at the same time; read its status again";
 
 /// Records a failed payment that the gateway reports. The order stays pending until its hold expires. An order that

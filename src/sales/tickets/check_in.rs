@@ -25,7 +25,6 @@ pub(crate) enum Scan {
     Refused(Conflict),
 }
 
-/// Checks a ticket in, or refuses it.
 pub(crate) fn check_in(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
@@ -54,7 +53,6 @@ pub(crate) fn check_in(
     Ok(scan)
 }
 
-/// Records an accepted scan and reports it.
 fn accept(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -89,7 +87,6 @@ fn accept(
     Ok(Scan::Accepted(Replayable::executed(Box::new(ticket))))
 }
 
-/// Records a refused scan.
 fn refuse(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -134,7 +134,6 @@ fn uuid(scan: &NewScan) -> Result<String> {
     Ok(uuid.to_string())
 }
 
-/// Locks the tickets of the scans, in the order of their ids.
 fn lock_tickets(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -152,7 +151,6 @@ fn lock_tickets(
     Ok(tickets)
 }
 
-/// The scans that were reported before.
 fn known_scans(
     tx: &Transaction<'_>,
     device: &Device<'_>,
@@ -289,7 +287,6 @@ fn merge(
     Ok(())
 }
 
-/// Writes what follows from the log of a ticket.
 fn write(
     tx: &Transaction<'_>,
     organization: OrganizationId,

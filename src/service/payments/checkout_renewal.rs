@@ -152,7 +152,6 @@ impl TicketingService {
         answer
     }
 
-    /// Asks the gateway for a renewed checkout, and records it.
     fn start_renewed(
         &self,
         gateway: &GatewayCalls,

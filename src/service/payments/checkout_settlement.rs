@@ -105,7 +105,6 @@ impl TicketingService {
         listed.map_err(|_| Error::Unavailable(Unavailable::GatewaySilent))
     }
 
-    /// Whether a checkout may be looked up for a page now.
     fn may_look_up(&self, organization: OrganizationId, reference: &str) -> bool {
         let permission = self.inner.page_look_ups.request(organization, reference, self.inner.environment.now());
         permission == LookUpPermission::Granted

@@ -10,7 +10,6 @@ use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
 
-/// How many facts are recorded in a transaction.
 pub(in crate::service) const FACTS_AT_ONCE: usize = 50;
 
 /// What the gateway is asked to list.
@@ -105,7 +104,6 @@ pub(in crate::service) fn log_facts(order: CheckoutOrder, recorded: &Recorded) {
     log_refused(&recorded.followed);
 }
 
-/// Logs refunds that will not be made.
 pub(in crate::service) fn log_refused(followed: &Followed) {
     for refused in &followed.refused {
         if refused.is_owed {
@@ -128,7 +126,6 @@ pub(in crate::service) fn log_refused(followed: &Followed) {
     }
 }
 
-/// Warns of a payment that has gone back before its order was completed.
 pub(in crate::service) fn warn_of_returned_payment(order: CheckoutOrder, payment: &GatewayPayment) {
     tracing::warn!(
         target: "ticketing::payment",

@@ -22,7 +22,6 @@ const TIME_PER_RUN: Duration = Duration::from_secs(1);
 pub(in crate::service) trait GatewayRow: Sync {
     const TABLE: SkippedTable;
 
-    /// The primary key.
     fn key(&self) -> i64;
 
     fn organization(&self) -> OrganizationId;
@@ -53,7 +52,6 @@ pub(in crate::service) enum GroupOrder {
     OneOfEachFirst,
 }
 
-/// Rows that are to be asked about in a run.
 struct DueRows<R> {
     rows: Vec<R>,
     order: GroupOrder,

@@ -77,7 +77,6 @@ impl TicketingService {
         checked.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Logs and counts a notice that is refused.
     fn refused(&self, refusal: NoticeError) -> Error {
         match &refusal {
             // Anybody can send these, as often as they like. The metrics count them.

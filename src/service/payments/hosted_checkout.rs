@@ -102,7 +102,6 @@ impl TicketingService {
         self.inner.sandbox.as_deref().ok_or(Error::NotFound(ResourceKind::Checkout))
     }
 
-    /// Returns the reference of the checkout that belongs to a token.
     fn checkout_reference(&self, token: &str) -> Result<String> {
         self.sandbox().map(|_| sandbox_reference(token))
     }

@@ -165,7 +165,6 @@ fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> 
     }
 }
 
-/// What became of a checkout.
 fn look_up(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str, can_close: bool) -> Answer {
     let request = LookUp::new(attempt.order, reference)
         .organization(attempt.organization)

@@ -57,7 +57,6 @@ fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()
     Ok(())
 }
 
-/// Asks the gateway about these checkouts.
 fn attempt_due_checkouts(
     service: &TicketingService,
     gateway: &GatewayCalls,

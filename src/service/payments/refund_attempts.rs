@@ -17,7 +17,6 @@ use crate::store::money::refunds::DueRefund;
 const HOPELESS: i64 = 350;
 
 impl TicketingService {
-    /// What the gateway of the program does about refunds.
     pub(in crate::service) fn refund_terms(&self) -> RefundTerms {
         let gateway = self.inner.gateway.as_ref();
         RefundTerms {

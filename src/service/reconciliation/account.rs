@@ -20,7 +20,6 @@ use crate::store::money::payments::{self, StoredPayment};
 use crate::store::money::reconciliation::{self, ENTRIES_AT_ONCE, Entry};
 use crate::store::money::{ledger, refunds};
 
-/// How many lines are compared in a transaction.
 const LINES_AT_ONCE: usize = 100;
 
 /// By how much a statement begins before the part of the period and ends after it: a payment is recorded after it was
@@ -314,7 +313,6 @@ fn other_kind(kind: LedgerKind) -> Option<LedgerKind> {
     }
 }
 
-/// An error with what caused it.
 fn describe(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),

@@ -20,7 +20,6 @@ use crate::sales::money::statement_lines::Comparison;
 use crate::service::payments::gateway_facts::{Ask, list_facts};
 use crate::store::money::checkouts::CheckoutOrder;
 
-/// A payment whose order does not exist.
 struct OrphanedPayment {
     organization: OrganizationId,
     order: OrderId,

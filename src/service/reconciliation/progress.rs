@@ -21,7 +21,6 @@ use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::reconciliation::Entry;
 
-/// A reconciliation that is running.
 pub(in crate::service) struct Run<'r> {
     pub(in crate::service) service: &'r TicketingService,
     pub(in crate::service) gateway: &'r GatewayCalls,
@@ -52,7 +51,6 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Reports the progress.
     pub(in crate::service) fn report(&mut self) -> Result<()> {
         match (self.reports)(self.progress) {
             ControlFlow::Continue(()) => Ok(()),

@@ -147,7 +147,6 @@ impl TicketingService {
         Ok(std::iter::once(own).chain(connected).collect())
     }
 
-    /// Calls `each` for every organization.
     fn each_organization(&self, each: &mut dyn FnMut(OrganizationId)) -> Result<()> {
         let mut page = PageRequest { limit: 100, ..PageRequest::default() };
         loop {

@@ -161,7 +161,6 @@ pub(crate) fn postpone(
     tx.execute(POSTPONE, &[order.into(), until.into(), problem.into(), status.as_str().into()])
 }
 
-/// Counts the checkouts that are to be closed, over all organizations.
 pub(crate) fn count_closing(tx: &Transaction<'_>) -> Result<u64> {
     Ok(tx.query_opt(COUNT_CLOSING, &[], |row| row.count("number"))?.unwrap_or_default())
 }
@@ -183,7 +182,6 @@ pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str
     Ok(counts)
 }
 
-/// Whether a checkout is open that will be looked up.
 pub(crate) fn any_open(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_OPEN, &[])
 }

@@ -75,7 +75,6 @@ pub(crate) struct OrderToPay {
 }
 
 impl OrderToPay {
-    /// An order that was just created.
     pub(crate) fn new(
         request: &CreateOrder,
         order: Order,
@@ -170,7 +169,6 @@ pub(crate) fn load(
     })
 }
 
-/// Reads the column `parameters`.
 fn stored(row: &Row<'_>) -> Result<Option<CheckoutParameters>> {
     if row.is_null("parameters")? { Ok(None) } else { row.json("parameters").map(Some) }
 }

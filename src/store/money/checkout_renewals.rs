@@ -43,7 +43,6 @@ row_struct! {
     }
 }
 
-/// Returns the newest checkout of an order.
 pub(crate) fn current(tx: &Transaction<'_>, order: OrderId) -> Result<CurrentCheckout> {
     let found = tx.query_opt(CURRENT, &[order.into()], CurrentCheckout::read)?;
     found.ok_or(Error::NotFound(ResourceKind::Checkout))

@@ -63,7 +63,6 @@ macro_rules! range {
     };
 }
 
-/// The items of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("id"), "ORDER BY id DESC"));
 pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
@@ -87,7 +86,6 @@ pub(crate) struct NewDispute<'a> {
     pub(crate) status: DisputeStatus,
 }
 
-/// Records a dispute.
 pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewDispute<'_>) -> Result<DisputeId> {
     let binds = [
         new.organization.into(),
@@ -105,7 +103,6 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewDispute<'_>) -> Result<Dispu
     tx.insert(INSERT, &binds)
 }
 
-/// Stores what has changed of a dispute.
 pub(crate) fn update(tx: &LockedEvent<'_>, id: DisputeId, new: &NewDispute<'_>) -> Result<()> {
     let binds = [
         id.into(),
@@ -131,7 +128,6 @@ pub(crate) fn by_reference(tx: &Transaction<'_>, order: OrderId, reference: &str
     tx.query_opt(BY_REFERENCE, &[order.into(), reference.into()], decode)
 }
 
-/// Lists the disputes of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -26,7 +26,6 @@ impl FromValue for GatewayAccount {
     }
 }
 
-/// The value of the column `account`.
 pub(in crate::store) fn bind_account(account: &GatewayAccount) -> Bind<'_> {
     match account {
         GatewayAccount::Unrecorded => Bind::Null,
@@ -35,7 +34,6 @@ pub(in crate::store) fn bind_account(account: &GatewayAccount) -> Bind<'_> {
     }
 }
 
-/// Reads the columns `gateway`, `account` and `mode`.
 pub(crate) fn read(row: &Row<'_>) -> Result<Option<GatewayIdentity>> {
     let Some(name) = row.get("gateway")? else { return Ok(None) };
     Ok(Some(GatewayIdentity { name, account: row.get("account")?, mode: row.get("mode")? }))

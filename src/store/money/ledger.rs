@@ -71,7 +71,6 @@ pub(in crate::store) const MADE_OF: &str =
 const NEWEST: &str = "SELECT MAX(recorded_at) AS newest FROM ledger_entries WHERE payment_id = ?1";
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
-/// The gateway's ids of the refunds of a payment that have not failed.
 const REFERENCES: &str = "SELECT reference, CAST(SUM(amount) AS BIGINT) AS amount FROM ledger_entries
     WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NOT NULL
     GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
@@ -155,7 +154,6 @@ pub(crate) struct Movement<'a> {
     pub(crate) happened_at: Timestamp,
 }
 
-/// Adds the entry of a movement of a payment.
 pub(crate) fn add(tx: &LockedEvent<'_>, payment: &StoredPayment, movement: &Movement<'_>) -> Result<()> {
     let (method, reference, note, recorded_by) = match movement.by {
         MovedBy::Gateway { reference } => (None, reference, None, None),
@@ -241,7 +239,6 @@ pub(crate) fn made_of(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<Ma
     tx.query_all(MADE_OF, &[payment.into()], MadeFor::read)
 }
 
-/// When the newest movement of a payment was recorded.
 pub(crate) fn newest(tx: &Transaction<'_>, payment: PaymentId) -> Result<Option<Timestamp>> {
     Ok(tx.query_opt(NEWEST, &[payment.into()], |row| row.get("newest"))?.flatten())
 }
@@ -251,7 +248,6 @@ pub(crate) fn has_failed(tx: &Transaction<'_>, payment: PaymentId, reference: &s
     tx.exists(HAS_FAILED, &[payment.into(), reference.into()])
 }
 
-/// The gateway's ids of the refunds of a payment that have not failed.
 pub(crate) fn references(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<String>> {
     tx.query_all(REFERENCES, &[payment.into()], |row| row.get("reference"))
 }
@@ -280,7 +276,6 @@ pub(crate) fn above_all_before(tx: &Transaction<'_>, organization: OrganizationI
     lists_of_money::above_all_before(tx, &[&payments::RANGES, &RANGES], organization, before)
 }
 
-/// Lists the ledger entries of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,

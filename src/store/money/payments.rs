@@ -94,7 +94,6 @@ pub(in crate::store) const RANGES: TableRanges = TableRanges {
     later_id: LATER_ID,
 };
 
-/// A payment to be recorded.
 pub(crate) struct NewPayment<'a> {
     pub(crate) organization: OrganizationId,
     pub(crate) order: OrderId,
@@ -143,7 +142,6 @@ row_struct! {
 }
 
 impl StoredPayment {
-    /// Whether it was made through a gateway.
     pub(crate) fn is_of_gateway(&self) -> bool {
         self.manual_method.is_none()
     }
@@ -195,7 +193,6 @@ fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
     })
 }
 
-/// Records a payment.
 pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<PaymentId> {
     let binds = [
         new.organization.into(),
@@ -217,7 +214,6 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<Payme
     tx.insert(INSERT, &binds)
 }
 
-/// Returns the payment with this id.
 pub(crate) fn get(tx: &Transaction<'_>, id: PaymentId) -> Result<StoredPayment> {
     tx.query_opt(BY_ID, &[id.into()], StoredPayment::read)?
         .ok_or_else(|| Error::Internal(format!("{id} is not stored, but something refers to it")))
@@ -250,7 +246,6 @@ pub(crate) fn promise(tx: &LockedEvent<'_>, id: PaymentId, amount: i64) -> Resul
     Ok(tx.execute_counted(PROMISE, &[id.into(), amount.into()])? == 1)
 }
 
-/// Stores what changes of a payment.
 pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
     let PaymentSums { returned, taken, promised, disputed, received: _ } = payment.sums;
     let binds = [
@@ -298,7 +293,6 @@ pub(crate) fn has_live(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY_LIVE, &[])
 }
 
-/// Lists the payments of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -108,7 +108,6 @@ macro_rules! range {
     };
 }
 
-/// The items of a page.
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("r.id"), "ORDER BY r.id DESC"));
 pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
@@ -232,7 +231,6 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, payment: &StoredPayment, refund: &New
     })
 }
 
-/// Stores what changes of a refund.
 pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> {
     let binds = [
         refund.id.into(),
@@ -252,12 +250,10 @@ pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> 
     tx.execute(UPDATE, &binds)
 }
 
-/// Returns a refund of an order.
 pub(crate) fn find(tx: &Transaction<'_>, order: OrderId, id: RefundId) -> Result<Option<StoredRefund>> {
     tx.query_opt(BY_ID, &[id.into(), order.into()], StoredRefund::read)
 }
 
-/// Returns a refund of an organization.
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<Refund> {
     tx.query_opt(GET, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Refund))
 }
@@ -271,7 +267,6 @@ pub(crate) fn returned_of_order(
     tx.query_all(ALL_OF_ORDER, &[order.into(), organization.into()], decode)
 }
 
-/// Returns the order of a refund of an organization.
 pub(crate) fn order_of(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<Option<OrderId>> {
     tx.query_opt(ORDER_OF, &[id.into(), organization.into()], |row| row.get("order_id"))
 }
@@ -321,7 +316,6 @@ pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec
     Ok(due)
 }
 
-/// Lists the refunds of an organization, newest first.
 pub(crate) fn list(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -135,7 +135,6 @@ impl Client {
         &self.shared.base
     }
 
-    /// Reads an object.
     pub(in crate::stripe) fn get(&self, call: &Call<'_>) -> Result<Reply, Failure> {
         let query = call.form.encode();
         let separator = if query.is_empty() { "" } else { "?" };
@@ -146,7 +145,6 @@ impl Client {
         })
     }
 
-    /// Creates or changes an object.
     pub(in crate::stripe) fn post(&self, call: &Call<'_>) -> Result<Reply, Failure> {
         let body = call.form.encode();
         let url = format!("{}/v1/{}", self.base(), call.path);

@@ -67,7 +67,6 @@ impl ErrorAnswer {
         self.code.as_deref() == Some(code)
     }
 
-    /// Whether the error is about this parameter of the request.
     pub(in crate::stripe) fn is_about(&self, parameter: &str) -> bool {
         self.parameter.as_deref() == Some(parameter)
     }
@@ -100,7 +99,6 @@ impl ErrorAnswer {
 }
 
 impl Failure {
-    /// Whether the request was certainly not executed.
     pub(in crate::stripe) fn was_not_executed(&self) -> bool {
         match self {
             Self::NotSent(_) => true,

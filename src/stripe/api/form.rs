@@ -17,7 +17,6 @@ impl Form {
         self.pairs.push((name.into(), value.to_string()));
     }
 
-    /// The same parameters and another one.
     pub(in crate::stripe) fn with(mut self, name: &str, value: impl Display) -> Self {
         self.add(name, value);
         self
