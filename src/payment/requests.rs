@@ -169,6 +169,15 @@ macro_rules! about_a_checkout {
                     reference: reference.into(),
                 }
             }
+
+            pub(crate) fn of(
+                (organization_id, order_id): (OrganizationId, OrderId),
+                event_id: EventId,
+                account: GatewayAccount,
+                reference: &str,
+            ) -> Self {
+                Self { organization_id, account, event_id, ..Self::new(order_id, reference) }
+            }
         }
 
         with_setters! {

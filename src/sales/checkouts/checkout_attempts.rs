@@ -8,7 +8,6 @@ use crate::model::values::id::OrderId;
 use crate::rules::money::checkout_schedule::{ATTEMPTS_UNTIL_LOST, CLAIM_DURATION, delay_after, next_look_up};
 use crate::sales::each_row::{EachRow, each_row};
 use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout, OpenCheckout};
-use crate::store::money::checkouts;
 use crate::store::{LockedEvent, Transaction};
 
 /// Claims those of these checkouts that are due: no other process asks about them until the claim ends, which the
@@ -43,17 +42,6 @@ pub(crate) fn closed(tx: &LockedEvent<'_>, order: OrderId, reference: Option<&st
         Some(reference) => checkout_attempts::close_newest(tx, order, reference),
         None => checkout_attempts::close_only(tx, order),
     }
-}
-
-/// Records that nothing can be paid any more for an order that has ended, whose checkout cannot be renewed any more.
-pub(crate) fn nothing_to_close(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
-    checkout_attempts::close(tx, order)
-}
-
-/// Records the gateway's id of a checkout whose start was not answered in time. Fails with
-/// [`Error::PaymentGatewayFailed`](crate::error::Error::PaymentGatewayFailed) if another order has it.
-pub(crate) fn started(tx: &LockedEvent<'_>, order: OrderId, reference: &str) -> Result<()> {
-    checkouts::record_reference(tx, order, reference)
 }
 
 /// Records that the gateway failed, and schedules the next attempt. Returns whether there is one: a checkout that is to

@@ -91,11 +91,11 @@ struct Part {
 /// Checks a request, and returns the part of the order that it names.
 fn choose(tx: &Transaction<'_>, state: &OrderState, request: &Request<RefundOrder>, step: i64) -> Result<Part> {
     let mut errors = request.errors.clone();
-    let amount = minor_units(state, request)?;
+    let decimals = decimals_of_stored(&state.currency)?;
+    let amount = request.body.amount.and_then(|amount| amount.minor_with(decimals.get())).unwrap_or(0);
     if errors.is_empty() {
         check_parts(&request.body, &mut errors);
         if let Some(requested) = request.body.amount {
-            let decimals = decimals_of_stored(&state.currency)?;
             check_total(&mut errors, "amount", requested, decimals);
             check_step(amount, step, decimals, &mut errors);
         }
@@ -106,12 +106,6 @@ fn choose(tx: &Transaction<'_>, state: &OrderState, request: &Request<RefundOrde
     };
     errors.into_result()?;
     part.ok_or_else(|| Error::conflict(Reason::TicketCancelled, "a ticket of the request is already cancelled"))
-}
-
-/// The amount of a request in minor units of the order's currency. 0 if it has none, or one that is not valid.
-fn minor_units(state: &OrderState, request: &Request<RefundOrder>) -> Result<i64> {
-    let decimals = decimals_of_stored(&state.currency)?.get();
-    Ok(request.body.amount.and_then(|amount| amount.minor_with(decimals)).unwrap_or(0))
 }
 
 /// Adds up the shares of tickets. Returns `None` if one of them is cancelled already.

@@ -19,6 +19,7 @@ use crate::store::money::payments::{NewPayment, StoredPayment};
 use crate::store::money::refunds::NewRefund;
 use crate::store::money::{checkout_attempts, payments};
 use crate::store::sale::order_status::{self, OrderState};
+use crate::store::sale::seat_counts::PaidThrough;
 
 /// A payment that the gateway, or the program for it, reports.
 #[derive(Debug, Clone)]
@@ -61,7 +62,7 @@ pub(crate) fn receive(
     let known = payments::of_order(tx, id)?;
     let reference = report.payment.as_ref().map(|payment| payment.payment_reference.as_str());
     let mismatch = report.payment.as_ref().is_some_and(|payment| !is_for(payment, &state));
-    let was_recorded = find_known(tx, &known, &state, report, mismatch)?;
+    let was_recorded = find_known(tx, &known, report, mismatch)?;
     let mut recorded = RecordedPayment { mismatch: mismatch && !was_recorded, ..RecordedPayment::default() };
     if !was_recorded {
         close_checkouts(tx, &state, report)?;
@@ -105,9 +106,10 @@ pub(crate) fn receive(
 
 /// Completes an order that is PENDING, or EXPIRED if what it needs is still available. Returns whether it is.
 fn complete(tx: &LockedEvent<'_>, state: &OrderState, release_limit: &ReleaseLimit) -> Result<bool> {
+    let complete = || order_lifecycle::complete(tx, state, PaidThrough::Gateway, release_limit);
     match state.status {
-        OrderStatus::Pending => order_lifecycle::complete_by_gateway(tx, state, release_limit).map(|()| true),
-        OrderStatus::Expired => tx.try_in_savepoint(|| order_lifecycle::complete_by_gateway(tx, state, release_limit)),
+        OrderStatus::Pending => complete().map(|()| true),
+        OrderStatus::Expired => tx.try_in_savepoint(complete),
         OrderStatus::Completed | OrderStatus::Cancelled => Ok(false),
     }
 }
@@ -117,7 +119,6 @@ fn complete(tx: &LockedEvent<'_>, state: &OrderState, release_limit: &ReleaseLim
 fn find_known(
     tx: &LockedEvent<'_>,
     known: &[StoredPayment],
-    state: &OrderState,
     report: &Report,
     mismatch: bool,
 ) -> Result<bool> {
@@ -128,7 +129,6 @@ fn find_known(
     }
     let unnamed = known.iter().find(|known| known.is_of_checkout() && known.reference.is_none());
     if let Some(unnamed) = unnamed.filter(|_| !mismatch) {
-        debug_assert_eq!(unnamed.order, state.id);
         payments::set_reference(tx, unnamed.id, &payment.payment_reference)?;
         return Ok(true);
     }

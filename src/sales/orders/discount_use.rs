@@ -4,7 +4,7 @@
 //! limit allows.
 
 use super::hold_releases::{ReleaseLimit, count_uses, release_uses};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::sale::discount::DiscountRefusal;
 use crate::model::sale::new_order::CreateOrder;
 use crate::model::values::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
@@ -78,18 +78,6 @@ pub(in crate::sales) fn subtract_expired_uses(
         discount.used_count -= count_uses(tx, discount.id, needed, release_limit)?;
     }
     Ok(())
-}
-
-pub(in crate::sales) fn claim(
-    tx: &LockedEvent<'_>,
-    event: EventId,
-    discount: DiscountId,
-    release_limit: &ReleaseLimit,
-) -> Result<()> {
-    if try_claim(tx, event, discount, release_limit)? {
-        return Ok(());
-    }
-    Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()))
 }
 
 /// Claims a use. If none is left, releases a use of an expired hold, and tries once more. Returns whether it succeeded.

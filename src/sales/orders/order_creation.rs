@@ -10,6 +10,7 @@ use crate::error::{Error, FieldErrors, Result};
 use crate::model::notifications::handler_notification::OrderCreated;
 use crate::model::notifications::notification_data::OrderCompleted;
 use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::sale::discount::DiscountRefusal;
 use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{Order, OrderItem};
 use crate::model::values::id::{OrganizationId, TicketTypeId};
@@ -134,8 +135,10 @@ pub(in crate::sales) fn create(
         OrderPricing::Priced(priced) => *priced,
         OrderPricing::Refused(refusal) => return Err(Error::field("discountCode", refusal.as_str())),
     };
-    if let Some(discount) = &priced.discount {
-        discount_use::claim(tx, request.event_id, discount.id, release_limit)?;
+    if let Some(discount) = &priced.discount
+        && !discount_use::try_claim(tx, request.event_id, discount.id, release_limit)?
+    {
+        return Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()));
     }
     insert(tx, organization, request, sale, entries, priced, hold)
 }

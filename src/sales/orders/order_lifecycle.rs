@@ -100,19 +100,10 @@ pub(crate) fn payment_failed(
     orders::get(tx, organization, id)
 }
 
-/// Completes an order with a payment through the gateway: see [`complete`].
-pub(in crate::sales) fn complete_by_gateway(
-    tx: &LockedEvent<'_>,
-    state: &OrderState,
-    release_limit: &ReleaseLimit,
-) -> Result<()> {
-    complete(tx, state, PaidThrough::Gateway, release_limit)
-}
-
 /// Completes an order and issues its tickets. An expired order must claim its seats and its discount use again. It is
 /// refused if they are no longer available, or if its event is cancelled. A payment through the gateway is also refused
 /// if the event has ended.
-fn complete(
+pub(in crate::sales) fn complete(
     tx: &LockedEvent<'_>,
     state: &OrderState,
     paid_through: PaidThrough,

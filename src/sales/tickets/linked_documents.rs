@@ -14,7 +14,6 @@ use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::store::Transaction;
 use crate::store::sale::{events, order_details, orders, ticket_types};
 use crate::store::tenants::organizations;
-use crate::store::tickets::document_links::TicketOfLink;
 use crate::store::tickets::{document_links, issued_tickets, printed_tickets};
 
 /// Reads a ticket type: with its logo, or as if it had none.
@@ -22,7 +21,13 @@ pub(crate) type GetTicketType = fn(&Transaction<'_>, OrganizationId, TicketTypeI
 
 /// Returns the organization and the id of the ticket that the token is of.
 pub(crate) fn find_ticket(tx: &Transaction<'_>, token: &str) -> Result<(OrganizationId, TicketId)> {
-    let found = check_ticket(tx, token)?;
+    let unknown = || Error::NotFound(ResourceKind::Ticket);
+    let links = tx.environment().links.as_ref().ok_or_else(unknown)?;
+    let token = LinkToken::parse(token).ok_or_else(unknown)?;
+    let found = document_links::find_ticket(tx, token.ticket())?;
+    // Also computed for an unknown id, so that it takes as long as for a wrong token.
+    let is_right = links.is_of_ticket(token, found.as_ref().map_or(0, |found| found.version));
+    let found = found.filter(|_| is_right).ok_or_else(unknown)?;
     Ok((found.organization, found.id))
 }
 
@@ -78,16 +83,6 @@ pub(crate) fn printed_order(tx: &Transaction<'_>, organization: OrganizationId, 
 
 fn require_to_take_place(event: &Event) -> Result<()> {
     if event.status == EventStatus::Cancelled { Err(Error::Gone(ResourceKind::Event)) } else { Ok(()) }
-}
-
-fn check_ticket(tx: &Transaction<'_>, token: &str) -> Result<TicketOfLink> {
-    let unknown = || Error::NotFound(ResourceKind::Ticket);
-    let links = tx.environment().links.as_ref().ok_or_else(unknown)?;
-    let token = LinkToken::parse(token).ok_or_else(unknown)?;
-    let found = document_links::find_ticket(tx, token.ticket())?;
-    // Also computed for an unknown id, so that it takes as long as for a wrong token.
-    let is_right = links.is_of_ticket(token, found.as_ref().map_or(0, |found| found.version));
-    found.filter(|_| is_right).ok_or_else(unknown)
 }
 
 /// Returns the organization and the id of the order that the token is of.

@@ -207,12 +207,12 @@ fn state_of(
     seen: &ToRenew,
     reference: &str,
 ) -> Result<CheckoutState, GatewayError> {
-    let look_up = LookUp::new(id, reference).organization(organization).event(seen.event).account(seen.account());
+    let look_up = LookUp::of((organization, id), seen.event, seen.account(), reference);
     let state = or_unknown(gateway.call(organization, move |gateway| gateway.look_up(&look_up)))?;
     if !seen.has_failed || !matches!(state, CheckoutState::Open | CheckoutState::Unknown) {
         return Ok(state);
     }
-    let close = CloseCheckout::new(id, reference).organization(organization).event(seen.event).account(seen.account());
+    let close = CloseCheckout::of((organization, id), seen.event, seen.account(), reference);
     or_unknown(gateway.call(organization, move |gateway| gateway.close_checkout(&close)))
 }
 

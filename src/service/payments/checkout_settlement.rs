@@ -119,10 +119,8 @@ impl TicketingService {
 }
 
 pub(in crate::service) fn look_up_of(found: &ToSettle, reference: &str) -> LookUp {
-    LookUp::new(found.order.id, reference)
-        .organization(found.order.organization)
-        .event(found.event)
-        .account(GatewayAccount::of(found.gateway.as_ref()))
+    let CheckoutOrder { organization, id } = found.order;
+    LookUp::of((organization, id), found.event, GatewayAccount::of(found.gateway.as_ref()), reference)
 }
 
 pub(in crate::service) fn state_of(answer: Result<CheckoutState, GatewayError>) -> Result<CheckoutState> {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, NoticeHeaders, PaymentLookUp, Waiting};
-use crate::sales::checkouts::{checkout_attempts, hosted_checkout};
+use crate::sales::checkouts::hosted_checkout;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
@@ -272,7 +272,7 @@ impl TicketingService {
             (Some(reference), None) => {
                 let reference = reference.clone();
                 let started = self.store()?.write_event(order.organization, order.id.into(), move |tx| {
-                    checkout_attempts::started(tx, order.id, &reference)
+                    checkouts::record_reference(tx, order.id, &reference)
                 });
                 started.map(|()| Some(order))
             }

@@ -10,9 +10,9 @@ use crate::sales::checkouts::checkout_attempts;
 use crate::sales::money::gateway_facts::Listing;
 use crate::service::TicketingService;
 use crate::store::LockedEvent;
-use crate::store::money::checkout_attempts::CheckoutAttempt;
+use crate::store::money::checkout_attempts::{self as open_checkouts, CheckoutAttempt};
 use crate::store::money::checkout_parameters;
-use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::checkouts::{self, CheckoutOrder};
 
 /// What the gateway says about a checkout.
 enum Answer {
@@ -73,7 +73,7 @@ impl TicketingService {
                 self.write_about(attempt, |tx, attempt| checkout_attempts::still_open(tx, attempt, false))?;
             }
             Answer::State { state: CheckoutState::Closed | CheckoutState::Unknown, .. } | Answer::NoCheckout => {
-                self.write_about(attempt, |tx, attempt| checkout_attempts::nothing_to_close(tx, attempt.order))?;
+                self.write_about(attempt, |tx, attempt| open_checkouts::close(tx, attempt.order))?;
             }
             Answer::NoProof(problem) => self.ask_later(attempt, &problem)?,
         }
@@ -143,16 +143,14 @@ impl TicketingService {
         };
         let reference = checkout.reference.clone();
         self.store_in_operation()
-            .write_event(organization, order.into(), move |tx| checkout_attempts::started(tx, order, &reference))?;
+            .write_event(organization, order.into(), move |tx| checkouts::record_reference(tx, order, &reference))?;
         Ok(close(gateway, attempt, &checkout.reference))
     }
 }
 
 fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> Answer {
-    let request = CloseCheckout::new(attempt.order, reference)
-        .organization(attempt.organization)
-        .event(attempt.event)
-        .account(attempt.account.clone());
+    let order = (attempt.organization, attempt.order);
+    let request = CloseCheckout::of(order, attempt.event, attempt.account.clone(), reference);
     let ask = move |gateway: &dyn PaymentGateway| gateway.close_checkout(&request);
     match gateway.call_for(Waiting::Maintenance, attempt.organization, ask) {
         Ok(CheckoutState::Unknown) => look_up(gateway, attempt, reference, false),
@@ -166,10 +164,8 @@ fn close(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str) -> 
 }
 
 fn look_up(gateway: &GatewayCalls, attempt: &CheckoutAttempt, reference: &str, can_close: bool) -> Answer {
-    let request = LookUp::new(attempt.order, reference)
-        .organization(attempt.organization)
-        .event(attempt.event)
-        .account(attempt.account.clone());
+    let order = (attempt.organization, attempt.order);
+    let request = LookUp::of(order, attempt.event, attempt.account.clone(), reference);
     let ask = move |gateway: &dyn PaymentGateway| gateway.look_up(&request);
     match gateway.call_for(Waiting::Maintenance, attempt.organization, ask) {
         Ok(state) => Answer::State { state, can_close },

@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::model::payments::checkout::GatewayPayment;
 use crate::model::payments::statement::{StatementEvent, StatementLine};
 use crate::payment::{GatewayEvent, GatewayNotice, NoticeError, PaymentLookUp, Waiting};
-use crate::sales::checkouts::checkout_attempts;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::statement_lines::ReconciledAccount;
 use crate::service::TicketingService;
@@ -53,7 +52,7 @@ impl TicketingService {
         if let (Some(reference), Some((_, None))) = (checkout.clone(), stored) {
             // The database comes from a backup that was made while the gateway was asked for the checkout.
             self.store()?
-                .write_event(organization, id.into(), move |tx| checkout_attempts::started(tx, id, &reference))?;
+                .write_event(organization, id.into(), move |tx| checkouts::record_reference(tx, id, &reference))?;
         }
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
         let look_up = PaymentLookUp::new(&payment.payment_reference).organization(organization);
