@@ -1,7 +1,8 @@
 //! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any
 //! order: each fact is recorded once, and the balance of the payment is followed.
 
-use super::refund_lifecycle::{Account, Followed};
+use super::refund_lifecycle::Account;
+use super::refund_outcomes::Followed;
 use crate::error::Result;
 use crate::model::payments::dispute::{Dispute, DisputeStatus};
 use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};

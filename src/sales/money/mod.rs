@@ -10,4 +10,5 @@ pub(crate) mod payment_checks;
 pub(crate) mod received_payments;
 pub(crate) mod refund_attempts;
 pub(crate) mod refund_lifecycle;
+pub(crate) mod refund_outcomes;
 pub(crate) mod statement_lines;

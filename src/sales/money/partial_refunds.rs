@@ -1,7 +1,8 @@
-//! Refunds of a part of an order: of some of its tickets, or of an amount.
+//! Refunds of a part of an order, of some of its tickets or of an amount, and refunds that are taken back.
 
-use super::refund_lifecycle::{self, Account, Decided, Followed, RefundTerms};
-use crate::error::{Error, FieldErrors, Reason, Result};
+use super::refund_lifecycle::{self, Account, RefundTerms};
+use super::refund_outcomes::{Decided, Followed};
+use crate::error::{Error, FieldErrors, Reason, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::payments::refund::{RefundOrder, RefundOrderResponse, RefundSource};
 use crate::model::sale::order::OrderStatus;
@@ -9,12 +10,13 @@ use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
-use crate::model::values::id::{OrderId, TicketId};
+use crate::model::values::id::{OrderId, RefundId, TicketId};
 use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
 use crate::rules::money::refund_share::{check_parts, check_step, ticket_share};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::orders::order_lifecycle;
 use crate::store::money::refunds::NewRefund;
+use crate::store::money::{payments, refunds};
 use crate::store::sale::order_status::OrderState;
 use crate::store::sale::{order_items, orders};
 use crate::store::tickets::issued_tickets;
@@ -139,4 +141,12 @@ fn choose_tickets(
     tickets.sort_unstable();
     let part = Part { tickets, amount, is_last: left == 0 };
     Ok((!is_cancelled).then_some(part))
+}
+
+/// Takes back what of a refund has not gone back.
+pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
+    let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(ResourceKind::Refund))?;
+    let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
+    account.withdraw(id)?;
+    account.follow()
 }

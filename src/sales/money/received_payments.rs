@@ -2,7 +2,8 @@
 
 use super::gateway_facts::{self, Listing, Recorded};
 use super::money_notifications;
-use super::refund_lifecycle::{Account, Followed, NO_REFUNDS, RefundTerms};
+use super::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
+use super::refund_outcomes::Followed;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, PaymentMode};
@@ -116,12 +117,7 @@ fn complete(tx: &LockedEvent<'_>, state: &OrderState, release_limit: &ReleaseLim
 
 /// Whether a report is about a payment that is recorded. The program may have reported it without its id: then the id
 /// is recorded now.
-fn find_known(
-    tx: &LockedEvent<'_>,
-    known: &[StoredPayment],
-    report: &Report,
-    mismatch: bool,
-) -> Result<bool> {
+fn find_known(tx: &LockedEvent<'_>, known: &[StoredPayment], report: &Report, mismatch: bool) -> Result<bool> {
     let Some(payment) = &report.payment else { return Ok(known.iter().any(StoredPayment::is_of_checkout)) };
     let reference = Some(payment.payment_reference.as_str());
     if known.iter().any(|known| known.reference.as_deref() == reference) {

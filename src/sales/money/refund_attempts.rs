@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::gateway_facts::{self, Listing, Recorded};
-use super::refund_lifecycle::{Account, Followed, RefundTerms};
+use super::refund_lifecycle::{Account, RefundTerms};
+use super::refund_outcomes::Followed;
 use crate::error::Result;
 use crate::model::payments::gateway_report::GatewayRefund;
 use crate::model::payments::refund::RefundStatus;

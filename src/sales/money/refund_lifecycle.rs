@@ -10,33 +10,27 @@
 //! | WITHDRAWN | the decision was taken back | the gateway has made it after all: DONE |
 //!
 //! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method
-//! each, and then calls [`Account::follow`], which computes the balance and stores what follows from it. There is no
+//! each, and then calls [`Account::follow`] of `refund_outcomes`, which computes the balance and stores what follows from it. There is no
 //! other place that decides whether, how much or by whom money goes back.
 
-use super::money_notifications;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
 use crate::model::payments::refund::{RefundSource, RefundStatus};
-use crate::model::sale::order::PaymentStatus;
-use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{ApiKeyId, DisputeId, OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::money::balance::{Decision, DecisionState, Outcome, allocate, follow};
+use crate::rules::money::balance::allocate;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::rules::money::payment_check::FIRST_CHECK;
 use crate::store::money::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::money::payments::StoredPayment;
-use crate::store::money::refunds::{DueRefund, NewRefund, StoredRefund};
+use crate::store::money::refunds::{NewRefund, StoredRefund};
 use crate::store::money::{ledger, payments, refunds};
-use crate::store::sale::order_status;
-use crate::store::sale::sales_figures::{self, MoneyFigures};
+use crate::store::sale::sales_figures::MoneyFigures;
 use crate::store::{LockedEvent, Transaction};
 
 /// Why a payment is not refunded without such a gateway.
 pub(in crate::sales) const NO_REFUNDS: &str = "there is no payment gateway that can refund";
-
-const NOTHING_LEFT: &str = "nothing of the payment is left: it has gone back, or a bank has taken it for a dispute";
 
 /// What the program's payment gateway does about refunds.
 #[derive(Debug, Clone, Default)]
@@ -58,49 +52,18 @@ impl RefundTerms {
     }
 }
 
-/// A refund that the gateway has refused, for the log.
-#[derive(Debug, Clone)]
-pub(crate) struct RefusedRefund {
-    pub(crate) id: RefundId,
-    pub(crate) order: OrderId,
-    pub(crate) problem: String,
-    /// Whether something of it has to be returned manually.
-    pub(crate) is_owed: bool,
-}
-
-/// What follows from facts and decisions about a payment.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Followed {
-    pub(crate) refused: Vec<RefusedRefund>,
-    /// A refund that was just decided, and that the gateway is to be asked for.
-    pub(crate) due: Option<DueRefund>,
-}
-
-impl Followed {
-    pub(in crate::sales) fn append(&mut self, other: Self) {
-        self.refused.extend(other.refused);
-        self.due = self.due.or(other.due);
-    }
-}
-
-/// The result of an operation that may decide that money goes back.
-pub(crate) struct Decided<T> {
-    pub(crate) response: Replayable<T>,
-    pub(crate) followed: Followed,
-}
-
 /// A payment, and its refunds that are not settled or that a fact is about, the oldest first.
 pub(in crate::sales) struct Account<'t, 'c> {
     pub(in crate::sales) tx: &'t LockedEvent<'c>,
     pub(in crate::sales) payment: StoredPayment,
-    refunds: Vec<StoredRefund>,
+    pub(super) refunds: Vec<StoredRefund>,
     /// The refunds as they are stored. One that was just recorded has no `id` here.
-    stored: Vec<StoredRefund>,
+    pub(super) stored: Vec<StoredRefund>,
     /// A refund that was just decided.
-    decided: Option<RefundId>,
+    pub(super) decided: Option<RefundId>,
     /// Whether refunds that wait are to be attempted now.
-    wakes: bool,
-    figures: MoneyFigures,
+    pub(super) wakes: bool,
+    pub(super) figures: MoneyFigures,
 }
 
 impl<'t, 'c> Account<'t, 'c> {
@@ -353,55 +316,13 @@ impl<'t, 'c> Account<'t, 'c> {
     }
 
     /// What counts in the figures of the event for payments that completed their order.
-    fn counted(&self, amount: i64) -> i64 {
+    pub(super) fn counted(&self, amount: i64) -> i64 {
         if self.payment.purpose == PaymentPurpose::Order { amount } else { 0 }
     }
 
     /// Whether nothing of the payment is left because it went back.
     pub(in crate::sales) fn is_returned(&self) -> bool {
         self.payment.sums.returned >= self.payment.sums.received
-    }
-
-    /// Computes the balance, and stores and reports what follows from it.
-    pub(in crate::sales) fn follow(mut self) -> Result<Followed> {
-        let decisions: Vec<_> = self.refunds.iter().map(decision).collect();
-        let outcomes = follow(&self.payment.sums, &decisions);
-        let mut followed = Followed::default();
-        let mut owed = 0;
-        for (index, outcome) in outcomes.iter().enumerate() {
-            let refund = &mut self.refunds[index];
-            let before = self.stored.iter().find(|stored| stored.id == refund.id);
-            owed += outcome.owed - before.map_or(0, |stored| stored.owed);
-            apply(refund, outcome, self.wakes, self.tx.now());
-            let is_new = self.decided == Some(refund.id);
-            if before != Some(&*refund) || is_new {
-                refunds::update(self.tx, refund)?;
-            }
-            let was = before.map_or(RefundStatus::Due, |stored| stored.status);
-            if was != refund.status {
-                report(self.tx, &self.payment, refund, was)?;
-            }
-            if refund.status == RefundStatus::Refused && (was != RefundStatus::Refused || is_new) {
-                followed.refused.push(RefusedRefund {
-                    id: refund.id,
-                    order: refund.order,
-                    problem: refund.last_error.clone().unwrap_or_default(),
-                    is_owed: refund.owed > 0,
-                });
-            }
-            if is_new && refund.to_ask > 0 {
-                money_notifications::refund_due(self.tx, &self.payment, refund)?;
-                followed.due = Some(due(&self.payment, refund.id));
-            }
-        }
-        self.payment.owed += owed;
-        self.figures.owed = owed;
-        self.figures.manual_refund = self.counted(owed);
-        payments::update(self.tx, &self.payment)?;
-        sales_figures::money_moved(self.tx, self.payment.order, &self.payment.currency, &self.figures)?;
-        let status = if self.is_returned() { PaymentStatus::Refunded } else { PaymentStatus::Completed };
-        order_status::money_moved(self.tx, self.payment.order, Some(status).filter(|_| self.payment.is_of_checkout()))?;
-        Ok(followed)
     }
 }
 
@@ -410,65 +331,7 @@ fn outside<'a>(amount: i64, reference: Option<&'a str>, refusal: Option<&'a str>
     NewRefund { refusal, reference, ..NewRefund::new(RefundSource::Outside, amount) }
 }
 
-/// A refund to ask the gateway for.
-fn due(payment: &StoredPayment, id: RefundId) -> DueRefund {
-    DueRefund { id, order: payment.order, organization: payment.organization }
-}
-
-fn decision(refund: &StoredRefund) -> Decision {
-    Decision { open: refund.open(), by_gateway: refund.by_gateway, refused: refund.refused }
-}
-
-/// Sets what follows from the balance for a refund. The gateway is asked at once if there is more or less to ask for
-/// than before, unless an attempt waits for its answer.
-fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timestamp) {
-    let is_open = refund.open() > 0;
-    let status = match outcome.state {
-        DecisionState::Done if refund.status == RefundStatus::Withdrawn => RefundStatus::Withdrawn,
-        DecisionState::Done => RefundStatus::Done,
-        DecisionState::Due => RefundStatus::Due,
-        DecisionState::Refused => RefundStatus::Refused,
-    };
-    if status == RefundStatus::Done {
-        refund.last_error = None;
-    }
-    if status == RefundStatus::Refused && !refund.refused && is_open {
-        refund.last_error = Some(NOTHING_LEFT.to_owned());
-    }
-    if status == RefundStatus::Due && matches!(refund.status, RefundStatus::Done | RefundStatus::Refused) {
-        // The next attempt looks first whether the gateway has made the refund.
-        refund.attempts = 1;
-        refund.last_error = None;
-    }
-    let is_waiting = refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now);
-    let is_new = refund.to_ask != outcome.to_ask || refund.status != status || wakes;
-    if outcome.to_ask == 0 {
-        refund.next_attempt_at = refund.next_attempt_at.filter(|_| is_waiting);
-    } else if is_new && !is_waiting {
-        refund.next_attempt_at = Some(now);
-    }
-    refund.status = status;
-    refund.to_ask = outcome.to_ask;
-    refund.owed = outcome.owed;
-}
-
-fn report(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund, was: RefundStatus) -> Result<()> {
-    match refund.status {
-        RefundStatus::Done => money_notifications::refund_succeeded(tx, payment, refund),
-        RefundStatus::Refused => money_notifications::refund_failed(tx, payment, refund),
-        RefundStatus::Due if was == RefundStatus::Done => money_notifications::refund_failed(tx, payment, refund),
-        RefundStatus::Due | RefundStatus::Withdrawn => Ok(()),
-    }
-}
-
 /// The payment that completed an order. `None` if nothing was paid for it.
 pub(in crate::sales) fn payment_of_order(tx: &Transaction<'_>, order: OrderId) -> Result<Option<StoredPayment>> {
     Ok(payments::of_order(tx, order)?.into_iter().find(|payment| payment.purpose == PaymentPurpose::Order))
-}
-
-pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
-    let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(crate::error::ResourceKind::Refund))?;
-    let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
-    account.withdraw(id)?;
-    account.follow()
 }

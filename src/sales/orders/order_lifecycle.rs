@@ -30,7 +30,8 @@ use crate::rules::order::{check_cancellable, check_payable, check_pending, statu
 use crate::sales::each_row::{EachRow, each_row};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::{self, ManualPayment};
-use crate::sales::money::refund_lifecycle::{self, Account, Decided, Followed, RefundTerms};
+use crate::sales::money::refund_lifecycle::{self, Account, RefundTerms};
+use crate::sales::money::refund_outcomes::{Decided, Followed};
 use crate::sales::tickets::server_scans;
 use crate::store::money::checkout_attempts;
 use crate::store::money::refunds::NewRefund;

@@ -13,7 +13,7 @@ use crate::model::values::page::Page;
 use crate::payment::Waiting;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::money::refund_lifecycle::{self as sales, Followed};
+use crate::sales::money::refund_outcomes::Followed;
 use crate::sales::money::{manual_refunds, partial_refunds};
 use crate::service::TicketingService;
 use crate::service::calls::idempotency::Start;
@@ -138,7 +138,7 @@ impl TicketingService {
         let found = self.store()?.read_one(|tx| refunds::order_of(tx, organization, id))?;
         let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
         self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
-            sales::withdraw(tx, order, id)?;
+            partial_refunds::withdraw(tx, order, id)?;
             refunds::get(tx, organization, id)
         })
         .map(C::output)

@@ -5,7 +5,7 @@ use crate::model::payments::checkout::GatewayPayment;
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, Waiting};
 use crate::sales::money::gateway_facts::{self, Listing, Recorded};
-use crate::sales::money::refund_lifecycle::Followed;
+use crate::sales::money::refund_outcomes::Followed;
 use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
