@@ -15,6 +15,7 @@ use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
 use crate::rules::money::refund_share::{check_parts, check_step, ticket_share};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::orders::order_lifecycle;
+use crate::sales::tickets::ticket_issuing;
 use crate::store::money::refunds::NewRefund;
 use crate::store::money::{payments, refunds};
 use crate::store::sale::order_status::OrderState;
@@ -49,7 +50,7 @@ pub(crate) fn refund(
         cancelled.extend(issued_tickets::cancel(tx, organization, ticket)?);
     }
     if !cancelled.is_empty() {
-        order_lifecycle::restock(tx, &state, cancelled)?;
+        ticket_issuing::restock(tx, organization, state.event, cancelled)?;
     }
     if part.is_last && state.status == OrderStatus::Completed {
         order_lifecycle::end(tx, &state, requires_manual_refund)?;

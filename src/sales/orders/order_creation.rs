@@ -23,8 +23,7 @@ use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, chec
 use crate::store::sale::orders::NewOrder;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customer_limit, customers, discounts, events, order_items, orders, ticket_types};
-use crate::store::tickets::issued_tickets;
-use crate::store::tickets::issued_tickets::TicketHolder;
+use crate::store::tickets::issued_tickets::{self, TicketHolder};
 use crate::store::webhooks::{handler_queue, outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 

@@ -15,9 +15,8 @@
 use super::hold_releases::ReleaseLimit;
 use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
-use crate::model::notifications::handler_notification::TicketCancelled;
 use crate::model::notifications::notification_data::{OrderCancelled, OrderCompleted};
-use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::notifications::notification_types::NotificationData;
 use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::payments::refund::RefundSource;
 use crate::model::sale::event::EventStatus;
@@ -32,21 +31,20 @@ use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::{self, ManualPayment};
 use crate::sales::money::refund_lifecycle::{self, Account, RefundTerms};
 use crate::sales::money::refund_outcomes::{Decided, Followed};
-use crate::sales::tickets::server_scans;
+use crate::sales::tickets::ticket_issuing;
 use crate::store::money::checkout_attempts;
 use crate::store::money::refunds::NewRefund;
 use crate::store::sale::event_cancellations::OrderToCancel;
 use crate::store::sale::order_status::{self, OrderState};
-use crate::store::sale::seat_counts::{PaidThrough, Seats};
+use crate::store::sale::seat_counts::PaidThrough;
 use crate::store::sale::{discount_uses, order_items, orders, sales_figures, seat_counts};
-use crate::store::tickets::issued_tickets;
-use crate::store::tickets::issued_tickets::{CancelledTicket, TicketHolder};
-use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::tickets::issued_tickets::{self, TicketHolder};
+use crate::store::webhooks::outbox;
 use crate::store::{CommitEvent, LockedEvent, Transaction, maintenance_clock};
 
-/// Loads an order. If its hold has expired, marks the order as expired first, so that
-/// the stored status is the actual one. If it is pending although its event is cancelled, cancels it first: the orders
-/// of a cancelled event are cancelled in batches, and it may not have been its turn.
+/// Loads an order. If its hold has expired, marks the order as expired first, so that the stored status is the actual
+/// one. If it is pending although its event is cancelled, cancels it first: the orders of a cancelled event are
+/// cancelled in batches, and it may not have been its turn.
 pub(in crate::sales) fn load(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<OrderState> {
     let mut state = order_status::load(tx, organization, id)?;
     let status = status_at_hold(state.status, state.hold_until, tx.now());
@@ -287,7 +285,7 @@ pub(in crate::sales) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_m
         }
         OrderStatus::Completed => {
             let cancelled = issued_tickets::cancel_of_order(tx, state.id)?;
-            restock(tx, state, cancelled)?;
+            ticket_issuing::restock(tx, state.organization, state.event, cancelled)?;
             sales_figures::completed_order_cancelled(tx, state.id)?;
             release_discount_use(tx, state)?;
         }
@@ -302,32 +300,6 @@ pub(in crate::sales) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_m
         requires_manual_refund,
     });
     outbox::enqueue(tx, state.organization, [notification])
-}
-
-/// Releases the seats of cancelled tickets of an order, and reports the tickets.
-pub(in crate::sales) fn restock(
-    tx: &LockedEvent<'_>,
-    state: &OrderState,
-    mut cancelled: Vec<CancelledTicket>,
-) -> Result<()> {
-    for ticket in &cancelled {
-        server_scans::log_cancellation(tx, state.organization, state.event, ticket)?;
-    }
-    cancelled.sort_by_key(|ticket| ticket.ticket_type);
-    for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
-        let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
-        let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
-        inventory::restock(tx, Seats::uncounted(state.event, same_type[0].ticket_type, count), checked_in)?;
-    }
-    let notifications = cancelled.iter().map(|ticket| {
-        NotificationDetails::TicketCancelled(TicketCancelled {
-            issued_ticket_id: ticket.id,
-            ticket_type_id: ticket.ticket_type,
-            event_id: state.event,
-            order_id: ticket.order,
-        })
-    });
-    handler_queue::enqueue(tx, state.organization, notifications)
 }
 
 /// Records that the checkout of an order has to be closed, if there is one.

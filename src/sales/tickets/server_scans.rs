@@ -81,7 +81,7 @@ pub(super) fn base(tx: &Transaction<'_>, ticket: &LockedTicket) -> Option<Stored
 }
 
 /// Adds the cancellation of a ticket to the log of its event, if it has one.
-pub(crate) fn log_cancellation(
+pub(super) fn log_cancellation(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     event: EventId,

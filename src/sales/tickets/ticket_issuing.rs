@@ -7,15 +7,14 @@ use crate::model::notifications::handler_notification::TicketCancelled;
 use crate::model::notifications::notification_data::TicketIssued;
 use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
 use crate::model::tickets::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
-use crate::model::values::id::{OrganizationId, TicketId};
+use crate::model::values::id::{EventId, OrganizationId, TicketId};
 use crate::rules::{checked, ticket as rules};
 use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::inventory;
 use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customers, events, ticket_types};
-use crate::store::tickets::issued_tickets;
-use crate::store::tickets::issued_tickets::TicketHolder;
+use crate::store::tickets::issued_tickets::{self, CancelledTicket, TicketHolder};
 use crate::store::webhooks::{handler_queue, outbox};
 
 /// Issues tickets without an order. Fails with the conflict `sold-out` if too few seats are available.
@@ -81,16 +80,33 @@ pub(crate) fn cancel(
     let Some(cancelled) = cancelled else {
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
     };
-    let event = ticket.ticket_type.event_id;
-    let checked_in = i64::from(cancelled.was_checked_in);
-    server_scans::log_cancellation(tx, organization, event, &cancelled)?;
-    inventory::restock(tx, Seats::uncounted(event, ticket.ticket_type_id, 1), checked_in)?;
-    let notification = NotificationDetails::TicketCancelled(TicketCancelled {
-        issued_ticket_id: cancelled.id,
-        ticket_type_id: cancelled.ticket_type,
-        event_id: event,
-        order_id: cancelled.order,
-    });
-    handler_queue::enqueue(tx, organization, [notification])?;
+    restock(tx, organization, ticket.ticket_type.event_id, vec![cancelled])?;
     Ok(CancelledIssuedTicket::with_fields_of(ticket))
+}
+
+/// Releases the seats of cancelled tickets of an event, and reports the tickets.
+pub(in crate::sales) fn restock(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    mut cancelled: Vec<CancelledTicket>,
+) -> Result<()> {
+    for ticket in &cancelled {
+        server_scans::log_cancellation(tx, organization, event, ticket)?;
+    }
+    cancelled.sort_by_key(|ticket| ticket.ticket_type);
+    for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
+        let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
+        let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
+        inventory::restock(tx, Seats::uncounted(event, same_type[0].ticket_type, count), checked_in)?;
+    }
+    let notifications = cancelled.iter().map(|ticket| {
+        NotificationDetails::TicketCancelled(TicketCancelled {
+            issued_ticket_id: ticket.id,
+            ticket_type_id: ticket.ticket_type,
+            event_id: event,
+            order_id: ticket.order,
+        })
+    });
+    handler_queue::enqueue(tx, organization, notifications)
 }
