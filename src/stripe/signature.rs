@@ -74,17 +74,6 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_stripe_signed_is_valid_for_five_minutes_both_ways() {
-        let header = format!("t={SIGNED},v1={SIGNATURE}");
-        for now in [SIGNED, SIGNED + 300, SIGNED - 300] {
-            assert!(check(&header, &[SECRET], now), "{now}");
-        }
-        for now in [SIGNED + 301, SIGNED - 301, 0] {
-            assert!(!check(&header, &[SECRET], now), "{now}");
-        }
-    }
-
-    #[test]
     fn headers_that_no_body_can_make_valid_are_known_without_a_body() {
         let header = format!("t={SIGNED},v1=00");
         for now in [SIGNED, SIGNED + 300, SIGNED - 300] {
