@@ -45,6 +45,28 @@ fn the_page_and_its_script_are_compressed_for_clients_that_accept_gzip() {
         let refused = get(&mut client, path, &["Accept-Encoding: gzip;q=0"]).expect(200);
         assert!(refused.body == plain.body, "{path}");
     }
+    for (codings, is_compressed) in [
+        (&["gzip"][..], true),
+        (&["deflate, GZIP;q=0.5"], true),
+        (&["br", "gzip"], true),
+        (&["x-gzip"], true),
+        (&["*"], true),
+        (&["identity;q=0.5, gzip;q=0.5"], true),
+        (&["identity;q=0, *"], true),
+        (&[""], false),
+        (&["*;q=0"], false),
+        (&["gzip ; Q = 0.000"], false),
+        (&["gzip;q=0, *"], false),
+        (&["gzip;q=nonsense"], false),
+        (&["br, deflate"], false),
+        (&["identity"], false),
+        (&["identity, gzip;q=0.5"], false),
+    ] {
+        let lines: Vec<_> = codings.iter().map(|line| format!("Accept-Encoding: {line}")).collect();
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        let response = get(&mut client, "/docs", &lines).expect(200);
+        assert_eq!(response.header("content-encoding").is_some(), is_compressed, "{codings:?}");
+    }
     // The script has 4.9 MB; gzip makes it 1.4 MB.
     let script = get(&mut client, "/docs/scalar.js", &["Accept-Encoding: gzip"]).expect(200);
     assert!(script.body.len() < 2_000_000, "{}", script.body.len());

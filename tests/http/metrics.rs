@@ -183,6 +183,36 @@ fn clients_that_ask_for_plain_text_get_the_text_format_of_prometheus() {
     let mut get = |accept: &str| client.send("GET", "/metrics", &[&format!("Accept: {accept}")], b"").expect(200);
     let open_metrics = get("application/openmetrics-text; version=1.0.0, text/plain; version=0.0.4; q=0.5, */*; q=0.1");
     assert_eq!(open_metrics.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
+    let mut is_plain = |accept: &str| get(accept).header("content-type").is_some_and(|found| found.starts_with("text"));
+    for accept in [
+        "text/plain",
+        "TEXT/PLAIN",
+        "text/*",
+        "text/*, */*;q=0.1",
+        "text/plain, application/openmetrics-text; version=1.0.0; q=0.9",
+        "application/openmetrics-text;q=0.5, text/plain;q=0.75",
+        "application/*;q=0.4,text/plain;q=0.5",
+        "text/plain;q=1.000,*/*;q=0.999",
+        "text/plain;q=0.001",
+    ] {
+        assert!(is_plain(accept), "{accept}");
+    }
+    for accept in [
+        "",
+        "*/*",
+        "image/png",
+        "text/plain, application/openmetrics-text",
+        "text/plain;q=0.5,*/*",
+        "text/plain;q=x,*/*;q=0.001",
+        // Prometheus 2.42.
+        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+         text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+    ] {
+        assert!(!is_plain(accept), "{accept}");
+    }
+    for weight in ["", "0", "0.", "2", "1.1", "0.1234", "0.x", "-1", "nan", "+0.5", "0.+5"] {
+        assert!(!is_plain(&format!("text/plain;q={weight}")), "{weight}");
+    }
     let plain = get("text/plain; version=0.0.4");
     assert_eq!(plain.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     for response in [&open_metrics, &plain] {

@@ -383,8 +383,15 @@ fn problems_are_json_without_the_path_if_the_client_accepts_no_page() {
         assert_eq!(problem["type"], format!("urn:ticketing:problem:{code}"));
         assert_eq!((&problem["status"], problem.get("instance")), (&json!(status), None));
         assert!(!refused.text().contains(&token), "{problem}");
-        let page = holder.send("GET", &path, &["Accept: application/json, text/html"], b"").expect(status);
-        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        for accept in ["application/problem+json;q=1, */*;q=0.1", "application/pdf, Application/JSON"] {
+            let refused = holder.send("GET", &path, &[&format!("Accept: {accept}")], b"").expect(status);
+            assert_eq!(refused.header("content-type"), Some("application/problem+json"), "{accept}");
+        }
+        let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        for accept in ["application/json, text/html", "", "*/*", browser] {
+            let page = holder.send("GET", &path, &[&format!("Accept: {accept}")], b"").expect(status);
+            assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{accept}");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Routes without an API key: pages, documents, payment webhooks, files, health checks and metrics.
 
+pub(super) mod accepted;
 pub(super) mod checkout_return;
 pub(super) mod checkout_routes;
 #[cfg(feature = "docs-page")]

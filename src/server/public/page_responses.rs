@@ -6,6 +6,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
+use super::accepted::accepted;
 use crate::pages::{self, ProblemKind, STYLE_HASH};
 use crate::server::http::problem::Problem;
 
@@ -19,7 +20,7 @@ pub(in crate::server) fn accepted_languages(request: &HeaderMap) -> String {
 
 /// Whether the client names HTML among the media types that it accepts, as browsers do.
 pub(in crate::server) fn accepts_html(request: &HeaderMap) -> bool {
-    media_types(request).any(|accepted| accepted.eq_ignore_ascii_case("text/html"))
+    accepted(request, ACCEPT).any(|(range, _)| range.eq_ignore_ascii_case("text/html"))
 }
 
 /// Whether the client names JSON among the media types that it accepts, and not HTML.
@@ -28,12 +29,7 @@ pub(in crate::server) fn accepts_only_json(request: &HeaderMap) -> bool {
     let is_json = |accepted: &str| {
         ["application/json", "application/problem+json"].iter().any(|json| json.eq_ignore_ascii_case(accepted))
     };
-    media_types(request).any(is_json) && !accepts_html(request)
-}
-
-fn media_types(request: &HeaderMap) -> impl Iterator<Item = &str> {
-    let values = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(|range| range.split(';').next().unwrap_or_default().trim())
+    accepted(request, ACCEPT).any(|(range, _)| is_json(range)) && !accepts_html(request)
 }
 
 /// What mail programs append to a link.
@@ -107,23 +103,6 @@ mod tests {
             let response = without_appended(&Uri::from_static(path));
             let found = response.as_ref().map(|response| response.headers()[LOCATION].to_str().expect("a text"));
             assert_eq!(found, location, "{path}");
-        }
-    }
-
-    #[cfg(feature = "documents")]
-    #[test]
-    fn problems_are_pages_unless_only_json_is_accepted() {
-        for (accepted, expected) in [
-            ("", false),
-            ("*/*", false),
-            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false),
-            ("application/json, text/html", false),
-            ("application/json", true),
-            ("application/problem+json;q=1, */*;q=0.1", true),
-            ("application/pdf, Application/JSON", true),
-        ] {
-            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accepted))]);
-            assert_eq!(accepts_only_json(&headers), expected, "{accepted}");
         }
     }
 }

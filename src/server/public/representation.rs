@@ -11,6 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
+use super::accepted::weight_of;
 #[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
 use crate::server::http::entity_tag;
@@ -122,62 +123,6 @@ fn compress(content: &[u8], level: Compression) -> io::Result<Vec<u8>> {
 
 /// Whether the client accepts gzip and does not prefer uncompressed content (RFC 9110, 12.5.3).
 pub(in crate::server) fn prefers_gzip(request: &HeaderMap) -> bool {
-    let values = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let mut gzip = None;
-    let mut plain = None;
-    let mut wildcard = None;
-    for coding in values.flat_map(|value| value.split(',')) {
-        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
-        match name.trim().to_ascii_lowercase().as_str() {
-            "gzip" | "x-gzip" => gzip = Some(weight(parameters)),
-            "identity" => plain = Some(weight(parameters)),
-            "*" => wildcard = Some(weight(parameters)),
-            _ => {}
-        }
-    }
-    let gzip = gzip.or(wildcard).unwrap_or(0.0);
-    gzip > 0.0 && gzip >= plain.unwrap_or(0.0)
-}
-
-/// Parses the weight of a content coding, such as `q=0.5`. It is 1 without parameters, and 0 if it is invalid.
-fn weight(parameters: &str) -> f32 {
-    match parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('=')) {
-        Some(weight) => weight.trim().parse().unwrap_or(0.0),
-        None => 1.0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn accept_encoding(codings: &[&'static str]) -> HeaderMap {
-        codings.iter().map(|coding| (ACCEPT_ENCODING, HeaderValue::from_static(coding))).collect()
-    }
-
-    #[test]
-    fn gzip_is_sent_to_clients_that_accept_it_and_do_not_prefer_plain_content() {
-        for (accepted, gzip) in [
-            (vec![], false),
-            (vec![""], false),
-            (vec!["gzip"], true),
-            (vec!["gzip, deflate, br, zstd"], true),
-            (vec!["deflate, GZIP;q=0.5"], true),
-            (vec!["br", "gzip"], true),
-            (vec!["x-gzip"], true),
-            (vec!["*"], true),
-            (vec!["*;q=0"], false),
-            (vec!["gzip;q=0"], false),
-            (vec!["gzip ; Q = 0.000"], false),
-            (vec!["gzip;q=0, *"], false),
-            (vec!["gzip;q=nonsense"], false),
-            (vec!["br, deflate"], false),
-            (vec!["identity"], false),
-            (vec!["identity, gzip;q=0.5"], false),
-            (vec!["identity;q=0.5, gzip;q=0.5"], true),
-            (vec!["identity;q=0, *"], true),
-        ] {
-            assert_eq!(prefers_gzip(&accept_encoding(&accepted)), gzip, "{accepted:?}");
-        }
-    }
+    let gzip = weight_of(request, &ACCEPT_ENCODING, &["gzip", "x-gzip", "*"]);
+    gzip > 0 && gzip >= weight_of(request, &ACCEPT_ENCODING, &["identity"])
 }
