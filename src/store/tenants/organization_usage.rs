@@ -42,34 +42,21 @@ const OF_CUSTOMER: u64 = 100;
 const OF_ORDER: u64 = 400;
 const OF_TICKET: u64 = 250;
 
-struct Rows {
-    count: u64,
-    bytes: u64,
-}
-
-fn rows(tx: &Transaction<'_>, sql: &str, organization: OrganizationId, of_row: u64) -> Result<Rows> {
-    let found = tx.query_opt(sql, &[organization.into()], |row| {
-        let texts: Option<i64> = row.get("bytes")?;
-        Ok((row.count("rows")?, texts.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)))
-    })?;
-    let (count, texts) = found.unwrap_or_default();
-    Ok(Rows { count, bytes: texts + count * of_row })
-}
-
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId) -> Result<OrganizationUsage> {
-    let events = rows(tx, EVENTS, organization, OF_EVENT)?;
-    let ticket_types = rows(tx, TICKET_TYPES, organization, OF_TICKET_TYPE)?;
-    let customers = rows(tx, CUSTOMERS, organization, OF_CUSTOMER)?;
-    let orders = rows(tx, ORDERS, organization, OF_ORDER)?;
-    let tickets = rows(tx, TICKETS, organization, OF_TICKET)?;
-    let bytes = [&events, &ticket_types, &customers, &orders, &tickets].map(|rows| rows.bytes).iter().sum();
-    Ok(OrganizationUsage {
-        events: events.count,
-        customers: customers.count,
-        orders: orders.count,
-        tickets: tickets.count,
-        bytes,
-    })
+    let mut bytes = 0;
+    let mut count = |sql, of_row| -> Result<u64> {
+        let found = tx
+            .query_opt(sql, &[organization.into()], |row| Ok((row.count("rows")?, row.get::<Option<i64>>("bytes")?)))?;
+        let (rows, texts) = found.unwrap_or_default();
+        bytes += texts.and_then(|texts| u64::try_from(texts).ok()).unwrap_or(0) + rows * of_row;
+        Ok(rows)
+    };
+    let events = count(EVENTS, OF_EVENT)?;
+    count(TICKET_TYPES, OF_TICKET_TYPE)?;
+    let customers = count(CUSTOMERS, OF_CUSTOMER)?;
+    let orders = count(ORDERS, OF_ORDER)?;
+    let tickets = count(TICKETS, OF_TICKET)?;
+    Ok(OrganizationUsage { events, customers, orders, tickets, bytes })
 }
 
 /// Lists organizations with what they store, newest first. A page ends early after the organization with which it has
