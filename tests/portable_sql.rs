@@ -3,7 +3,8 @@
 //! not looked at.
 //!
 //! This finds what only SQLite accepts, and what the engines understand differently: a comparison that is selected as a
-//! number, the type of a sum, a column without a name, an INSERT whose failure would have to be repeated.
+//! number, the type of a sum, a column without a name, an INSERT whose failure would have to be repeated, a condition
+//! for which PostgreSQL may read an index of all rows in a state instead of the one row that is named.
 
 #[path = "common/sources.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
@@ -61,6 +62,10 @@ fn problems(sql: &str, text_columns: &BTreeSet<String>) -> Vec<String> {
             found.push(format!("a boolean: {item}"));
         }
     }
+    let conditions = sql.split_once(" WHERE id = ?1 AND ").map_or("", |(_, conditions)| conditions).split(" AND ");
+    let of_index =
+        |condition: &&str| ["status = '", "status IN (", "state = '"].iter().any(|of| condition.starts_with(of));
+    found.extend(conditions.filter(of_index).map(|condition| format!("of an index of its own: {condition}")));
     // The rest of a statement that is put together names its conflict elsewhere.
     let draws_id = sql.contains("INSERT INTO") && sql.contains(" (id, ") && !sql.ends_with("VALUES ");
     if draws_id && !sql.contains("ON CONFLICT") {
@@ -113,7 +118,7 @@ fn calls_around(before: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The columns after a plus that adds nothing. It keeps SQLite from using an index.
+/// The columns after a plus that adds nothing. It keeps the planner from using an index.
 fn unary_plus(sql: &str) -> impl Iterator<Item = &str> {
     sql.match_indices('+').filter_map(|(at, _)| {
         let operand = &sql[at + 1..];
@@ -279,6 +284,7 @@ fn planted_statements_of_each_kind_are_found() {
         "SELECT b IS NULL AS missing FROM t",
         "UPDATE t SET a = 1 WHERE id = ?1 RETURNING a > b AS more",
         "INSERT INTO t (id, a) VALUES (?1, ?2)",
+        "UPDATE t SET a = 1 WHERE id = ?1 AND b = ?2 AND status = 'PENDING'",
     ] {
         assert_ne!(problems(sql, &text_columns), [""; 0], "{sql}");
     }
@@ -293,6 +299,7 @@ fn planted_statements_of_each_kind_are_found() {
         "INSERT INTO t (id, a) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING",
         "INSERT INTO t (id, a) SELECT ?1, ?2 WHERE a = 1 ON CONFLICT (id) DO NOTHING",
         "INSERT INTO t (a) VALUES (?1)",
+        "UPDATE t SET a = 1 WHERE id = ?1 AND status || '' = 'PENDING' AND b = ?2",
     ] {
         assert_eq!(problems(sql, &text_columns), [""; 0], "{sql}");
     }

@@ -11,6 +11,9 @@
 //! - Write parameters as `?1`, `?2`, …
 //! - Give every selected column a unique name, because rows are read by column name. Use `AS` for expressions and for
 //!   the second of two columns with the same name.
+//! - If it finds a row by its id, keep its other conditions out of the indexes of all rows in a state: write
+//!   `status || '' = 'PENDING'` and `+due_at <= ?2`. With statistics of a time when nothing was pending, PostgreSQL
+//!   would look for the row among all that are pending now.
 //! - If it inserts a row under a new id, end it with `ON CONFLICT (id) DO NOTHING`, and run it with
 //!   [`Transaction::insert`].
 //! - If it changes the sale of an event, its function takes the [`LockedEvent`] in place of the [`Transaction`].

@@ -12,6 +12,7 @@ mod event_queues;
 mod failover;
 mod large_results;
 mod lost_connections;
+mod old_statistics;
 mod options;
 mod program;
 mod queued_statements;

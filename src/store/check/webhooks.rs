@@ -130,7 +130,7 @@ const WAITING: &str = "SELECT o.id, o.type, o.generation, e.events, e.generation
 const COMPLETED: &str = "SELECT organization_id FROM orders
     WHERE id = ?1 AND event_id = ?2 AND customer_id = ?3 AND completed_at IS NOT NULL";
 const CANCELLED: &str = "SELECT organization_id FROM orders
-    WHERE id = ?1 AND event_id = ?2 AND customer_id = ?3 AND status = 'CANCELLED'";
+    WHERE id = ?1 AND event_id = ?2 AND customer_id = ?3 AND status || '' = 'CANCELLED'";
 const ISSUED: &str = "SELECT organization_id FROM tickets
     WHERE id = ?1 AND event_id = ?2 AND ticket_type_id = ?3
     AND COALESCE(order_id, 0) = COALESCE(CAST(?4 AS BIGINT), 0)";

@@ -21,9 +21,9 @@ const CLOSE_NEWEST: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt
 const CLOSE_ONLY: &str = "UPDATE checkouts SET status = 'CLOSED', next_attempt_at = NULL, last_error = NULL
     WHERE order_id = ?1 AND renewals = 0";
 const CLAIM: &str = "UPDATE checkouts SET attempts = attempts + 1, next_attempt_at = ?3
-    WHERE order_id = ?1 AND (next_attempt_at <= ?2 OR status = 'CLOSING' AND next_attempt_at > ?4)";
+    WHERE order_id = ?1 AND (+next_attempt_at <= ?2 OR status = 'CLOSING' AND +next_attempt_at > ?4)";
 // No other process can have claimed the checkout if its claim ends when this one has said.
-const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order_id = ?1 AND next_attempt_at = ?2";
+const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order_id = ?1 AND +next_attempt_at = ?2";
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
         o.hold_until, c.expires_at, c.next_attempt_at, c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
@@ -55,7 +55,7 @@ pub(in crate::store) const OPEN_BEFORE: &str = "SELECT c.order_id, o.event_id, c
         AND (c.gateway = ?5 OR c.gateway IS NULL AND ?5 <> 'sandbox')
     ORDER BY c.next_attempt_at, c.order_id LIMIT ?4";
 const LOOK_UP_NOW: &str = "UPDATE checkouts SET next_attempt_at = ?2
-    WHERE order_id = ?1 AND status = 'OPEN' AND next_attempt_at > ?3";
+    WHERE order_id = ?1 AND status = 'OPEN' AND +next_attempt_at > ?3";
 const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = ?3 WHERE order_id = ?1
     AND status = ?4";
 pub(in crate::store) const COUNT_CLOSING: &str =

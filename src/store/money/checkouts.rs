@@ -15,8 +15,8 @@ const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?
     WHERE id = ?1 AND organization_id = ?2 AND (payment_link IS NULL OR payment_link = '')";
 const RECORD_OF_NEW: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4, payment_status = 'WAITING',
         updated_at = ?5
-    WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?5 AND payment_link IS NULL
-        AND payment_status IS NULL AND reminder_sent = 0";
+    WHERE id = ?1 AND organization_id = ?2 AND status || '' = 'PENDING' AND hold_until > ?5
+        AND payment_link IS NULL AND payment_status IS NULL AND reminder_sent = 0";
 const RECORD_REFERENCE: &str = "UPDATE orders SET payment_reference = ?2 WHERE id = ?1 AND payment_reference IS NULL";
 pub(in crate::store) const BY_REFERENCE: &str = "SELECT id, organization_id FROM orders WHERE payment_reference = ?1";
 pub(in crate::store) const BY_REPLACED_REFERENCE: &str = "SELECT o.id, o.organization_id

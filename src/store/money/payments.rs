@@ -58,7 +58,7 @@ pub(in crate::store) const TO_CHECK: &str = concat!(
     ") due ORDER BY turn, check_at, id LIMIT ?2"
 );
 const CLAIM_CHECK: &str =
-    concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND check_at <= ?2 RETURNING ", columns!());
+    concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND +check_at <= ?2 RETURNING ", columns!());
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
 const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
     WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";

@@ -69,7 +69,7 @@ pub(in crate::store) const NOT_SETTLED: &str =
     concat!("SELECT ", stored_columns!(), " FROM refunds WHERE payment_id = ?1 AND promised > returned ORDER BY id");
 const CLAIM: &str = concat!(
     "UPDATE refunds SET attempts = attempts + 1, is_asking = 1, next_attempt_at = ?3, updated_at = ?2
-    WHERE id = ?1 AND to_ask > 0 AND (next_attempt_at <= ?2 OR next_attempt_at > ?4) RETURNING ",
+    WHERE id = ?1 AND to_ask > 0 AND (+next_attempt_at <= ?2 OR +next_attempt_at > ?4) RETURNING ",
     stored_columns!()
 );
 

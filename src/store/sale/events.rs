@@ -115,20 +115,20 @@ const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
     AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
 const SET_CANCELLED: &str = "UPDATE events SET cancelled_at = ?2 WHERE id = ?1";
 const WITHDRAW: &str = "UPDATE events SET status = 'DRAFTED', revision = revision + 1, updated_at = ?2
-    WHERE id = ?1 AND status IN ('PUBLISHED', 'SOLD_OUT')";
+    WHERE id = ?1 AND status || '' IN ('PUBLISHED', 'SOLD_OUT')";
 const EXPIRE: &str = "UPDATE events SET status = 'EXPIRED', revision = revision + 1,
         updated_at = CASE WHEN updated_at > over_at THEN updated_at ELSE over_at END
-    WHERE id = ?1 AND status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?2";
+    WHERE id = ?1 AND status || '' IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?2";
 pub(in crate::store) const OVER: &str = "SELECT id, over_at FROM events
     WHERE status IN ('PUBLISHED', 'SOLD_OUT') AND over_at <= ?1 AND (over_at, id) > (?3, ?4)
     ORDER BY over_at, id LIMIT ?2";
 pub(in crate::store) const SOLD_OUT: &str =
     "UPDATE events SET status = 'SOLD_OUT', revision = revision + 1, updated_at = ?2
-    WHERE id = ?1 AND status = 'PUBLISHED' AND over_at > ?2
+    WHERE id = ?1 AND status || '' = 'PUBLISHED' AND over_at > ?2
         AND NOT EXISTS (SELECT 1 FROM ticket_types WHERE event_id = ?1 AND sold < quantity)";
 pub(in crate::store) const REOPEN: &str =
     "UPDATE events SET status = 'PUBLISHED', revision = revision + 1, updated_at = ?2
-    WHERE id = ?1 AND status = 'SOLD_OUT' AND over_at > ?2
+    WHERE id = ?1 AND status || '' = 'SOLD_OUT' AND over_at > ?2
         AND (SELECT CAST(SUM(quantity - sold) AS BIGINT) FROM ticket_types WHERE event_id = ?1) = ?3";
 
 fn zone(row: &Row<'_>) -> Result<Zone> {

@@ -31,13 +31,14 @@ macro_rules! complete {
     };
 }
 
-const COMPLETE_PENDING: &str = complete!("status = 'PENDING' AND hold_until > ?2");
+const COMPLETE_PENDING: &str = complete!("status || '' = 'PENDING' AND hold_until > ?2");
 const COMPLETE_EXPIRED: &str = complete!("status = 'EXPIRED'");
 const CANCEL: &str = "UPDATE orders SET status = 'CANCELLED', cancelled_at = ?2, updated_at = ?2
     WHERE id = ?1 AND status = ?3";
 const EXPIRE: &str = "UPDATE orders SET status = 'EXPIRED',
         updated_at = CASE WHEN updated_at > hold_until THEN updated_at ELSE hold_until END
-    WHERE id = ?1 AND status = 'PENDING' AND hold_until <= ?2 RETURNING id, organization_id, customer_id, discount_id,
+    WHERE id = ?1 AND status || '' = 'PENDING' AND hold_until <= ?2
+    RETURNING id, organization_id, customer_id, discount_id,
         (SELECT COUNT(*) FROM checkouts c WHERE c.order_id = orders.id AND c.status = 'OPEN') AS open_checkouts";
 pub(in crate::store) const EXPIRED_HOLDS: &str = "SELECT id, event_id, hold_until FROM orders
     WHERE status = 'PENDING' AND hold_until <= ?1 AND (hold_until, event_id, id) > (?3, ?4, ?5)

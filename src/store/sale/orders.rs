@@ -47,7 +47,7 @@ pub(in crate::store) const INSERT: &str =
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19)
     ON CONFLICT (id) DO NOTHING";
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
-    WHERE id = ?1 AND organization_id = ?2 AND status = 'PENDING' AND hold_until > ?3";
+    WHERE id = ?1 AND organization_id = ?2 AND status || '' = 'PENDING' AND hold_until > ?3";
 
 /// Reads an order without its items, and the decimals of its currency.
 pub(in crate::store) fn decode(row: &Row<'_>, now: Timestamp) -> Result<(OrderSummary, Decimals)> {

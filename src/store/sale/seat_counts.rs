@@ -18,9 +18,9 @@ const SELL: &str = "UPDATE ticket_types SET sold = sold + ?3, used = 1,
             ELSE discount_total + ?7 END,
         manual_payment_total = CASE WHEN manual_payment_total > 9223372036854775807 - ?8 THEN 9223372036854775807
             ELSE manual_payment_total + ?8 END
-    WHERE id = ?1 AND event_id = ?2 AND sold + held + ?3 <= quantity RETURNING quantity - sold AS unsold";
+    WHERE id = ?1 AND +event_id = ?2 AND sold + held + ?3 <= quantity RETURNING quantity - sold AS unsold";
 const RESERVE: &str = "UPDATE ticket_types SET held = held + ?3, used = 1, pending_orders = pending_orders + ?4
-    WHERE id = ?1 AND event_id = ?2 AND sold + held + ?3 <= quantity RETURNING quantity - sold AS unsold";
+    WHERE id = ?1 AND +event_id = ?2 AND sold + held + ?3 <= quantity RETURNING quantity - sold AS unsold";
 const SELL_RESERVED: &str = "UPDATE ticket_types SET sold = sold + ?3, held = held - ?3,
         pending_orders = pending_orders - ?4, completed_orders = completed_orders + ?4,
         revenue = CASE WHEN revenue > 9223372036854775807 - ?5 THEN 9223372036854775807 ELSE revenue + ?5 END,
@@ -28,16 +28,16 @@ const SELL_RESERVED: &str = "UPDATE ticket_types SET sold = sold + ?3, held = he
             ELSE discount_total + ?6 END,
         manual_payment_total = CASE WHEN manual_payment_total > 9223372036854775807 - ?7 THEN 9223372036854775807
             ELSE manual_payment_total + ?7 END
-    WHERE id = ?1 AND event_id = ?2 AND held >= ?3 RETURNING quantity - sold AS unsold";
+    WHERE id = ?1 AND +event_id = ?2 AND held >= ?3 RETURNING quantity - sold AS unsold";
 const RELEASE: &str = "UPDATE ticket_types SET held = held - ?3, pending_orders = pending_orders - ?4,
         expired_orders = expired_orders + ?5, cancelled_orders = cancelled_orders + ?6
-    WHERE id = ?1 AND event_id = ?2 AND held >= ?3";
+    WHERE id = ?1 AND +event_id = ?2 AND held >= ?3";
 const RESTOCK: &str = "UPDATE ticket_types SET sold = sold - ?3, cancelled_tickets = cancelled_tickets + ?3,
         checked_in_tickets = checked_in_tickets - ?4
-    WHERE id = ?1 AND event_id = ?2 AND sold >= ?3 RETURNING quantity - sold AS unsold";
+    WHERE id = ?1 AND +event_id = ?2 AND sold >= ?3 RETURNING quantity - sold AS unsold";
 
 const AVAILABLE: &str = "SELECT id, name, quantity - sold - held AS available, held FROM ticket_types
-    WHERE id = ?1 AND event_id = ?2";
+    WHERE id = ?1 AND +event_id = ?2";
 
 // `held` still includes pending orders whose hold has expired. There are few of those, and few ticket types, so that
 // this reads far fewer rows than the order items of all pending orders.

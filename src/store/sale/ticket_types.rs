@@ -86,8 +86,8 @@ pub(in crate::store) const LIST: &str = select!(
 const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max_per_order, sale_start_at, sale_end_at
-    FROM ticket_types WHERE id = ?1 AND event_id = ?2";
-const EXISTS_IN_EVENT: &str = "SELECT 1 FROM ticket_types WHERE id = ?1 AND event_id = ?2";
+    FROM ticket_types WHERE id = ?1 AND +event_id = ?2";
+const EXISTS_IN_EVENT: &str = "SELECT 1 FROM ticket_types WHERE id = ?1 AND +event_id = ?2";
 pub(in crate::store) const NTH: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 LIMIT 1 OFFSET ?2";
 pub(in crate::store) const IDS_OF_EVENT: &str =
     "SELECT id FROM ticket_types WHERE event_id = ?1 AND organization_id = ?2";

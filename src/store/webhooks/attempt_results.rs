@@ -20,7 +20,7 @@ const RETRY: &str = "UPDATE webhook_outbox SET attempts = attempts + 1, cuts = 0
     WHERE id = ?1 AND claim = ?2";
 const RELEASE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const COUNT_REMOVED: &str = "UPDATE webhook_outbox SET attempts = attempts + 1
-    WHERE id = ?1 AND state = 'REMOVED' AND attempts = ?2";
+    WHERE id = ?1 AND state || '' = 'REMOVED' AND attempts = ?2";
 pub(in crate::store) const INSERT_DELIVERY: &str =
     "INSERT INTO webhook_deliveries (id, endpoint_id, outbox_id, type, attempt, success,
         response_status, response_body, duration_ms, error_message, created_at)

@@ -45,7 +45,7 @@ pub(in crate::store) const DUE: &str = "SELECT id, event_id, type, generation, a
 pub(in crate::store) const DUE_TOO_LATE: &str = "SELECT id FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at > ?4
     ORDER BY due_at LIMIT ?5";
-const SET_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state = 'WAITING'";
+const SET_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state || '' = 'WAITING'";
 pub(in crate::store) const NEXT_DUE: &str = "SELECT due_at FROM webhook_outbox
     WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 ORDER BY due_at LIMIT 1";
 pub(in crate::store) const NEXT_ENDPOINT: &str = "SELECT endpoint_id FROM webhook_outbox
@@ -53,9 +53,9 @@ pub(in crate::store) const NEXT_ENDPOINT: &str = "SELECT endpoint_id FROM webhoo
 pub(in crate::store) const LAST_ATTEMPT: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
     WHERE endpoint_id = ?1 AND success = ?2 AND type = ?3 ORDER BY id DESC LIMIT 1";
 pub(in crate::store) const CLAIM: &str = "UPDATE webhook_outbox SET claim = ?2, due_at = ?3
-    WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?4";
+    WHERE id = ?1 AND state || '' = 'WAITING' AND due_at <= ?4";
 const POSTPONE: &str = "UPDATE webhook_outbox SET claim = NULL, due_at = ?2, cuts = cuts + 1
-    WHERE id = ?1 AND state = 'WAITING' AND due_at <= ?3";
+    WHERE id = ?1 AND state || '' = 'WAITING' AND due_at <= ?3";
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimRequest {
