@@ -3,6 +3,7 @@
 
 mod locks;
 mod manual;
+mod reused_threads;
 mod system;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 pub(crate) use locks::Locked;
 pub use manual::{ManualClock, SeededEntropy};
+pub(crate) use reused_threads::ReusedThreads;
 pub use system::{SystemClock, SystemEntropy};
 
 #[cfg(feature = "documents")]
