@@ -32,6 +32,7 @@ use crate::store::money::checkout_parameters::{CheckoutTimes, OrderToPay};
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
 use crate::store::sale::orders;
+use crate::store::webhooks::subscribed_endpoints;
 
 /// How a new order is paid.
 #[derive(Clone)]
@@ -98,6 +99,10 @@ pub(crate) fn create_or_resume(
     release_limit: &ReleaseLimit,
 ) -> Result<OrderProgress> {
     order_creation::read_ahead(tx, organization, request);
+    // An order that waits for its payment notifies nobody.
+    if terms.gateway.is_none() {
+        tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
+    }
     let order = match operation.prior_outcome(tx)? {
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));

@@ -24,7 +24,7 @@ use crate::store::sale::orders::NewOrder;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customer_limit, customers, discounts, events, order_items, orders, ticket_types};
 use crate::store::tickets::issued_tickets::{self, TicketHolder};
-use crate::store::webhooks::{handler_queue, outbox, subscribed_endpoints};
+use crate::store::webhooks::{handler_queue, outbox};
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 
 /// An order that was just created, the currency of its amounts, and the title of its event.
@@ -106,7 +106,6 @@ pub(in crate::sales) fn read_ahead(tx: &LockedEvent<'_>, organization: Organizat
     }
     tx.read_ahead(|| customers::find(tx, organization, email));
     tx.read_ahead(|| customers::lock_new(tx, organization, email));
-    tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
