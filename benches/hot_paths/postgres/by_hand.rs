@@ -36,8 +36,10 @@ struct Sale {
 
 struct OrderStatements {
     lock: Statement,
+    organization: Statement,
     event: Statement,
     ticket_type: Statement,
+    automatic_discount: Statement,
     sell: Statement,
     reserve: Statement,
     find_customer: Statement,
@@ -54,10 +56,13 @@ impl OrderStatements {
     fn prepare(client: &mut Client) -> Result<Self, Error> {
         Ok(Self {
             lock: client.prepare("SELECT id FROM events WHERE id = $1 FOR NO KEY UPDATE")?,
+            organization: client
+                .prepare("SELECT id FROM organizations WHERE id = $1 AND suspended_at IS NULL")?,
             event: client
                 .prepare("SELECT status, over_at, currency FROM events WHERE id = $1 AND organization_id = $2")?,
             ticket_type: client
                 .prepare("SELECT price, status, max_per_order FROM ticket_types WHERE id = $1 AND event_id = $2")?,
+            automatic_discount: client.prepare("SELECT id FROM discounts WHERE event_id = $1 AND auto_apply = 1 LIMIT 1")?,
             sell: client.prepare(
                 "UPDATE ticket_types SET sold = sold + 2, used = 1, completed_orders = completed_orders + 1
                 WHERE id = $1 AND sold + held + 2 <= quantity",
@@ -125,6 +130,7 @@ impl Orders {
     fn write_group(&mut self, orders: u64) -> Result<(), Error> {
         let mut transaction = self.client.transaction()?;
         transaction.query_one(&self.statements.lock, &[&self.sale.event])?;
+        transaction.query_one(&self.statements.organization, &[&self.sale.organization])?;
         let mut ids = Vec::new();
         for _ in 0..orders {
             ids.push(write_one(&mut transaction, &self.statements, &self.sale)?);
@@ -158,6 +164,8 @@ fn write_one(transaction: &mut Transaction<'_>, statements: &OrderStatements, sa
     let row = transaction.query_one(&statements.ticket_type, &[&ticket_type, &event])?;
     let (price, status, max_per_order): (i64, String, i64) = (row.get(0), row.get(1), row.get(2));
     assert!(price == expected_price && status == "ON_SALE" && max_per_order >= 2, "the ticket type is on sale");
+    let discount = transaction.query_opt(&statements.automatic_discount, &[&event])?;
+    assert!(discount.is_none(), "the event has no automatic discount");
     let claim = if price == 0 { &statements.sell } else { &statements.reserve };
     assert_eq!(transaction.execute(claim, &[&ticket_type])?, 1, "seats are available");
     let email = email(NEXT_CUSTOMER.fetch_add(1, Ordering::Relaxed));
