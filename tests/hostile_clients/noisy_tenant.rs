@@ -8,8 +8,10 @@
 //!
 //! `TICKETING_NOISY_TENANT` is the number of seconds for each measurement, with `--release`, on a machine without other
 //! work. If it is set, the expensive tenant is a process that gets only the time which nothing else wants
-//! (`SCHED_IDLE`), so that the latencies are those of the server, not of clients on the same processors. A third
-//! measurement has a process beside it that only computes, in the same way. The 99th percentile may at most double.
+//! (`SCHED_IDLE`), so that the latencies are those of the server, not of clients on the same processors. They are
+//! compared with those beside a process that only computes, in the same way: on a kernel that does not interrupt
+//! processes before the end of their time slice, any process delays the answers of an idle machine by milliseconds. The
+//! 99th percentile may at most double, and beside exports be a fifth longer.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -306,8 +308,9 @@ fn a_child_process_is_the_expensive_tenant() {
 }
 
 /// Compares the requests of the small tenant alone with those beside the requests of the expensive one. `fill` gets
-/// the number of seconds for each measurement, which is 0 by default.
-fn compare(pause: Duration, fill: impl FnOnce(&Server, &EventOnSale, u64) -> Vec<Noise>) {
+/// the number of seconds for each measurement, which is 0 by default. Otherwise, the 99th percentile may grow by the
+/// factor `most`.
+fn compare(most: f64, pause: Duration, fill: impl FnOnce(&Server, &EventOnSale, u64) -> Vec<Noise>) {
     log::capture();
     let transport = FakeTransport::succeeding();
     let build = |builder: Builder| builder.sandbox_gateway().webhook_transport(transport);
@@ -327,7 +330,7 @@ fn compare(pause: Duration, fill: impl FnOnce(&Server, &EventOnSale, u64) -> Vec
         answers
     };
     let alone = measure("alone");
-    let beside = if seconds == 0 {
+    let (comparable, beside) = if seconds == 0 {
         let (attack, ends, sent) = (attack(requests), AtomicBool::new(false), AtomicUsize::new(0));
         let beside = std::thread::scope(|scope| {
             scope.spawn(|| attack.run(&ends, &sent));
@@ -336,10 +339,10 @@ fn compare(pause: Duration, fill: impl FnOnce(&Server, &EventOnSale, u64) -> Vec
             beside
         });
         assert!(sent.into_inner() > 0);
-        beside
+        (alone, beside)
     } else {
         let computing = attack(Vec::new()).start_process();
-        measure("beside a process that computes");
+        let comparable = measure("beside a process that computes");
         drop(computing);
         let mut process = attack(requests).start_process();
         let beside = measure("beside the other tenant");
@@ -347,25 +350,28 @@ fn compare(pause: Duration, fill: impl FnOnce(&Server, &EventOnSale, u64) -> Vec
         let sent: Vec<usize> = (0..seconds).filter_map(|_| process.next_message()?.parse().ok()).collect();
         eprintln!("  it has sent {} requests", sent.last().unwrap_or(&0));
         assert!(sent.windows(2).filter(|pair| pair[0] < pair[1]).count() * 2 >= sent.len(), "{sent:?}");
-        beside
+        (comparable, beside)
     };
-    assert_eq!((&alone.refused[..], &beside.refused[..]), (&[][..], &[][..]));
+    assert_eq!((&comparable.refused[..], &beside.refused[..]), (&[][..], &[][..]));
     if seconds > 0 {
-        let (alone, beside) = (alone.percentile(ALL, 99), beside.percentile(ALL, 99));
-        assert!(beside <= 2 * alone, "the 99th percentile more than doubled");
+        let grew = beside.percentile(ALL, 99).div_duration_f64(comparable.percentile(ALL, 99));
+        eprintln!("the 99th percentile is {grew:.2} times as long");
+        assert!(grew <= most, "the 99th percentile is {grew:.2} times as long");
     }
 }
 
 #[test]
 fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered() {
     let pause = if repetitions("TICKETING_NOISY_TENANT", 0) == 0 { Duration::ZERO } else { PAUSE };
-    compare(pause, |server, others, seconds| expensive_requests(server, others, if seconds == 0 { 4 } else { 100 }));
+    compare(2.0, pause, |server, others, seconds| {
+        expensive_requests(server, others, if seconds == 0 { 4 } else { 100 })
+    });
 }
 
 #[test]
 #[cfg(feature = "exports")]
 fn beside_a_tenant_that_exports_without_a_pause_all_requests_of_another_are_answered() {
-    compare(Duration::ZERO, |server, _, seconds| exports(server, if seconds == 0 { 4 } else { 40 }));
+    compare(1.2, Duration::ZERO, |server, _, seconds| exports(server, if seconds == 0 { 4 } else { 40 }));
 }
 
 #[test]
