@@ -23,6 +23,9 @@ use crate::store::{Row, Store, Transaction};
 /// How long the rows of an export may be read: as long, the log of a database file grows by what is written.
 const MAX_TIME: Duration = Duration::from_mins(2);
 
+/// After how many rows the thread lets others run that wait for a processor, such as those that answer requests.
+const ROWS_AT_ONCE: u64 = 100;
+
 /// After how many rows the progress is reported.
 const REPORTED_ROWS: u64 = 1000;
 
@@ -133,6 +136,9 @@ fn read(
             rows.read(row)?;
             sheet.write_row(&rows.cells)?;
             done.rows += 1;
+            if done.rows.is_multiple_of(ROWS_AT_ONCE) {
+                std::thread::yield_now();
+            }
             if done.rows.is_multiple_of(REPORTED_ROWS) { report(done, progress) } else { Ok(()) }
         })?;
     }
