@@ -71,7 +71,7 @@ pub(super) fn compose(
     let name = content.position.as_ref().unwrap_or(&content.title).clone();
     let foreign = words::foreign(content.words, content.language.as_deref()).map(str::to_owned);
     let mut sheets = Sheets::new(name, foreign, paper, TOP_MARGIN, BOTTOM_MARGIN);
-    let width = sheets.width() - 2.0 * SIDE_MARGIN;
+    let width = sheets.width - 2.0 * SIDE_MARGIN;
     let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
     let is_rtl = title.layout.is_rtl();
     let mut ticket = Ticket { sheets: &mut sheets, typesetter, content, width, is_rtl };

@@ -62,7 +62,7 @@ pub(super) struct Sheets {
     pub(super) name: String,
     /// The language tag of what the organizer has written, if it is another language than that of the document.
     pub(super) foreign: Option<String>,
-    width: f32,
+    pub(super) width: f32,
     /// The lowest place for text.
     pub(super) bottom: f32,
     pub(super) top: f32,
@@ -79,10 +79,6 @@ impl Sheets {
         let (width, height) = paper.size();
         let (pages, elements) = (vec![Vec::new()], Vec::new());
         Self { name, foreign, width, bottom: height - bottom, top, pages, elements, y: top }
-    }
-
-    pub(super) fn width(&self) -> f32 {
-        self.width
     }
 
     /// Begins an element, and returns its number.

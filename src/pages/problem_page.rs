@@ -60,18 +60,3 @@ fn message(kind: ProblemKind, status: u16, words: &Words) -> Message {
         _ => problems.internal,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_status_has_a_page() {
-        for status in [400, 404, 405, 409, 410, 413, 429, 500, 502, 503] {
-            for kind in [ProblemKind::Checkout, ProblemKind::Other] {
-                let page = problem_page(kind, status, Some("docs"), "").expect("a page");
-                assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<h1>"), "{page}");
-            }
-        }
-    }
-}

@@ -78,7 +78,7 @@ impl Observation {
         Self {
             state: Arc::clone(state),
             started: Instant::now(),
-            _in_progress: state.metrics.request_started(),
+            _in_progress: GaugeGuard::new(&state.metrics.in_progress),
             id: request_id(request.headers()),
             method: method_label(request.method()),
             uri: request.uri().clone(),

@@ -39,7 +39,7 @@ pub(in crate::server) struct Metrics {
     registry: Registry,
     requests: Family<ResponseLabels, Counter>,
     durations: Family<RouteLabels, Histogram, fn() -> Histogram>,
-    in_progress: Gauge,
+    pub(in crate::server) in_progress: Gauge,
     /// Only one scrape reads the store at a time.
     backlog_permit: Arc<Semaphore>,
 }
@@ -95,11 +95,6 @@ impl Metrics {
         registry.register("http_connections", "Open HTTP connections", open_connections);
         let backlog_permit = Arc::new(Semaphore::new(1));
         Self { service, registry, requests, durations, in_progress, backlog_permit }
-    }
-
-    /// Counts a request as in progress while the guard lives.
-    pub(in crate::server) fn request_started(&self) -> GaugeGuard {
-        GaugeGuard::new(&self.in_progress)
     }
 
     /// Counts a request that was answered. `route` is the pattern of its route, not its path.
