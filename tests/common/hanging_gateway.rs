@@ -3,10 +3,11 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ticketing::Timestamp;
 use ticketing::id::OrganizationId;
 use ticketing::payment::{
-    Checkout, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, GatewayError, GatewayRefund, LookUp,
-    PaymentGateway, RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
+    GatewayRefund, LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentWebhooks, RefundRequest,
 };
 
 /// A gateway whose calls for one organization hang. Clones share their state.
@@ -62,6 +63,10 @@ impl PaymentGateway for HangingGateway {
     fn checkouts(&self) -> Option<&dyn Checkouts> {
         Some(self)
     }
+
+    fn webhooks(&self) -> Option<&dyn PaymentWebhooks> {
+        Some(self)
+    }
 }
 
 impl Checkouts for HangingGateway {
@@ -72,5 +77,18 @@ impl Checkouts for HangingGateway {
 
     fn close(&self, _: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         Ok(CheckoutState::Unknown)
+    }
+}
+
+/// The body of a notice is the id of an organization, in whose account something has changed that is not of interest.
+impl PaymentWebhooks for HangingGateway {
+    fn read(&self, _: &NoticeHeaders, body: &[u8], _: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
+        let id = String::from_utf8_lossy(body).parse().expect("an id");
+        Ok(vec![GatewayNotice::new("evt", GatewayEvent::Changed("object".to_owned())).organization(id)])
+    }
+
+    fn fetch(&self, notice: &GatewayNotice) -> Result<Option<GatewayNotice>, GatewayError> {
+        self.answer(notice.organization_id.expect("an organization"));
+        Ok(None)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use ticketing::order::{CreateOrder, Order};
-use ticketing::payment::{CheckoutState, GatewayError};
+use ticketing::payment::{CheckoutState, GatewayError, NoticeError, NoticeHeaders, NoticeOutcome};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Caller, Error, Result};
 
@@ -102,6 +102,29 @@ fn pages_of_an_organization_that_all_wait_for_the_gateway_leave_calls_to_the_pag
             assert_eq!(settle(&light), CheckoutState::Open, "the gateway is asked");
             drop(release);
             assert_eq!(waiting.join().expect("no panic"), CheckoutState::Open);
+        });
+    });
+}
+
+#[test]
+fn notices_of_an_organization_that_wait_for_the_gateway_leave_calls_to_others() {
+    with_hanging_gateway(|tenants, hang, has_hung, release| {
+        let receive = |caller: &Caller| {
+            let body = caller.organization().to_string();
+            tenants.fixture.service.receive_gateway_notice(&NoticeHeaders::default(), body.as_bytes())
+        };
+        hang();
+        std::thread::scope(|scope| {
+            // Of eight calls, two are for notices: one for each organization.
+            let waiting = scope.spawn(|| receive(&tenants.fixture.caller));
+            has_hung.recv().expect("a call");
+            for _ in 0..10 {
+                let refused = receive(&tenants.fixture.caller);
+                assert!(matches!(refused, Err(Error::NoticeRefused(NoticeError::Unavailable(_)))), "{refused:?}");
+            }
+            assert_eq!(receive(&tenants.light_caller), Ok(vec![NoticeOutcome::Ignored]));
+            drop(release);
+            assert_eq!(waiting.join().expect("no panic"), Ok(vec![NoticeOutcome::Ignored]));
         });
     });
 }

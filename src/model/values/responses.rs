@@ -1,7 +1,7 @@
 //! The macros that declare responses.
 
-/// Declares responses. In their JSON the names are in camelCase. A field with `[default]` may be missing in JSON that an
-/// earlier version has written.
+/// Declares responses. In their JSON the names are in camelCase. A field with `[default]` may be missing in JSON that
+/// an earlier version has written.
 ///
 /// ```text
 /// responses! {

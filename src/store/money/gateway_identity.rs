@@ -1,5 +1,5 @@
-//! The columns `gateway`, `account` and `mode` of checkouts, payments and ledger entries. All three of a checkout are NULL
-//! if the gateway is not known.
+//! The columns `gateway`, `account` and `mode` of checkouts, payments and ledger entries. All three of a checkout are
+//! NULL if the gateway is not known.
 
 use crate::error::Result;
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
