@@ -22,18 +22,15 @@ pub fn request(store: &LargeStore) -> CreateOrder {
     CreateOrder::new(store.event, customer, store.ticket_type, 2)
 }
 
-/// Calls `work` `count` times on `callers` threads.
+/// Calls `work` `count` times on `callers` threads, with the number of the caller.
 pub fn spread(callers: u64, count: u64, work: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..callers.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count {
-                        return;
-                    }
-                    work(number);
+        for caller in 0..callers.min(count) {
+            let (next, work) = (&next, &work);
+            scope.spawn(move || {
+                while next.fetch_add(1, Ordering::Relaxed) < count {
+                    work(caller);
                 }
             });
         }

@@ -261,8 +261,8 @@ fn orders(bench: &mut Bench, name: &str, databases: &Databases, (events, price):
         name,
         CALLERS * 25,
         |count| {
-            spread(CALLERS, count, |number| {
-                let index = usize::try_from(number).expect("a small number") % events;
+            spread(CALLERS, count, |caller| {
+                let index = usize::try_from(caller).expect("a small number") % events;
                 databases.create_order(databases.sales[index], price);
             });
         },
