@@ -10,8 +10,8 @@
 //! | WITHDRAWN | the decision was taken back | the gateway has made it after all: DONE |
 //!
 //! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method
-//! each, and then calls [`Account::follow`] of `refund_outcomes`, which computes the balance and stores what follows from it. There is no
-//! other place that decides whether, how much or by whom money goes back.
+//! each, and then calls [`Account::follow`] of `refund_outcomes`, which computes the balance and stores what follows from
+//! it. There is no other place that decides whether, how much or by whom money goes back.
 
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::ledger_entry::LedgerKind;
