@@ -152,7 +152,7 @@ pub(super) fn parameters(first: usize, number: usize) -> String {
     parameters.join(", ")
 }
 
-/// The values of a number of rows to insert, of which each has its own parameters, and ends with `rest`.
+/// The VALUES of an INSERT of several rows. Each row has parameters of its own, and ends with `rest`.
 pub(super) fn values_of_rows(rows: usize, parameters_of_row: usize, rest: &str) -> String {
     let row = |row: usize| format!("({}{rest})", parameters(row * parameters_of_row + 1, parameters_of_row));
     (0..rows).map(row).collect::<Vec<_>>().join(", ")

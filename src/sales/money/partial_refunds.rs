@@ -1,4 +1,4 @@
-//! Refunds of a part of an order, of some of its tickets or of an amount, and refunds that are taken back.
+//! Refunds of a part of an order: of some of its tickets, or of an amount. Also withdraws refunds.
 
 use super::refund_lifecycle::{self, Account, RefundTerms};
 use super::refund_outcomes::{Decided, Followed};
@@ -144,7 +144,7 @@ fn choose_tickets(
     Ok((!is_cancelled).then_some(part))
 }
 
-/// Takes back what of a refund has not gone back.
+/// Withdraws what is still due of a refund.
 pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
     let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;

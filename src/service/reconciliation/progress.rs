@@ -97,7 +97,7 @@ impl Totals {
     }
 }
 
-/// What a line says, whatever it is about.
+/// What a line of a statement says. It is about a payment, a refund or a dispute.
 pub(in crate::service) struct LineFacts<'l> {
     pub(in crate::service) kind: LedgerKind,
     reference: &'l str,
