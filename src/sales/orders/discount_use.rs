@@ -33,12 +33,14 @@ impl OrderPricing {
 }
 
 /// Prices an order with the discount code that it names, or else with the automatic discount that saves the most. Of
-/// equal automatic discounts the oldest applies. `step` is the least amount in minor units that the gateway can take.
+/// equal automatic discounts the oldest applies. `has_automatic` is `false` if the event has none. `step` is the least
+/// amount in minor units that the gateway can take.
 pub(in crate::sales) fn price(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     request: &CreateOrder,
     full_price: OrderPrice,
+    has_automatic: bool,
     step: i64,
     release_limit: &ReleaseLimit,
 ) -> Result<OrderPricing> {
@@ -55,7 +57,7 @@ pub(in crate::sales) fn price(
             }
         }
         None => {
-            let mut automatic = discounts::automatic(tx, request.event_id)?;
+            let mut automatic = if has_automatic { discounts::automatic(tx, request.event_id)? } else { Vec::new() };
             for discount in &mut automatic {
                 subtract_expired_uses(tx, discount, release_limit)?;
             }

@@ -20,9 +20,10 @@ use crate::rules::order::Sale;
 use crate::rules::ticket_type::Offer;
 use crate::rules::{self, Checked};
 use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
+use crate::store::sale::customers::StoredCustomer;
 use crate::store::sale::orders::NewOrder;
 use crate::store::sale::seat_counts::Seats;
-use crate::store::sale::{customer_limit, customers, discounts, events, order_items, orders, ticket_types};
+use crate::store::sale::{customer_limit, customers, events, order_items, orders, ticket_types};
 use crate::store::tickets::issued_tickets::{self, TicketHolder};
 use crate::store::webhooks::{handler_queue, outbox};
 use crate::store::{CommitEvent, LockedEvent, Transaction};
@@ -101,11 +102,7 @@ pub(in crate::sales) fn read_ahead(tx: &LockedEvent<'_>, organization: Organizat
             tx.read_ahead(|| ticket_types::offer(tx, event, ticket_type));
         }
     }
-    if request.discount_code.is_none() {
-        tx.read_ahead(|| discounts::automatic(tx, event));
-    }
-    tx.read_ahead(|| customers::find(tx, organization, email));
-    tx.read_ahead(|| customers::lock_new(tx, organization, email));
+    tx.read_ahead(|| customers::find_or_lock(tx, organization, email));
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
@@ -119,13 +116,15 @@ pub(in crate::sales) fn create(
     release_limit: &ReleaseLimit,
 ) -> Result<CreatedOrder> {
     let (sale, entries) = load(tx, organization, request)?;
+    let known_customer = customers::find_or_lock(tx, organization, &request.customer.email)?;
+    let (full_price, step) = (full_price(&entries)?, step(&sale.currency));
     let pricing =
-        discount_use::price(tx, organization, request, full_price(&entries)?, step(&sale.currency), release_limit)?;
+        discount_use::price(tx, organization, request, full_price, sale.has_automatic_discounts, step, release_limit)?;
 
     // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
     // seats, the buyer, the discount.
     if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free() || is_paid(request)) {
-        check_customer_limit(tx, organization, request, most)?;
+        check_customer_limit(tx, request, known_customer.as_ref(), most)?;
     }
     claim_seats(tx, request, &entries, &pricing, release_limit)?;
     sale.check_buyer(request)?;
@@ -138,7 +137,7 @@ pub(in crate::sales) fn create(
     {
         return Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()));
     }
-    insert(tx, organization, request, sale, entries, priced, hold)
+    insert(tx, organization, (request, known_customer), sale, entries, priced, hold)
 }
 
 /// Loads the ticket types of the items, each one once.
@@ -198,12 +197,12 @@ fn seat_count(request: &CreateOrder) -> i64 {
 /// order.
 fn check_customer_limit(
     tx: &LockedEvent<'_>,
-    organization: OrganizationId,
     request: &CreateOrder,
+    customer: Option<&StoredCustomer>,
     most: u32,
 ) -> Result<()> {
-    let reserved = match customers::find(tx, organization, &request.customer.email)? {
-        Some(customer) => customer_limit::reserved(tx, customer, request.event_id)?,
+    let reserved = match customer {
+        Some(customer) => customer_limit::reserved(tx, customer.id, request.event_id)?,
         None => 0,
     };
     rules::order::check_customer_limit(most, reserved, seat_count(request))
@@ -238,14 +237,14 @@ fn claim_seats(
 fn insert(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
-    request: &CreateOrder,
+    (request, known_customer): (&CreateOrder, Option<StoredCustomer>),
     sale: Sale,
     entries: Vec<Entry>,
     priced: Priced,
     hold: HoldTerms,
 ) -> Result<CreatedOrder> {
     let decimals = decimals_of_stored(&sale.currency)?;
-    let customer = customers::find_or_insert(tx, organization, &request.customer)?;
+    let customer = customers::update_or_insert(tx, organization, known_customer, &request.customer)?;
     let free = priced.price.total == 0;
     let new = NewOrder {
         organization,

@@ -34,7 +34,8 @@ pub(crate) fn issue(
 
     let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
     inventory::sell(tx, seats, release_limit)?;
-    let customer = customers::find_or_insert(tx, organization, &request.customer)?;
+    let known = customers::find_or_lock(tx, organization, &request.customer.email)?;
+    let customer = customers::update_or_insert(tx, organization, known, &request.customer)?;
     let holder = TicketHolder {
         organization,
         event: seats.event,

@@ -72,10 +72,17 @@ pub(in crate::store) trait Connection {
     /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
     fn lock(&self, lock: Lock<'_>) -> Result<()>;
 
-    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false`
-    /// if the customer exists already. If another transaction is inserting it, fails, and the job is run again.
-    fn lock_new_customer(&self, _: OrganizationId, _email_key: &str) -> Result<bool> {
-        Ok(true)
+    /// Runs a query for a row with an `id`. If there is none, makes this transaction the only one that inserts it,
+    /// until it ends. If another transaction is inserting it, fails, and the job is run again. The key stands for what
+    /// is looked for.
+    fn query_or_lock(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        _key: (OrganizationId, &str),
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        self.query(sql.into(), binds, visit)
     }
 
     /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.

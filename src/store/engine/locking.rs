@@ -5,7 +5,6 @@ use std::ops::Deref;
 use super::lock::{EventKey, Lock};
 use super::transaction::Transaction;
 use crate::error::Result;
-use crate::model::values::id::OrganizationId;
 
 /// A transaction that has locked an event, so that no other transaction changes its sale before this one ends.
 /// Functions that change a sale, or read before they change it, take it in place of the transaction.
@@ -38,13 +37,6 @@ impl Transaction<'_> {
     /// this first.
     pub(crate) fn lock(&self, lock: Lock<'_>) -> Result<()> {
         self.connection.lock(lock)
-    }
-
-    /// Makes this transaction the only one that inserts a customer with this key, until it ends. Returns `false` if
-    /// there is one. Fails if another transaction inserts it now: then the job is run again. To wait for that
-    /// transaction could be a deadlock, because both have orders of several customers.
-    pub(in crate::store) fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
-        self.connection.lock_new_customer(organization, email_key)
     }
 
     /// Makes this transaction the only one that deletes old rows, until it ends. Returns `false` if another one is.

@@ -334,6 +334,24 @@ impl<'c> Transaction<'c> {
         Ok(found)
     }
 
+    /// Like [`query_opt`](Self::query_opt), for a row with an `id`. If there is none, makes this transaction the only
+    /// one that inserts it, until it ends. The key stands for what is looked for, among all that an organization looks
+    /// for. Fails if another transaction inserts it now: then the job is run again.
+    pub(in crate::store) fn query_opt_or_lock<T>(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        key: (OrganizationId, &str),
+        mut decode: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut found = None;
+        self.connection.query_or_lock(sql, binds, key, &mut |row| {
+            found = Some(decode(row)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
     /// Announces the queries of `read`, which the transaction will run. An engine may receive their rows together with
     /// the answer to the next statement. Until then `read` finds no rows, and what it returns is dropped.
     ///

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result, Unavailable};
 use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{CustomerId, OrganizationId};
+use crate::model::values::metadata::Metadata;
 use crate::rules::text::fold;
-use crate::store::columns::Column;
+use crate::store::columns::{Column, row_struct};
 use crate::store::{Query, RowLock, Transaction};
 
 pub(in crate::store) const BY_EMAIL: &str =
@@ -19,44 +20,57 @@ const LOCK: Query<'_> =
     Query::locking(RowLock::ChangeUnlocked, "SELECT id FROM customers WHERE id = ?1 AND organization_id = ?2");
 const UPDATE_METADATA: &str = "UPDATE customers SET metadata = ?3 WHERE id = ?1 AND organization_id = ?2";
 
-/// Returns the customer with this e-mail address, and inserts one if there is none. If the request has metadata, it
-/// replaces the stored metadata, unless another transaction replaces it at the same time. The name is not stored with
-/// the customer: the result has the name of the request.
-pub(crate) fn find_or_insert(
+row_struct! {
+    /// A customer that is stored.
+    pub(crate) struct StoredCustomer(row) {
+        pub(crate) id: CustomerId,
+        email: String,
+        metadata: Metadata,
+    }
+}
+
+/// Returns the customer with this e-mail address. If there is none, no other transaction inserts one until this one
+/// ends.
+pub(crate) fn find_or_lock(
     tx: &Transaction<'_>,
     organization: OrganizationId,
+    email: &str,
+) -> Result<Option<StoredCustomer>> {
+    let key = fold(email);
+    // No idempotency key has a line break.
+    let lock = format!("customer\n{key}");
+    tx.query_opt_or_lock(BY_EMAIL, &[organization.into(), (&key).into()], (organization, &lock), StoredCustomer::read)
+}
+
+/// Changes the customer that [`find_or_lock`] has found, or inserts one if it has found none. If the request has
+/// metadata, it replaces the stored metadata, unless another transaction replaces it at the same time. The name is not
+/// stored with the customer: the result has the name of the request.
+pub(crate) fn update_or_insert(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    mut found: Option<StoredCustomer>,
     new: &NewCustomer,
 ) -> Result<Customer> {
     // Another transaction may insert the customer in the meantime, or have taken the id.
     for _ in 0..MAX_ATTEMPTS {
-        if let Some(customer) = find_and_update(tx, organization, new)? {
+        if let Some(stored) = found {
+            return update(tx, organization, stored, new);
+        }
+        if let Some(customer) = insert(tx, organization, new)? {
             return Ok(customer);
         }
-        if lock_new(tx, organization, &new.email)?
-            && let Some(customer) = insert(tx, organization, new)?
-        {
-            return Ok(customer);
-        }
+        found = find_or_lock(tx, organization, &new.email)?;
     }
     Err(Error::Unavailable(Unavailable::NoFreeId))
 }
 
-/// Lets no other transaction insert a customer with this e-mail address. Returns `false` if there is one.
-pub(crate) fn lock_new(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<bool> {
-    tx.lock_new_customer(organization, &fold(email))
-}
-
-fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
-    let key = fold(&new.email);
-    let found = tx.query_opt(BY_EMAIL, &[organization.into(), (&key).into()], |row| {
-        Ok(Customer {
-            id: row.get("id")?,
-            email: row.get("email")?,
-            metadata: row.get("metadata")?,
-            name: new.name.clone(),
-        })
-    })?;
-    let Some(mut customer) = found else { return Ok(None) };
+fn update(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    StoredCustomer { id, email, metadata }: StoredCustomer,
+    new: &NewCustomer,
+) -> Result<Customer> {
+    let mut customer = Customer { id, name: new.name.clone(), email, metadata };
     if let Some(metadata) = new.metadata.as_ref().filter(|metadata| **metadata != customer.metadata) {
         // If another transaction stores metadata of the customer now, its request counts as the later one: waiting for
         // it could be a deadlock, because both transactions have orders of several customers.
@@ -65,7 +79,7 @@ fn find_and_update(tx: &Transaction<'_>, organization: OrganizationId, new: &New
         }
         customer.metadata.clone_from(metadata);
     }
-    Ok(Some(customer))
+    Ok(customer)
 }
 
 /// Inserts a customer. Returns `None` if there is one with this e-mail address or id.

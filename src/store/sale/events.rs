@@ -100,7 +100,9 @@ pub(in crate::store) const BY_SLUG: &str = select!("WHERE organization_id = ?1 A
 
 pub(in crate::store) const IDS: &str = "SELECT id FROM events WHERE organization_id = ?1 ORDER BY id DESC";
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
-const SALE: &str = "SELECT id, title, status, over_at, currency, delivery_method, shipping_countries, accepts_company
+pub(in crate::store) const SALE: &str = "SELECT id, title, status, over_at, currency, delivery_method,
+        shipping_countries, accepts_company,
+        (SELECT d.id FROM discounts d WHERE d.event_id = events.id AND d.auto_apply = 1 LIMIT 1) AS automatic_discount
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
 const ADD_PAGE_VIEWS: &str = "UPDATE events SET page_views = page_views + ?2 WHERE id = ?1";
@@ -218,6 +220,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
             delivery_method: row.get("delivery_method")?,
             shipping_countries: row.json("shipping_countries")?,
             accepts_company: row.get("accepts_company")?,
+            has_automatic_discounts: !row.is_null("automatic_discount")?,
         })
     })
 }

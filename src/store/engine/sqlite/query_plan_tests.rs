@@ -68,6 +68,7 @@ const STATEMENTS: &[Expected] = &[
     (discounts::BY_ID, &["orders_held_by_discount"]),
     (discounts::BY_CODE, &["discounts_by_code"]),
     (discounts::AUTOMATIC, &["discounts_automatic"]),
+    (events::SALE, &["discounts_automatic"]),
     (discounts::WITH_CODE, &["discounts_by_code_in_organization"]),
     (discounts::WITH_CODE_OF_EVENT, &["discounts_by_code"]),
     (discounts::OF_ACTIVITY, &["discounts_by_activity"]),

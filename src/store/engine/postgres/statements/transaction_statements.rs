@@ -132,15 +132,25 @@ impl Connection for PostgresConnection {
         Ok(self.queue_statement(QueuedKind::Statement, sql, id.as_slice())?)
     }
 
-    fn lock_new_customer(&self, organization: OrganizationId, email_key: &str) -> Result<bool> {
-        // No row if there is such a customer.
-        let binds = locks::new_customer(organization, email_key);
-        let is_locked = self.first_value(locks::TRY_NEW_CUSTOMER, &binds, "is_locked")?;
-        if is_locked == Some(false) {
-            self.note(Failure::JobAgain);
-            return Err(Error::Unavailable(Unavailable::Busy));
-        }
-        Ok(is_locked.is_some())
+    fn query_or_lock(
+        &self,
+        sql: &str,
+        binds: &[Bind<'_>],
+        (organization, key): (OrganizationId, &str),
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let mut binds: Vec<_> = binds.iter().map(Bind::borrowed).collect();
+        binds.push(locks::hash(organization, key).into());
+        let sql = locks::or_lock(sql, binds.len());
+        self.query(sql.as_str().into(), &binds, &mut |row| match row.get("is_locked")? {
+            None => visit(row),
+            Some(true) => Ok(ControlFlow::Break(())),
+            Some(false) => {
+                // To wait for the other transaction could be a deadlock, because both have orders of several customers.
+                self.note(Failure::JobAgain);
+                Err(Error::Unavailable(Unavailable::Busy))
+            }
+        })
     }
 
     fn try_lock_cleanup(&self) -> Result<bool> {

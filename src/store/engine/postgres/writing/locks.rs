@@ -34,21 +34,18 @@ pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static
 pub(in crate::store::engine::postgres) const TRY_CLEANUP: &str =
     "SELECT pg_try_advisory_xact_lock(1413696323) AS is_locked";
 
-/// Locks the key of a customer, unless another transaction has locked it. Returns no row if there is such a customer.
-pub(in crate::store::engine::postgres) const TRY_NEW_CUSTOMER: &str =
-    "SELECT pg_try_advisory_xact_lock(?1) AS is_locked WHERE NOT EXISTS
-    (SELECT 1 FROM customers WHERE organization_id = ?2 AND email_key = ?3)";
-
-/// The parameters of [`TRY_NEW_CUSTOMER`].
-pub(in crate::store::engine::postgres) fn new_customer(organization: OrganizationId, email_key: &str) -> [Bind<'_>; 3] {
-    // No idempotency key has a line break.
-    let number = hash(organization, &format!("customer\n{email_key}"));
-    [number.into(), organization.into(), Bind::Text(email_key.into())]
+/// Makes a query for a row with an `id` lock the number `?{parameter}` if there is none. Then its row has only
+/// `is_locked`, which is false if another transaction has locked the number.
+pub(in crate::store::engine::postgres) fn or_lock(sql: &str, parameter: usize) -> String {
+    format!(
+        "SELECT found.*, CASE WHEN found.id IS NULL THEN pg_try_advisory_xact_lock(?{parameter}) END AS is_locked
+        FROM (SELECT 1) one LEFT JOIN ({sql}) found ON TRUE"
+    )
 }
 
-/// The number that stands for an idempotency key or a new customer. Two with the same number wait for each other, and
+/// The number that stands for an idempotency key or a new row. Two with the same number wait for each other, and
 /// nothing more.
-fn hash(organization: OrganizationId, key: &str) -> i64 {
+pub(in crate::store::engine::postgres) fn hash(organization: OrganizationId, key: &str) -> i64 {
     let hash: [u8; 32] =
         Sha256::new().chain_update(organization.raw().to_be_bytes()).chain_update(key).finalize().into();
     i64::from_be_bytes([hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6], hash[7]])
