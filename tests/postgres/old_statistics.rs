@@ -1,5 +1,5 @@
-//! Statistics of a time when nothing was pending. A statement about one row still finds it by its id, and not by a scan
-//! of all rows that are pending by now, which the planner believes to be none.
+//! Statistics of a time when tables were small, or nothing was pending. A statement about one row still finds it by its
+//! id, and not by a scan of the table, or of all rows that are pending by now, which the planner believes to be none.
 
 use std::time::Duration;
 
@@ -34,13 +34,17 @@ const ENDED: &str = "
 /// How often the indexes of what is pending were read: those of orders, and that of notifications. All other sessions
 /// have to end before they are counted.
 fn scans(client: &mut Client) -> [i64; 2] {
-    let sessions = "SELECT 1 FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-    wait_until("the sessions have ended", || client.query(sessions, &[]).unwrap().is_empty());
+    wait_for_other_sessions(client);
     let of = |pending: &str| {
         let sql = "SELECT CAST(SUM(idx_scan) AS BIGINT) FROM pg_stat_user_indexes WHERE indexrelname ~ $1";
         client.query_one(sql, &[&pending]).unwrap().get(0)
     };
     ["^orders_(pending|held)", "^webhook_outbox_waiting"].map(of)
+}
+
+fn wait_for_other_sessions(client: &mut Client) {
+    let sessions = "SELECT 1 FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    wait_until("the sessions have ended", || client.query(sessions, &[]).unwrap().is_empty());
 }
 
 fn waiting(client: &mut Client) -> i64 {
@@ -94,4 +98,32 @@ fn payments_holds_and_webhooks_do_not_read_all_that_is_pending() {
     // A list of what is due is read now and then.
     assert!(of_orders < 10, "{of_orders} scans for {PAID} payments and {EXPIRED} holds");
     assert!(of_notifications < 120, "{of_notifications} scans for {PAID} notifications");
+}
+
+#[test]
+fn orders_do_not_read_tables_as_a_whole_that_were_small() {
+    let Some(cluster) = Cluster::start("fsync = off\nautovacuum = off\nmax_connections = 200") else { return };
+    let open = || TicketingService::postgres(PostgresDatabase::new(&cluster.url("postgres")).unwrap()).open().unwrap();
+    let service = open();
+    let sale = Sale::new(&service, "night", 100);
+    sale.order(&service, "ada@example.com").unwrap();
+    drop(service);
+    let mut client = cluster.client("postgres");
+    client.batch_execute("VACUUM ANALYZE").unwrap();
+    let whole_tables = |client: &mut Client| -> i64 {
+        let sql = "SELECT CAST(SUM(seq_scan) AS BIGINT) FROM pg_stat_user_tables
+            WHERE relname IN ('customers', 'events', 'ticket_types', 'orders')";
+        client.query_one(sql, &[]).unwrap().get(0)
+    };
+    wait_for_other_sessions(&mut client);
+    let before = whole_tables(&mut client);
+    let service = open();
+    for number in 0..20 {
+        sale.order(&service, &format!("{number}@example.com")).unwrap();
+    }
+    drop(service);
+    wait_for_other_sessions(&mut client);
+    // Opening the database reads the newest id.
+    let read = whole_tables(&mut client) - before;
+    assert!(read < 10, "{read} tables were read as a whole for 20 orders");
 }

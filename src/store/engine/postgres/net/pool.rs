@@ -108,6 +108,7 @@ impl Connector {
         connection.queue_batch(match self.purpose {
             Purpose::Write => {
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
+                SET enable_seqscan = off; SET jit = off;
                 SET client_min_messages = warning; SET lock_timeout = '10s'; SET statement_timeout = '11s'; SET idle_in_transaction_session_timeout = '5s'"
             }
             Purpose::Read => {
