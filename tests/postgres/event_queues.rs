@@ -248,8 +248,8 @@ fn jobs_that_wait_behind_one_that_has_waited_for_a_lock_in_vain_are_refused_with
 
 #[test]
 fn jobs_that_have_waited_for_a_connection_as_long_as_their_leader_fail_with_it() {
-    /// An organization alone gets 8 connections, each for 10 seconds: the second half waits for the first one.
-    const LOCKED: usize = 16;
+    /// An organization alone gets 12 connections, each for 10 seconds: the second half waits for the first one.
+    const LOCKED: usize = 24;
     const WAITING: usize = 4;
     let Some(cluster) = start() else { return };
     let service = open(&cluster.url("postgres"));

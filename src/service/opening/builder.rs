@@ -126,9 +126,9 @@ impl TicketingService {
     /// Returns a builder, which sets up a service on a PostgreSQL database. Several processes, on one machine or on
     /// many, can open the same database.
     ///
-    /// A service opens connections when it needs them: up to 16 that write, as many as there are
-    /// [readers](Builder::readers), and half as many again for searches. With the defaults, that is 28. The server's
-    /// `max_connections` must suffice for all processes together.
+    /// A service opens connections when it needs them: up to 24 that write, as many as there are
+    /// [readers](Builder::readers), and half as many again for searches. With the defaults, that is 36. The server's
+    /// `max_connections` must suffice for all processes together. One organization alone writes on at most 12.
     #[cfg(feature = "postgres")]
     pub fn postgres(database: super::postgres_database::PostgresDatabase) -> Builder {
         Builder::new(Database::Postgres(database))

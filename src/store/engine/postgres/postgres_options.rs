@@ -103,7 +103,7 @@ impl PostgresOptions {
             root_certificates,
             tls: None,
             setting,
-            writers: 16,
+            writers: 24,
             server_clock: ServerClock::default(),
             uses_server_clock: false,
             create_tables: true,
