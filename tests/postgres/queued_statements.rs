@@ -9,7 +9,8 @@ use std::time::Duration;
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::{Entropy, SystemEntropy};
 use ticketing::error::Reason;
-use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::id::TicketTypeId;
+use ticketing::order::{CreateOrder, NewCustomer, NewOrderItem};
 use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Amount, Error, PostgresDatabase, TicketingService};
@@ -285,5 +286,54 @@ fn what_a_failed_order_has_queued_does_not_run_with_the_next_order_of_its_group(
     });
     let inserted: i64 = cluster.client("postgres").query_one("SELECT last_value FROM rows", &[]).unwrap().get(0);
     assert_eq!(inserted, 1);
+    assert_clean(&service);
+}
+
+#[test]
+fn an_order_that_fails_after_it_has_taken_seats_takes_none_and_changes_no_other_order_of_its_group() {
+    let Some(cluster) = start() else { return };
+    let service = open(&cluster.url("postgres"));
+    let sale = Sale::new(&service, "event", 1000);
+    let caller = service.act_for(sale.organization).unwrap();
+    let last = CreateTicketType::new("Last seat", Amount::cents(0), 1);
+    let last = service.create_ticket_type(&caller, sale.event, last).unwrap().id;
+    let order = |email: &str, types: &[TicketTypeId]| {
+        let items = types.iter().map(|ticket_type| NewOrderItem::new(*ticket_type, 1));
+        let request = CreateOrder::with_items(sale.event, NewCustomer::new("Ada", email), items);
+        service.create_order(&caller, request).map(|created| created.order.items.len())
+    };
+    order("first@example.com", &[sale.ticket_type, last]).unwrap();
+    let mut client = cluster.client("postgres");
+    // The first group is undone, and later ones set savepoints.
+    for round in 0..3 {
+        let mut other = cluster.client("postgres");
+        let mut locking = other.transaction().unwrap();
+        locking.batch_execute("SELECT id FROM events FOR NO KEY UPDATE").unwrap();
+        std::thread::scope(|scope| {
+            let (service, order) = (&service, &order);
+            let orders = [0, 1, 2, 3].map(|number| {
+                let wants_last = number % 2 == 1;
+                let started = scope.spawn(move || {
+                    let types = [sale.ticket_type, last];
+                    order(&format!("{round}-{number}@example.com"), if wants_last { &types } else { &types[..1] })
+                });
+                while service.statistics().commits.jobs_waiting <= number {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                (wants_last, started)
+            });
+            locking.commit().unwrap();
+            for (wants_last, started) in orders {
+                match (wants_last, started.join().unwrap()) {
+                    (false, created) => assert_eq!(created.unwrap(), 1),
+                    (true, refused) => assert_eq!(refused.unwrap_err().reason(), Some(Reason::SoldOut)),
+                }
+            }
+        });
+        let sold = "SELECT sold FROM ticket_types WHERE name <> 'Last seat'";
+        assert_eq!(client.query_one(sold, &[]).unwrap().get::<_, i64>(0), 1 + 2 * (round + 1));
+        let orders: i64 = client.query_one("SELECT COUNT(*) FROM orders", &[]).unwrap().get(0);
+        assert_eq!(orders, 1 + 2 * (round + 1));
+    }
     assert_clean(&service);
 }

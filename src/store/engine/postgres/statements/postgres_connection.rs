@@ -60,7 +60,7 @@ pub(super) enum QueuedKind {
     Statement,
     /// A statement that has to insert a row.
     Insert,
-    /// The end of a job of a group, and the savepoint of the next one.
+    /// The end of a job of a group.
     NextJob,
 }
 
@@ -104,10 +104,13 @@ impl PostgresConnection {
         self.push_batch(QueuedKind::Statement, sql.into());
     }
 
-    /// Queues the end of a job of a group, and the savepoint of the next one. If an earlier statement fails, the whole
-    /// group has to be undone.
-    pub(in crate::store::engine::postgres) fn queue_next_job(&self, sql: &str) {
-        self.push_batch(QueuedKind::NextJob, sql.to_owned());
+    /// Queues the end of a job of a group, and the statements between it and the next one. If an earlier statement
+    /// fails, the whole group has to be undone.
+    pub(in crate::store::engine::postgres) fn queue_next_job(&self, sql: Option<&str>) {
+        match sql {
+            Some(sql) => self.push_batch(QueuedKind::NextJob, sql.to_owned()),
+            None => self.push(QueuedKind::NextJob, |_| std::future::ready(Ok(0))),
+        }
     }
 
     fn push_batch(&self, kind: QueuedKind, sql: String) {

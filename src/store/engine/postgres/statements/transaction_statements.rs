@@ -26,9 +26,11 @@ const MAX_SAVEPOINTS: usize = 50;
 
 impl Connection for PostgresConnection {
     fn execute(&self, sql: &str, binds: &[Bind<'_>]) -> Result<usize, StatementError> {
-        self.write.changes();
         let prepared = self.prepare(sql, binds)?;
         let changed = self.request(|client| async move { client.execute_raw(&prepared.statement, binds).await })?;
+        if changed > 0 {
+            self.write.changes();
+        }
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
@@ -48,12 +50,8 @@ impl Connection for PostgresConnection {
             return Ok(());
         }
         let sql = match access {
-            Access::Read => Cow::Borrowed(sql),
+            Access::Read | Access::Change => Cow::Borrowed(sql),
             Access::Lock(lock) => format!("{sql} {}", locks::clause(lock)).into(),
-            Access::Change => {
-                self.write.changes();
-                Cow::Borrowed(sql)
-            }
         };
         let Prepared { statement, columns, .. } = self.prepare(&sql, binds)?;
         if self.reads_ahead.get() {
@@ -72,6 +70,10 @@ impl Connection for PostgresConnection {
                 self.request(|client| async move { client.query(&statement, &binds).await })?
             }
         };
+        // A statement that changes something returns what it has changed.
+        if matches!(access, Access::Change) && !rows.is_empty() {
+            self.write.changes();
+        }
         for row in &rows {
             if visit(&Row::new(row, &columns))?.is_break() {
                 break;

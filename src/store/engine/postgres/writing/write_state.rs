@@ -37,10 +37,12 @@ pub(in crate::store::engine::postgres) struct WriteState {
     pub(in crate::store::engine::postgres) is_prepared: Cell<bool>,
     /// Whether a transaction has begun, and is neither committed nor rolled back.
     pub(in crate::store::engine::postgres) is_open: Cell<bool>,
-    /// Whether a statement of the current job may have changed something.
+    /// Whether a statement of the current job has changed something, or may do so when it is sent.
     pub(in crate::store::engine::postgres) job_changed: Cell<bool>,
-    /// Whether a statement of the transaction may have changed something.
+    /// Whether a statement of the transaction has changed something, or may do so when it is sent.
     pub(in crate::store::engine::postgres) changed: Cell<bool>,
+    /// Whether each job of the transaction has a savepoint.
+    pub(in crate::store::engine::postgres) has_savepoints: Cell<bool>,
     savepoints: Cell<usize>,
     /// The event that the transaction has locked, and the key by which the next job names it.
     pub(in crate::store::engine::postgres) event_lock: Cell<EventLock>,
@@ -49,12 +51,13 @@ pub(in crate::store::engine::postgres) struct WriteState {
 }
 
 impl WriteState {
-    /// Records that a transaction begins. It has a savepoint from the beginning if it locks an event.
-    pub(in crate::store::engine::postgres) fn begin(&self, has_savepoint: bool) {
+    /// Records that a transaction begins. It has a savepoint from the beginning if there is one for each job.
+    pub(in crate::store::engine::postgres) fn begin(&self, has_savepoints: bool) {
         self.is_open.set(true);
         self.job_changed.set(false);
         self.changed.set(false);
-        self.savepoints.set(usize::from(has_savepoint));
+        self.has_savepoints.set(has_savepoints);
+        self.savepoints.set(usize::from(has_savepoints));
         self.event_lock.set(EventLock::None);
         self.attempts.set(1);
     }
@@ -64,7 +67,7 @@ impl WriteState {
         self.savepoints.set(self.savepoints.get() + 1);
     }
 
-    /// Records that the current job executes a statement that may change something.
+    /// Records that a statement of the current job has changed something, or may do so when it is sent.
     pub(in crate::store::engine::postgres) fn changes(&self) {
         self.job_changed.set(true);
         self.changed.set(true);

@@ -8,11 +8,15 @@ use crate::environment::Clock as _;
 use crate::error::Result;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
+use crate::store::engine::postgres::statements::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 
 /// How long a commit is waited for. A server with a synchronous standby waits for the standby without a limit of its
 /// own.
 const MAX_COMMIT_TIME: Duration = Duration::from_secs(8);
+
+/// The setting of a transaction that waits at most half a second for each lock.
+pub(in crate::store::engine::postgres) const BRIEF_LOCKS: &str = "SET LOCAL lock_timeout = '500ms';";
 
 /// Prepares the statements that are sent together with others as text, so that they are planned once for each
 /// connection.
@@ -32,65 +36,63 @@ impl PostgresConnection {
         Ok(clock.now())
     }
 
-    /// Begins a transaction, locks the event, and sets a savepoint for the first job. Returns the time of the server,
-    /// which is read when the event is locked.
-    pub(in crate::store::engine::postgres) fn begin_group(
+    /// Begins a transaction with these settings, locks the event, and sets a savepoint for the first job if there is one
+    /// for each. Returns the time of the server, which is read when the event is locked.
+    pub(in crate::store::engine::postgres) fn begin_locked(
         &self,
         event: EventId,
+        settings: &str,
+        has_savepoints: bool,
         clock: &ServerClock,
     ) -> Result<Timestamp> {
-        self.begin_locked("", event, clock)
-    }
-
-    /// Like [`begin_group`](Self::begin_group), for a transaction that waits at most half a second for each lock.
-    pub(in crate::store::engine::postgres) fn begin_brief(
-        &self,
-        event: EventId,
-        clock: &ServerClock,
-    ) -> Result<Timestamp> {
-        self.begin_locked("SET LOCAL lock_timeout = '500ms';", event, clock)
-    }
-
-    fn begin_locked(&self, settings: &str, event: EventId, clock: &ServerClock) -> Result<Timestamp> {
-        self.begin(true)?;
+        self.begin(has_savepoints)?;
         let event_id = event.raw();
+        let savepoint = if has_savepoints { "SAVEPOINT job;" } else { "" };
         let answer = self.simple_query(&format!(
-            "BEGIN; {settings} EXECUTE lock_event({event_id}); SAVEPOINT job; EXECUTE server_time"
+            "BEGIN; {settings} EXECUTE lock_event({event_id}); {savepoint} EXECUTE server_time"
         ))?;
         let time = time_in(&answer)?;
         clock.note(time);
         Ok(time)
     }
 
-    fn begin(&self, has_savepoint: bool) -> Result<()> {
+    fn begin(&self, has_savepoints: bool) -> Result<()> {
         self.forget_failure();
         self.clear_ahead();
         if !self.write.is_prepared.get() {
             self.batch(&preparation())?;
             self.write.is_prepared.set(true);
         }
-        self.write.begin(has_savepoint);
+        self.write.begin(has_savepoints);
         Ok(())
     }
 
-    /// Keeps what the last job has done, and sets a savepoint for the next one.
-    pub(in crate::store::engine::postgres) fn next_savepoint(&self) {
+    /// Keeps what the last job has done, and sets a savepoint for the next one if there is one for each.
+    pub(in crate::store::engine::postgres) fn next_job(&self) {
         // The next job must see what this one has changed.
         self.clear_ahead();
         if self.write.job_changed.take() {
-            self.queue_next_job("RELEASE SAVEPOINT job; SAVEPOINT job");
-            self.write.add_savepoint();
+            let has_savepoints = self.write.has_savepoints.get();
+            self.queue_next_job(has_savepoints.then_some("RELEASE SAVEPOINT job; SAVEPOINT job"));
+            if has_savepoints {
+                self.write.add_savepoint();
+            }
         }
     }
 
-    /// Undoes what the last job has done.
-    pub(in crate::store::engine::postgres) fn undo_job(&self) -> Result<()> {
+    /// Undoes what the last job has done. Returns `false` if that is not possible without those before it.
+    pub(in crate::store::engine::postgres) fn undo_job(&self) -> Result<bool> {
         self.clear_queue_of_job();
-        if self.write.job_changed.take() || self.failure().is_some() {
+        // Nothing has failed for the server if another transaction has locked what the job would insert.
+        let is_aborted = self.failure().is_some_and(|failure| failure != Failure::JobAgain);
+        if self.write.job_changed.take() || is_aborted {
+            if !self.write.has_savepoints.get() {
+                return Ok(false);
+            }
             self.batch("ROLLBACK TO SAVEPOINT job")?;
         }
         self.forget_failure();
-        Ok(())
+        Ok(true)
     }
 
     /// Commits the transaction, and stores its token if it has changed something.

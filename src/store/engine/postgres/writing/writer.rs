@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::event_queues::EventQueues;
 use super::server_clock::ServerClock;
 use super::write_state::EventLock;
+use super::write_transaction::BRIEF_LOCKS;
 use crate::environment::{Clock, Environment, SystemClock};
 use crate::error::{Error, Result, StoreError, Unavailable};
 use crate::fair::{Permit, Semaphore, Tenant};
@@ -58,6 +59,8 @@ pub(in crate::store) struct PostgresWriter {
     uses_server_clock: bool,
     /// How many callers wait for a transaction or are in one.
     callers: AtomicUsize,
+    /// How many of the next groups set savepoints.
+    pub(in crate::store::engine::postgres) cautious_groups: AtomicUsize,
     pub(in crate::store::engine::postgres) health: WriteHealth,
     /// Why nothing is written any more.
     pub(in crate::store::engine::postgres) stopped: OnceLock<StoreError>,
@@ -141,6 +144,7 @@ impl PostgresWriter {
             server_clock,
             uses_server_clock,
             callers: AtomicUsize::new(0),
+            cautious_groups: AtomicUsize::new(0),
             health: WriteHealth::new(),
             stopped: OnceLock::new(),
         }
@@ -254,7 +258,7 @@ impl PostgresWriter {
 
     fn attempt(&self, job: &mut dyn Job, lock: EventLock, attempts: u32) -> Attempt {
         let start = self.instant();
-        let (connection, began_at) = match self.begin(lock) {
+        let (connection, began_at) = match self.begin(lock, false) {
             Ok(begun) => begun,
             Err(failed) if failed.is_busy || matches!(failed.error, Error::Store(_)) => {
                 return Attempt::Ended(Err(failed));
@@ -296,17 +300,23 @@ impl PostgresWriter {
         self.stopped.get()
     }
 
-    /// Begins a transaction, which locks the event. Returns the time by the clock of the server. Another attempt would
-    /// fail with the same [`Error::Store`].
-    pub(in crate::store::engine::postgres) fn begin(&self, lock: EventLock) -> Result<(Borrowed, Timestamp), Failed> {
+    /// Begins a transaction, which locks the event. Each of its jobs may have a savepoint. Returns the time by the clock
+    /// of the server. Another attempt would fail with the same [`Error::Store`].
+    pub(in crate::store::engine::postgres) fn begin(
+        &self,
+        lock: EventLock,
+        has_savepoints: bool,
+    ) -> Result<(Borrowed, Timestamp), Failed> {
         if let Some(reason) = self.stopped() {
             return Err(Error::from(reason.clone()).into());
         }
         let unreachable = |_: &Error| self.health.failed();
         let open_on = |connection: &PostgresConnection| {
             let begun = match lock {
-                EventLock::Held(event, _) => connection.begin_group(event, &self.server_clock),
-                EventLock::Background(event, _) => connection.begin_brief(event, &self.server_clock),
+                EventLock::Held(event, _) => connection.begin_locked(event, "", has_savepoints, &self.server_clock),
+                EventLock::Background(event, _) => {
+                    connection.begin_locked(event, BRIEF_LOCKS, has_savepoints, &self.server_clock)
+                }
                 _ => connection.begin_write(&self.server_clock),
             };
             connection.write.event_lock.set(lock);
