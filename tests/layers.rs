@@ -66,7 +66,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // An error names the scope that is missing, and the reasons of a conflict are a text enum.
     ("error", &["enums"]),
     ("enums", &[]),
-    ("https", &["environment", "error"]),
+    ("https", &["environment", "error", "fair"]),
     ("fair", &["environment", "model"]),
     // Documentation only.
     ("guide", &[]),

@@ -2,29 +2,27 @@
 //!
 //! The system's resolver blocks for as long as the DNS servers let it, and cannot be cancelled; ureq would start one
 //! more thread for each lookup that hangs. Here at most [`MAX_THREADS`] lookups run at once, a caller waits no longer
-//! than its timeout, and a lookup is not started if its callers have timed out.
+//! than its timeout, and a lookup is not started if its caller has timed out.
 //!
 //! Names whose last lookup took more than a second, and names that have not been looked up yet, are throttled: they
 //! share half of the threads. However many of their lookups hang, other names find a free thread.
 //!
 //! Addresses are not cached: every attempt looks the name up and checks the addresses.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::net::IpAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::exchange;
 use super::resolver::Resolver;
-use crate::environment::Locked;
+use crate::environment::{Locked, ReusedThreads};
+use crate::fair::{Limits, Permit, Semaphore};
 
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
 pub(crate) const MAX_THREADS: usize = 64;
-
-/// How long a thread waits for work before it ends.
-const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The longest lookup that counts as fast.
 const FAST_LIMIT: Duration = Duration::from_secs(1);
@@ -32,6 +30,9 @@ const FAST_LIMIT: Duration = Duration::from_secs(1);
 /// How many fast names are remembered. When there are more, all are forgotten: each is throttled until its next lookup
 /// is fast.
 const MAX_FAST_NAMES: usize = 10_000;
+
+/// How often a caller that waits looks whether the pool was closed.
+const CLOSING_CHECK: Duration = Duration::from_millis(100);
 
 /// Why a lookup found no addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,180 +45,102 @@ pub(crate) enum LookupError {
 
 type LookupResult = Result<Vec<IpAddr>, LookupError>;
 
-/// Threads that resolve names. When the pool is dropped, idle threads end at once, and the others after their lookup.
-#[derive(Debug)]
+/// Threads that resolve names.
 pub(crate) struct LookupPool {
     resolver: Arc<dyn Resolver>,
-    max_threads: usize,
-    queue: Arc<LookupQueue>,
-}
-
-#[derive(Debug, Default)]
-struct LookupQueue {
-    state: Mutex<State>,
-    work: Condvar,
-}
-
-#[derive(Debug)]
-struct Lookup {
-    id: u64,
-    host: String,
-    throttled: bool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Lookups of fast names that no thread has started yet.
-    fast: VecDeque<Lookup>,
-    /// Lookups of all other names that no thread has started yet.
-    throttled: VecDeque<Lookup>,
+    threads: ReusedThreads,
+    permits: Semaphore,
+    /// Additional permits for names that are throttled.
+    for_throttled: Semaphore,
     /// Names whose last lookup was fast.
-    fast_names: HashSet<String>,
-    /// Send the results to the waiting callers, by the id of the lookup.
-    result_senders: HashMap<u64, SyncSender<LookupResult>>,
-    next_id: u64,
-    threads: usize,
-    idle_threads: usize,
-    throttled_threads: usize,
-    closed: bool,
-}
-
-impl State {
-    /// Queues a lookup and returns its id.
-    fn enqueue(&mut self, host: &str, result_sender: SyncSender<LookupResult>) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.result_senders.insert(id, result_sender);
-        let throttled = !self.fast_names.contains(host);
-        let queue = if throttled { &mut self.throttled } else { &mut self.fast };
-        queue.push_back(Lookup { id, host: host.to_owned(), throttled });
-        id
-    }
-
-    /// How many of the queued lookups may start now.
-    fn startable(&self, max_threads: usize) -> usize {
-        let free_for_throttled = max_threads.div_ceil(2).saturating_sub(self.throttled_threads);
-        self.fast.len() + self.throttled.len().min(free_for_throttled)
-    }
-
-    /// Takes the next lookup that may start.
-    fn start_next(&mut self, max_threads: usize) -> Option<Lookup> {
-        if self.startable(max_threads) == 0 {
-            return None;
-        }
-        let lookup = self.fast.pop_front().or_else(|| self.throttled.pop_front())?;
-        if lookup.throttled {
-            self.throttled_threads += 1;
-        }
-        Some(lookup)
-    }
-
-    /// Removes a lookup whose caller has timed out.
-    fn cancel(&mut self, id: u64) {
-        self.result_senders.remove(&id);
-        self.fast.retain(|lookup| lookup.id != id);
-        self.throttled.retain(|lookup| lookup.id != id);
-    }
-
-    /// Remembers whether the last lookup of a name was fast.
-    fn remember(&mut self, host: &str, is_fast: bool) {
-        if !is_fast {
-            self.fast_names.remove(host);
-        } else if !self.fast_names.contains(host) {
-            if self.fast_names.len() >= MAX_FAST_NAMES {
-                self.fast_names.clear();
-            }
-            self.fast_names.insert(host.to_owned());
-        }
-    }
+    fast_names: Mutex<HashSet<String>>,
+    is_closed: AtomicBool,
 }
 
 impl LookupPool {
     pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
-        Self { resolver, max_threads, queue: Arc::default() }
+        let up_to = |permits| Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(permits) });
+        Self {
+            resolver,
+            threads: ReusedThreads::new("ticketing-lookup"),
+            permits: up_to(max_threads),
+            for_throttled: up_to(max_threads.div_ceil(2)),
+            fast_names: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        }
     }
 
     /// Returns the addresses of a name, at least one.
     pub(crate) fn resolve(&self, host: &str, timeout: Duration) -> LookupResult {
-        let (result_sender, result_receiver) = sync_channel(1);
-        let mut state = self.queue.state.locked();
-        if state.closed {
-            return Err(LookupError::Closed);
+        let gives_up_at = exchange::now().saturating_add(timeout);
+        let result = self.resolve_before(host, gives_up_at);
+        if result == Err(LookupError::TimedOut) {
+            self.remember(host, false);
         }
-        let id = state.enqueue(host, result_sender);
-        let needs_thread = state.idle_threads < state.startable(self.max_threads);
-        if needs_thread && state.threads < self.max_threads && self.start_thread() {
-            state.threads += 1;
-        }
-        drop(state);
-        self.queue.work.notify_one();
-        if let Ok(result) = result_receiver.recv_timeout(timeout) {
-            return result;
-        }
-        let mut state = self.queue.state.locked();
-        state.cancel(id);
-        state.remember(host, false);
-        Err(LookupError::TimedOut)
+        result
     }
 
-    /// Starts a thread. Returns `false` if the system refuses to.
-    fn start_thread(&self) -> bool {
-        let queue = Arc::clone(&self.queue);
-        let resolver = Arc::clone(&self.resolver);
-        let max_threads = self.max_threads;
-        let thread = std::thread::Builder::new().name("ticketing-lookup".to_owned());
-        thread.spawn(move || run(&queue, &*resolver, max_threads)).is_ok()
+    fn resolve_before(&self, host: &str, gives_up_at: Duration) -> LookupResult {
+        let is_throttled = !self.fast_names.locked().contains(host);
+        let throttled = is_throttled.then(|| self.permit(&self.for_throttled, gives_up_at)).transpose()?;
+        let permits = (self.permit(&self.permits, gives_up_at)?, throttled);
+        let (sender, receiver) = sync_channel(1);
+        let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
+        let look_up = move || {
+            let _permits = permits;
+            let started = exchange::now();
+            let found = resolver.resolve(&name);
+            // Fails after the timeout: the receiver has been dropped.
+            let _ = sender.send((found, exchange::now().saturating_sub(started) <= FAST_LIMIT));
+        };
+        self.threads.run(look_up).map_err(|_| LookupError::NotFound)?;
+        loop {
+            let left = self.time_left(gives_up_at)?;
+            match receiver.recv_timeout(left.min(CLOSING_CHECK)) {
+                Ok((found, is_fast)) => {
+                    self.remember(host, is_fast);
+                    return found.ok().filter(|addresses| !addresses.is_empty()).ok_or(LookupError::NotFound);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                // The resolver has panicked.
+                Err(RecvTimeoutError::Disconnected) => return Err(LookupError::NotFound),
+            }
+        }
+    }
+
+    fn permit(&self, permits: &Semaphore, gives_up_at: Duration) -> Result<Permit, LookupError> {
+        let left = self.time_left(gives_up_at)?;
+        let permit = permits.acquire(None, left, || self.is_closed.load(Ordering::Relaxed));
+        permit.ok_or_else(|| self.time_left(gives_up_at).err().unwrap_or(LookupError::TimedOut))
+    }
+
+    fn time_left(&self, gives_up_at: Duration) -> Result<Duration, LookupError> {
+        let left = gives_up_at.saturating_sub(exchange::now());
+        if self.is_closed.load(Ordering::Relaxed) {
+            Err(LookupError::Closed)
+        } else if left.is_zero() {
+            Err(LookupError::TimedOut)
+        } else {
+            Ok(left)
+        }
+    }
+
+    /// Remembers whether the last lookup of a name was fast.
+    fn remember(&self, host: &str, is_fast: bool) {
+        let mut names = self.fast_names.locked();
+        if !is_fast {
+            names.remove(host);
+        } else if !names.contains(host) {
+            if names.len() >= MAX_FAST_NAMES {
+                names.clear();
+            }
+            names.insert(host.to_owned());
+        }
     }
 
     /// Fails all current and future lookups.
     pub(crate) fn close(&self) {
-        let mut state = self.queue.state.locked();
-        state.closed = true;
-        state.fast.clear();
-        state.throttled.clear();
-        for (_, result_sender) in state.result_senders.drain() {
-            let _ = result_sender.try_send(Err(LookupError::Closed));
-        }
-        self.queue.work.notify_all();
-    }
-}
-
-impl Drop for LookupPool {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-/// A thread of the pool: runs one lookup after another, until it is idle for too long or the pool is closed.
-fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
-    let mut state = queue.state.locked();
-    loop {
-        state.idle_threads += 1;
-        let idle = |state: &mut State| state.startable(max_threads) == 0 && !state.closed;
-        let waited = queue.work.wait_timeout_while(state, IDLE_TIMEOUT, idle);
-        (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.idle_threads -= 1;
-        let Some(lookup) = state.start_next(max_threads) else {
-            state.threads -= 1;
-            return;
-        };
-        drop(state);
-        let started = exchange::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| resolver.resolve(&lookup.host)));
-        let result = match outcome {
-            Ok(Ok(addresses)) if !addresses.is_empty() => Ok(addresses),
-            _ => Err(LookupError::NotFound),
-        };
-        let is_fast = exchange::now().saturating_sub(started) <= FAST_LIMIT;
-        state = queue.state.locked();
-        if lookup.throttled {
-            state.throttled_threads -= 1;
-        }
-        // After a timeout, `resolve` has removed the sender and has remembered the name as slow.
-        if let Some(result_sender) = state.result_senders.remove(&lookup.id) {
-            state.remember(&lookup.host, is_fast);
-            let _ = result_sender.try_send(result);
-        }
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -225,7 +148,8 @@ fn run(queue: &LookupQueue, resolver: &dyn Resolver, max_threads: usize) {
 mod tests {
     use std::io;
     use std::net::Ipv4Addr;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Condvar;
+    use std::sync::atomic::AtomicUsize;
     use std::thread::scope;
 
     use super::*;
@@ -275,20 +199,6 @@ mod tests {
     }
 
     #[test]
-    fn successive_lookups_share_one_thread() {
-        let (resolver, pool) = pool(8);
-        for _ in 0..100 {
-            assert_eq!(pool.resolve("good", LONG), Ok(vec![Ipv4Addr::LOCALHOST.into()]));
-            // The thread is idle a moment after it has answered.
-            while pool.queue.state.locked().idle_threads == 0 {
-                std::thread::yield_now();
-            }
-        }
-        assert_eq!(resolver.calls.load(Ordering::SeqCst), 100);
-        assert_eq!(pool.queue.state.locked().threads, 1);
-    }
-
-    #[test]
     fn a_name_without_addresses_is_not_found_and_a_panic_does_not_end_the_thread() {
         let (_, pool) = pool(1);
         for host in ["none", "error", "panic", "panic"] {
@@ -308,16 +218,13 @@ mod tests {
         // Two of four threads hang. The lookup of a new name times out, but that of a fast name does not.
         assert_eq!(pool.resolve("new", SHORT), Err(LookupError::TimedOut));
         assert!(pool.resolve("good", LONG).is_ok());
-        {
-            let state = pool.queue.state.locked();
-            assert!(state.result_senders.is_empty() && state.fast.is_empty() && state.throttled.is_empty());
-        }
+        assert_eq!((pool.permits.waiting(), pool.for_throttled.waiting()), (0, 0));
         assert_eq!(resolver.calls.load(Ordering::SeqCst), 4);
         assert_eq!(resolver.most_running.load(Ordering::SeqCst), 3);
         // When the hanging lookups return, the waiting ones start.
         scope(|scope| {
             let lookup = scope.spawn(|| pool.resolve("new", LONG));
-            while pool.queue.state.locked().throttled.is_empty() {
+            while pool.for_throttled.waiting() == 0 {
                 std::thread::yield_now();
             }
             resolver.release();
@@ -330,10 +237,10 @@ mod tests {
         let (resolver, pool) = pool(4);
         resolver.release();
         assert!(pool.resolve("hang", LONG).is_ok());
-        assert_eq!(pool.queue.state.locked().fast_names, HashSet::from(["hang".to_owned()]));
+        assert_eq!(*pool.fast_names.locked(), HashSet::from(["hang".to_owned()]));
         *resolver.released.lock().unwrap() = false;
         assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
-        assert_eq!(pool.queue.state.locked().fast_names, HashSet::new());
+        assert_eq!(*pool.fast_names.locked(), HashSet::new());
         resolver.release();
     }
 
@@ -342,7 +249,7 @@ mod tests {
         let (resolver, pool) = pool(1);
         scope(|scope| {
             let lookups = [(); 3].map(|()| scope.spawn(|| pool.resolve("hang", Duration::from_mins(10))));
-            while pool.queue.state.locked().result_senders.len() < 3 {
+            while resolver.running.load(Ordering::SeqCst) + pool.for_throttled.waiting() < 3 {
                 std::thread::yield_now();
             }
             pool.close();
@@ -352,8 +259,5 @@ mod tests {
         });
         assert_eq!(pool.resolve("good", LONG), Err(LookupError::Closed));
         resolver.release();
-        while pool.queue.state.locked().threads > 0 {
-            std::thread::yield_now();
-        }
     }
 }
