@@ -1,8 +1,8 @@
 //! Connections that threads borrow, and that are opened again when they are lost.
 
 use std::ops::Deref;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio_postgres::Config;
@@ -11,6 +11,7 @@ use super::hosts::MAX_CONNECT_TIME;
 use super::purpose::Purpose;
 use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Error, Result, Unavailable};
+use crate::fair::{Limits, Permit, Semaphore};
 use crate::store::engine::postgres::postgres_options::PostgresOptions;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;
@@ -47,18 +48,14 @@ pub(in crate::store::engine::postgres) struct Connector {
 /// connection itself: it gets an error of connecting at once, and connects as soon as the server is back.
 pub(in crate::store::engine::postgres) struct Pool {
     connector: Connector,
-    places: Arc<Places>,
+    places: Semaphore,
+    state: Mutex<State>,
     /// Whether the last attempt to open a connection succeeded.
     reachable: AtomicBool,
 }
 
-struct Places {
-    state: Mutex<State>,
-    freed: Condvar,
-}
-
+#[derive(Default)]
 struct State {
-    free: usize,
     /// The connections of free places. The last one was used last.
     idle: Vec<Idle>,
     /// How many connections were lost.
@@ -71,14 +68,11 @@ struct Idle {
     lost: usize,
 }
 
-/// A place that is taken until it is dropped.
-struct Place(Arc<Places>);
-
 /// A borrowed connection. If it is dropped instead of being given back, it is closed.
 pub(in crate::store::engine::postgres) struct Borrowed {
     connection: PostgresConnection,
     /// After the connection: it is closed before another one is opened in its place.
-    place: Place,
+    place: Permit,
 }
 
 impl Deref for Borrowed {
@@ -130,9 +124,8 @@ impl Connector {
 
     /// A pool of up to `size` connections, which are opened when they are needed.
     pub(in crate::store::engine::postgres) fn pool(self, size: usize) -> Pool {
-        let state = State { free: size.max(1), idle: Vec::new(), lost: 0 };
-        let places = Arc::new(Places { state: Mutex::new(state), freed: Condvar::new() });
-        Pool { connector: self, places, reachable: AtomicBool::new(true) }
+        let places = Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(size.max(1)) });
+        Pool { connector: self, places, state: Mutex::default(), reachable: AtomicBool::new(true) }
     }
 }
 
@@ -158,17 +151,10 @@ fn complete(config: &mut Config) {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.state.locked().free += 1;
-        self.0.freed.notify_one();
-    }
-}
-
 impl Pool {
     /// Keeps an open connection for the first who borrows one.
     pub(in crate::store::engine::postgres) fn keep(&self, connection: PostgresConnection) {
-        let mut state = self.places.state.locked();
+        let mut state = self.state.locked();
         let lost = state.lost;
         state.idle.push(Idle { connection, lost });
     }
@@ -193,7 +179,7 @@ impl Pool {
     fn lose(&self, connection: PostgresConnection) {
         let is_silent = connection.is_silent();
         drop(connection);
-        let mut state = self.places.state.locked();
+        let mut state = self.state.locked();
         state.lost += 1;
         let closed = if is_silent { std::mem::take(&mut state.idle) } else { Vec::new() };
         drop(state);
@@ -215,16 +201,12 @@ impl Pool {
     /// Takes a connection out of the pool. Waits up to `max_time` for a place and for the server together.
     pub(in crate::store::engine::postgres) fn take_within(&self, max_time: Duration) -> Result<Borrowed> {
         let left = time_left(max_time);
-        let state = self.places.state.locked();
-        let waited = self.places.freed.wait_timeout_while(state, max_time.min(MAX_WAIT), |state| state.free == 0);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.free == 0 {
-            return Err(Error::Unavailable(Unavailable::NoConnection));
-        }
-        state.free -= 1;
+        // Organizations take turns before they come here.
+        let place = self.places.acquire(None, max_time.min(MAX_WAIT), || false);
+        let place = place.ok_or(Error::Unavailable(Unavailable::NoConnection))?;
+        let mut state = self.state.locked();
         let (known, lost) = (state.idle.pop(), state.lost);
         drop(state);
-        let place = Place(Arc::clone(&self.places));
         if let Some(Idle { connection, lost: lost_before }) = known {
             connection.forget_failure();
             // If another connection was lost in the meantime, so may this one be.
