@@ -72,9 +72,9 @@ pub(in crate::store) trait Connection {
     /// Locks rows for the rest of the transaction. Does nothing if the engine has only one write transaction at a time.
     fn lock(&self, lock: Lock<'_>) -> Result<()>;
 
-    /// Runs a query for a row with an `id`. If there is none, makes this transaction the only one that inserts it,
-    /// until it ends. If another transaction is inserting it, fails, and the job is run again. The key stands for what
-    /// is looked for.
+    /// Runs a query for one row, which has an `id`. If the row does not exist, only this transaction may insert it until
+    /// it ends. If another transaction is inserting the row, this fails, and the job is run again. The key stands for
+    /// the row.
     fn query_or_lock(
         &self,
         sql: &str,

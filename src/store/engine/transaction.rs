@@ -334,9 +334,9 @@ impl<'c> Transaction<'c> {
         Ok(found)
     }
 
-    /// Like [`query_opt`](Self::query_opt), for a row with an `id`. If there is none, makes this transaction the only
-    /// one that inserts it, until it ends. The key stands for what is looked for, among all that an organization looks
-    /// for. Fails if another transaction inserts it now: then the job is run again.
+    /// Like [`query_opt`](Self::query_opt), for a row that has an `id`. If the row does not exist, only this transaction
+    /// may insert it until it ends. If another transaction is inserting the row, this fails, and the job is run again.
+    /// The key stands for the row, and is unique in the organization.
     pub(in crate::store) fn query_opt_or_lock<T>(
         &self,
         sql: &str,

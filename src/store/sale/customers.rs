@@ -29,8 +29,8 @@ row_struct! {
     }
 }
 
-/// Returns the customer with this e-mail address. If there is none, no other transaction inserts one until this one
-/// ends.
+/// Returns the customer with this e-mail address. If the customer does not exist, only this transaction may insert it
+/// until it ends.
 pub(crate) fn find_or_lock(
     tx: &Transaction<'_>,
     organization: OrganizationId,

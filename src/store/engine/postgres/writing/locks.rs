@@ -34,8 +34,8 @@ pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static
 pub(in crate::store::engine::postgres) const TRY_CLEANUP: &str =
     "SELECT pg_try_advisory_xact_lock(1413696323) AS is_locked";
 
-/// Makes a query for a row with an `id` lock the number `?{parameter}` if there is none. Then its row has only
-/// `is_locked`, which is false if another transaction has locked the number.
+/// Adds to a query for one row, which has an `id`, that the number `?{parameter}` is locked if the row does not exist.
+/// The result is then a row with only `is_locked`, which is false if another transaction has locked the number.
 pub(in crate::store::engine::postgres) fn or_lock(sql: &str, parameter: usize) -> String {
     format!(
         "SELECT found.*, CASE WHEN found.id IS NULL THEN pg_try_advisory_xact_lock(?{parameter}) END AS is_locked
