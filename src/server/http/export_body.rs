@@ -1,7 +1,6 @@
 //! An exported file as the body of a response, read a piece at a time on blocking threads.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -12,7 +11,8 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hyper::body::{Frame, SizeHint};
-use tokio::task::JoinHandle;
+use tokio::fs::File;
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::blocking::{BlockingService, acquire};
 use super::problem::Problem;
@@ -52,7 +52,7 @@ pub(super) async fn call(
 
 pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: ExportFile) -> Response {
     let ExportFile { file, bytes, sha256, report } = export;
-    let mut response = Response::new(Body::new(FileBody { state: State::Idle(file), left: bytes }));
+    let mut response = Response::new(Body::new(FileBody { file: File::from_std(file), left: bytes }));
     let headers = response.headers_mut();
     let content_type = match format {
         ExportFormat::Csv => "text/csv; charset=utf-8",
@@ -74,20 +74,8 @@ pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: Ex
 
 /// What is left of a file.
 struct FileBody {
-    state: State,
+    file: File,
     left: u64,
-}
-
-enum State {
-    Idle(File),
-    Reading(JoinHandle<io::Result<(File, Bytes)>>),
-    Ended,
-}
-
-fn read(mut file: File, left: u64) -> io::Result<(File, Bytes)> {
-    let mut piece = vec![0; usize::try_from(left).unwrap_or(PIECE).min(PIECE)];
-    file.read_exact(&mut piece)?;
-    Ok((file, piece.into()))
 }
 
 impl HttpBody for FileBody {
@@ -98,26 +86,19 @@ impl HttpBody for FileBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        loop {
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::Ended => return Poll::Ready(None),
-                State::Idle(_) if self.left == 0 => return Poll::Ready(None),
-                State::Idle(file) => {
-                    let left = self.left;
-                    self.state = State::Reading(tokio::task::spawn_blocking(move || read(file, left)));
-                }
-                State::Reading(mut reading) => {
-                    let polled = Pin::new(&mut reading).poll(context);
-                    if polled.is_pending() {
-                        self.state = State::Reading(reading);
-                    }
-                    let (file, piece) = ready!(polled).map_err(io::Error::other)??;
-                    self.left = self.left.saturating_sub(piece.len() as u64);
-                    self.state = State::Idle(file);
-                    return Poll::Ready(Some(Ok(Frame::data(piece))));
-                }
-            }
+        if self.left == 0 {
+            return Poll::Ready(None);
         }
+        let mut piece = vec![0; usize::try_from(self.left).unwrap_or(PIECE).min(PIECE)];
+        let mut buffer = ReadBuf::new(&mut piece);
+        ready!(Pin::new(&mut self.file).poll_read(context, &mut buffer))?;
+        let read = buffer.filled().len();
+        if read == 0 {
+            return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
+        }
+        piece.truncate(read);
+        self.left = self.left.saturating_sub(read as u64);
+        Poll::Ready(Some(Ok(Frame::data(piece.into()))))
     }
 
     fn size_hint(&self) -> SizeHint {
