@@ -6,7 +6,6 @@ pub(super) mod body;
 pub(super) mod call;
 pub(super) mod caller;
 pub(super) mod conditions;
-pub(super) mod entity_tag;
 #[cfg(feature = "exports")]
 pub(super) mod export_body;
 pub(super) mod middleware;

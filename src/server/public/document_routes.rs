@@ -12,14 +12,13 @@ use axum::routing::{any, get};
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
-use super::representation::{Representation, not_modified, prefers_gzip};
+use super::representation::{Representation, entity_tag, has_version, not_modified, prefers_gzip};
 use crate::error::{Error, Result};
 use crate::fair::{InUseGuard, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
 use crate::model::values::id::OrganizationId;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::blocking::BlockingService;
-use crate::server::http::entity_tag;
 use crate::server::http::problem::Problem;
 use crate::server::http::query;
 use crate::server::state::AppState;
@@ -177,11 +176,11 @@ async fn answer(
         shared.limits.count_link(token, service.now())?;
         let version = source.version.map(|version| version(service, token)).transpose()?.flatten();
         let hash = |version| shared.page_tags.hash_one((version, languages, gzip, part));
-        let etag = version.map(|version| entity_tag::quoted(&format!("{:016x}", hash(version))));
+        let etag = version.map(|version| entity_tag(&format!("{:016x}", hash(version))));
         Ok((organization, etag, wanted, link_permit))
     };
     let (organization, etag, wanted, link_permit) = service.call_with(&service.pages, None, find).await?;
-    if let Some(etag) = etag.as_ref().filter(|etag| entity_tag::matches(request, etag)) {
+    if let Some(etag) = etag.as_ref().filter(|etag| has_version(request, etag)) {
         return Ok(not_modified(etag.clone()));
     }
     let read = move |service: &TicketingService| {

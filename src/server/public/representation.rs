@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
+use axum::http::header::{
+    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
@@ -14,7 +16,6 @@ use sha2::{Digest, Sha256};
 use super::accepted::weight_of;
 #[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
-use crate::server::http::entity_tag;
 
 /// How much pages are compressed. With many tickets, the default level takes off another 8 %, in eight times the time.
 const PAGE_COMPRESSION: u32 = 3;
@@ -45,7 +46,7 @@ impl Representation {
 
     /// Creates an uncompressed representation of content with a known SHA-256 digest.
     fn with_digest(body: Bytes, digest: &[u8; 32]) -> Self {
-        let etag = entity_tag::quoted(&hex::encode(&digest[..16]));
+        let etag = entity_tag(&hex::encode(&digest[..16]));
         Self { body, etag, gzip: false, media_type: None, file_name: None }
     }
 
@@ -78,7 +79,7 @@ impl Representation {
 
     /// Returns 200 with the content, or 304 if `If-None-Match` of the request matches its entity tag.
     pub(in crate::server) fn send(self, request: &HeaderMap) -> Response {
-        if entity_tag::matches(request, &self.etag) {
+        if has_version(request, &self.etag) {
             return not_modified(self.etag);
         }
         let mut response = with_etag_and_vary(Response::new(Body::from(self.body)), self.etag);
@@ -102,6 +103,18 @@ impl IntoResponse for TicketDocument {
     fn into_response(self) -> Response {
         Representation::document(self).send(&HeaderMap::new())
     }
+}
+
+/// An entity tag with this text, which is letters and digits.
+pub(in crate::server) fn entity_tag(text: &str) -> HeaderValue {
+    HeaderValue::try_from(format!("\"{text}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+/// Whether the client has the version with this tag. Tags are compared weakly (RFC 9110, 13.1.2).
+pub(in crate::server) fn has_version(request: &HeaderMap, etag: &HeaderValue) -> bool {
+    let values = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut tags = values.flat_map(|value| value.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag.as_bytes())
 }
 
 /// Returns 304 for a client that already has the content with this entity tag.
