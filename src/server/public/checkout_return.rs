@@ -3,12 +3,11 @@
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header::LOCATION;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use axum::response::Response;
 use axum::routing::get;
 
-use super::checkout_routes::{PathParams, respond, token};
+use super::checkout_routes::{PathParams, redirect, respond, token};
 use super::page_responses::accepted_languages;
 use super::representation::{Representation, prefers_gzip};
 use crate::pages;
@@ -42,15 +41,8 @@ fn refresh(times: usize) -> Option<(HeaderName, HeaderValue)> {
     Some((HeaderName::from_static("refresh"), value))
 }
 
-/// What a customer who comes back gets.
-enum Answer {
-    /// The organizer's own page.
-    Redirect(String),
-    /// A page, and whether it says how the payment ended.
-    Page { page: Representation, is_final: bool },
-}
-
-/// Asks the gateway for the state of the checkout, and redirects the customer. What the browser says is not trusted.
+/// Asks the gateway for the state of the checkout. The customer is redirected to the organizer's own page, or gets one
+/// that says how the payment ended. What the browser says is not trusted.
 async fn settle(
     service: &BlockingService,
     session: String,
@@ -58,25 +50,16 @@ async fn settle(
     request: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = session.clone();
-    let (accepted, gzip) = (accepted_languages(&request), prefers_gzip(&request));
     let organization = service.look_up(None, move |service| Ok(service.organization_of_checkout(&known)?)).await?;
     let settle = move |service: &TicketingService| {
         let settled = service.settle_checkout(&session)?;
         if let Some(url) = settled.redirect_url {
-            return Ok(Answer::Redirect(url));
+            return redirect(url);
         }
-        let page = pages::payment_page(&settled, &service.page_of_settled(&settled)?, &accepted)?;
-        Ok(Answer::Page { page: Representation::page(page, gzip), is_final: settled.outcome.is_some() })
+        let page = pages::payment_page(&settled, &service.page_of_settled(&settled)?, &accepted_languages(&request))?;
+        let mut response = Representation::page(page, prefers_gzip(&request)).send(&request);
+        response.headers_mut().extend(refresh(times).filter(|_| settled.outcome.is_none()));
+        Ok(response)
     };
-    match service.call_with(&service.pages, Some(organization), settle).await? {
-        Answer::Redirect(url) => {
-            let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
-            Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
-        }
-        Answer::Page { page, is_final } => {
-            let mut response = page.send(&request);
-            response.headers_mut().extend(refresh(times).filter(|_| !is_final));
-            Ok(response)
-        }
-    }
+    service.call_with(&service.pages, Some(organization), settle).await
 }

@@ -36,18 +36,17 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     }
     let token = token(parameters);
     let accepted = accepted_languages(&headers);
-    let (languages, gzip) = (accepted.clone(), prefers_gzip(&headers));
     let render = move |service: &TicketingService| {
         let checkout = service.get_hosted_checkout(&token)?;
-        Ok(Representation::page(pages::checkout_page(&checkout, service.now(), &languages)?, gzip))
+        let page = pages::checkout_page(&checkout, service.now(), &accepted_languages(&headers))?;
+        Ok(Representation::page(page, prefers_gzip(&headers)).send(&headers))
     };
-    let page = state.service.look_up(None, render).await;
-    respond(page.map(|page| page.send(&headers)), &accepted)
+    respond(state.service.look_up(None, render).await, &accepted)
 }
 
 async fn finish(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {
     let accepted = accepted_languages(request.headers());
-    respond(redirect(&state.service, token(parameters), request).await, &accepted)
+    respond(apply(&state.service, token(parameters), request).await, &accepted)
 }
 
 /// The token in the path, or an empty one, which no checkout has.
@@ -57,7 +56,7 @@ pub(in crate::server) fn token(parameters: PathParams) -> String {
 }
 
 /// Applies the outcome that the customer chose, and redirects to the organizer's page for it, or back to the checkout.
-async fn redirect(service: &BlockingService, token: String, request: Request) -> Result<Response, Problem> {
+async fn apply(service: &BlockingService, token: String, request: Request) -> Result<Response, Problem> {
     // Relative, so that it is right under any prefix.
     let checkout = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
     let (head, body) = request.into_parts();
@@ -69,7 +68,12 @@ async fn redirect(service: &BlockingService, token: String, request: Request) ->
         .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;
     let finish = move |service: &TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
     let result = service.call_with(&service.gateway, Some(organization), finish).await?;
-    let location = HeaderValue::try_from(result.redirect_url.unwrap_or(checkout)).map_err(Problem::internal)?;
+    redirect(result.redirect_url.unwrap_or(checkout))
+}
+
+/// A redirect to a page that is requested with GET.
+pub(in crate::server) fn redirect(url: String) -> Result<Response, Problem> {
+    let location = HeaderValue::try_from(url).map_err(Problem::internal)?;
     Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
 }
 
