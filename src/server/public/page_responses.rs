@@ -68,8 +68,9 @@ pub(in crate::server) fn problem_response(
 /// sites, or found by search engines. `policy` is added to the content security policy.
 pub(in crate::server) fn with_page_headers(mut response: Response, policy: &str) -> Response {
     let headers = response.headers_mut();
+    let style = STYLE_HASH.as_str();
     let policy = format!(
-        "default-src 'none'; style-src '{STYLE_HASH}'; img-src data:; base-uri 'none'; {policy}frame-ancestors 'none'"
+        "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; {policy}frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
