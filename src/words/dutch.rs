@@ -65,7 +65,6 @@ pub(super) static DUTCH: Words = Words {
     },
     checkout: Checkout {
         title: "Betalen",
-        order: "Bestelling",
         discount: "Korting",
         total: "Totaal",
         reserved: |minutes| match minutes {

@@ -52,7 +52,6 @@ const WORDS: Words = Words {
     },
     checkout: Checkout {
         title: "Checkout",
-        order: "Order",
         discount: "Discount",
         total: "Total",
         reserved: |minutes| match minutes {

@@ -74,7 +74,6 @@ pub(super) static FRENCH: Words = Words {
     },
     checkout: Checkout {
         title: "Paiement",
-        order: "Commande",
         discount: "Réduction",
         total: "Total",
         reserved: |minutes| match minutes {

@@ -68,7 +68,6 @@ pub(super) static GERMAN: Words = Words {
     },
     checkout: Checkout {
         title: "Kasse",
-        order: "Bestellung",
         discount: "Rabatt",
         total: "Summe",
         reserved: |minutes| match minutes {

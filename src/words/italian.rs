@@ -71,7 +71,6 @@ pub(super) static ITALIAN: Words = Words {
     },
     checkout: Checkout {
         title: "Pagamento",
-        order: "Ordine",
         discount: "Sconto",
         total: "Totale",
         reserved: |minutes| match minutes {

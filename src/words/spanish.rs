@@ -68,7 +68,6 @@ pub(super) static SPANISH: Words = Words {
     },
     checkout: Checkout {
         title: "Pago",
-        order: "Pedido",
         discount: "Descuento",
         total: "Total",
         reserved: |minutes| match minutes {

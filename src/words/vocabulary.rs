@@ -85,7 +85,6 @@ pub(crate) struct TicketPages {
 #[derive(Debug)]
 pub(crate) struct Checkout {
     pub(crate) title: &'static str,
-    pub(crate) order: &'static str,
     pub(crate) discount: &'static str,
     pub(crate) total: &'static str,
     /// For how many more minutes the tickets are reserved.
