@@ -52,10 +52,10 @@ impl CheckoutPage<'_> {
     }
 }
 
-/// The page of a checkout, at the time `now`. `accepted` is the header `Accept-Language`.
-pub(crate) fn checkout_page(checkout: &HostedCheckout, now: Timestamp, accepted: &str) -> Result<String> {
+/// The page of a checkout, at the time `now`. `accepted` are the languages of the browser.
+pub(crate) fn checkout_page(checkout: &HostedCheckout, now: Timestamp, accepted: &[String]) -> Result<String> {
     let language = checkout.language.as_deref();
-    let words = words::of(language.into_iter().chain(words::accepted(accepted)));
+    let words = words::for_reader(language, accepted);
     let order = &checkout.order;
     let can_be_paid = order.status == OrderStatus::Pending;
     let total = words::money(words, order.total, &checkout.currency);

@@ -54,12 +54,12 @@ impl OrderPage<'_> {
     }
 }
 
-/// A part of the page of an order. `token` is the last part of its path, and `accepted` the header `Accept-Language`.
-pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &str) -> Result<String> {
+/// A part of the page of an order. `token` is the last part of its path, and `accepted` are the languages of the browser.
+pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &[String]) -> Result<String> {
     let OrderPart { linked, part, parts, tickets_of_order: of, .. } = shown;
     let LinkedOrder { order, event, language, .. } = linked;
     let language = language.as_deref();
-    let words = words::of(language.into_iter().chain(words::accepted(accepted)));
+    let words = words::for_reader(language, accepted);
     let is_order_cancelled = order.status == OrderStatus::Cancelled;
     let notice = match is_order_cancelled && event.status != EventStatus::Cancelled {
         true => Some(Notice::new("bad", words.tickets.order_cancelled, words.tickets.no_entry)),

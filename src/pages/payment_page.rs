@@ -32,10 +32,14 @@ impl PaymentPage<'_> {
     }
 }
 
-/// The page with the result of a payment. `accepted` is the header `Accept-Language`.
-pub(crate) fn payment_page(settled: &SettledCheckout, checkout: &HostedCheckout, accepted: &str) -> Result<String> {
+/// The page with the result of a payment. `accepted` are the languages of the browser.
+pub(crate) fn payment_page(
+    settled: &SettledCheckout,
+    checkout: &HostedCheckout,
+    accepted: &[String],
+) -> Result<String> {
     let language = checkout.language.as_deref();
-    let words = words::of(language.into_iter().chain(words::accepted(accepted)));
+    let words = words::for_reader(language, accepted);
     let can_be_paid = settled.order.status == OrderStatus::Pending && settled.state == CheckoutState::Open;
     let link = settled.order.payment_gateway.as_ref().map(|payment| payment.link.as_str());
     let (tone, message) = message(settled, &words.payment);

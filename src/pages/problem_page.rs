@@ -31,14 +31,14 @@ pub(crate) enum ProblemKind {
     Other,
 }
 
-/// The page for a request that failed with this status. `accepted` is the header `Accept-Language`.
+/// The page for a request that failed with this status. `accepted` are the languages of the browser.
 pub(crate) fn problem_page(
     kind: ProblemKind,
     status: u16,
     documentation: Option<&str>,
-    accepted: &str,
+    accepted: &[String],
 ) -> Result<String> {
-    let words = words::of(words::accepted(accepted));
+    let words = words::for_reader(None, accepted);
     render(&ProblemPage { words, message: message(kind, status, words), documentation })
 }
 

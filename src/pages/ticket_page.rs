@@ -32,11 +32,11 @@ impl TicketPage<'_> {
     }
 }
 
-/// The page of a ticket. `token` is the last part of its path, and `accepted` the header `Accept-Language`.
-pub(crate) fn ticket_page(linked: &LinkedTicket, token: &str, accepted: &str) -> Result<String> {
+/// The page of a ticket. `token` is the last part of its path, and `accepted` are the languages of the browser.
+pub(crate) fn ticket_page(linked: &LinkedTicket, token: &str, accepted: &[String]) -> Result<String> {
     let LinkedTicket { ticket, event, language, .. } = linked;
     let language = language.as_deref();
-    let words = words::of(language.into_iter().chain(words::accepted(accepted)));
+    let words = words::for_reader(language, accepted);
     let content = Content::of(TicketToPrint::of(linked), words)?;
     render(&TicketPage {
         words,

@@ -65,6 +65,11 @@ pub(crate) fn of<'a>(tags: impl IntoIterator<Item = &'a str>) -> &'static Words 
     tags.into_iter().find_map(find).unwrap_or(&english::ENGLISH)
 }
 
+/// The words for a reader: in the language of an order, or else in the first that a browser accepts.
+pub(crate) fn for_reader(language: Option<&str>, accepted: &[String]) -> &'static Words {
+    of(language.into_iter().chain(accepted.iter().map(String::as_str)))
+}
+
 /// The words of a language tag (RFC 5646). Its primary subtag decides, and for dates in English also its region.
 fn find(tag: &str) -> Option<&'static Words> {
     let mut subtags = tag.trim().split(['-', '_', '.']);
@@ -73,21 +78,6 @@ fn find(tag: &str) -> Option<&'static Words> {
     let is_american = |subtag: &str| AMERICAN_REGIONS.iter().any(|region| region.eq_ignore_ascii_case(subtag));
     let is_english = std::ptr::eq(words, &raw const english::ENGLISH);
     Some(if is_english && subtags.any(is_american) { &english::AMERICAN } else { words })
-}
-
-/// The language tags of an `Accept-Language` header (RFC 9110, section 12.5.4), the most wanted first.
-pub(crate) fn accepted(header: &str) -> Vec<&str> {
-    /// More are not read.
-    const MAX_TAGS: usize = 16;
-
-    let weighted = header.split(',').take(MAX_TAGS).filter_map(|range| {
-        let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
-        let weight = parameters.trim().strip_prefix("q=").map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
-        (weight > 0.0).then_some((tag.trim(), weight))
-    });
-    let mut weighted: Vec<_> = weighted.collect();
-    weighted.sort_by(|(_, first), (_, second)| second.total_cmp(first));
-    weighted.into_iter().map(|(tag, _)| tag).collect()
 }
 
 #[cfg(test)]
@@ -145,18 +135,6 @@ mod tests {
         // Those of American English are English.
         for language in ALL.iter().map(|words| words.language).filter(|language| !language.contains('-')) {
             assert_eq!(values(&all[language]), english, "{language}");
-        }
-    }
-
-    #[test]
-    fn the_languages_of_a_browser_are_in_the_order_of_their_weights() {
-        for (header, expected) in [
-            ("de-AT,de;q=0.9,en;q=0.8", vec!["de-AT", "de", "en"]),
-            ("en;q=0.1, fr ; q=0.7, it", vec!["it", "fr", "en"]),
-            ("de;q=0, nl;q=x, es", vec!["es"]),
-            ("", vec![""]),
-        ] {
-            assert_eq!(accepted(header), expected, "{header}");
         }
     }
 }

@@ -475,6 +475,8 @@ fn without_a_language_of_the_buyer_a_page_speaks_one_that_the_browser_accepts() 
     for (order, accepted, tag) in [
         (&own, "pl,de;q=0.9,en;q=0.8", "de"),
         (&own, "en-US,en;q=0.5", "en-US"),
+        (&own, "en;q=0.1, fr ; q=0.7, it;q=0.69", "fr"),
+        (&own, "de;q=0, nl;q=x, pl", "en"),
         (&own, "", "en"),
         // Nobody has translated the words into Arabic: what the organizer has written is marked as such.
         (&arabic, "nl", "nl"),

@@ -1,4 +1,4 @@
-//! What a client accepts, and how much it wants it: `Accept` and `Accept-Encoding` (RFC 9110, 12.5).
+//! What a client accepts, and how much it wants it: `Accept`, `Accept-Encoding` and `Accept-Language` (RFC 9110, 12.5).
 
 use axum::http::{HeaderMap, HeaderName};
 

@@ -30,8 +30,8 @@ type Read<T> = fn(&TicketingService, &str) -> Result<T>;
 /// What a request of a link asks for.
 struct Wanted {
     token: String,
-    /// The header `Accept-Language`.
-    languages: String,
+    /// The languages of the browser.
+    languages: Vec<String>,
     /// Whether pages are compressed.
     gzip: bool,
     /// The part of a long page, from 1.

@@ -1,5 +1,7 @@
 //! Responses with pages: their headers, and problems as pages.
 
+use std::cmp::Reverse;
+
 use axum::http::header::{
     ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -12,10 +14,15 @@ use crate::server::http::problem::Problem;
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// The languages that a browser wants, as it lists them.
-pub(in crate::server) fn accepted_languages(request: &HeaderMap) -> String {
-    let accepted = request.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    accepted.unwrap_or_default().to_owned()
+/// How many languages of a browser are read.
+const MAX_LANGUAGES: usize = 16;
+
+/// The language tags that a browser accepts (RFC 9110, 12.5.4), the most wanted first.
+pub(in crate::server) fn accepted_languages(request: &HeaderMap) -> Vec<String> {
+    let mut languages: Vec<_> = accepted(request, ACCEPT_LANGUAGE).take(MAX_LANGUAGES).collect();
+    languages.retain(|(_, weight)| *weight > 0);
+    languages.sort_by_key(|(_, weight)| Reverse(*weight));
+    languages.into_iter().map(|(tag, _)| tag.to_owned()).collect()
 }
 
 /// Whether the client names HTML among the media types that it accepts, as browsers do.
@@ -55,7 +62,7 @@ pub(in crate::server) fn problem_response(
     problem: &Problem,
     kind: ProblemKind,
     documentation: Option<&str>,
-    accepted: &str,
+    accepted: &[String],
 ) -> Response {
     let status = problem.status();
     match pages::problem_page(kind, status.as_u16(), documentation, accepted) {
