@@ -49,24 +49,13 @@ pub(super) struct Typesetter {
     /// The fonts of the document, in the order in which each part of a text looks for one that has its letters.
     families: Vec<FontFamilyName<'static>>,
     missing: BTreeSet<char>,
-    /// How texts were made to fit in this document: tickets of an order have the same title.
-    fitted: HashMap<FitKey, Fitted>,
     /// The paragraphs of this document. Tickets of an order say mostly the same.
     paragraphs: HashMap<ParagraphKey, Arc<Paragraph>>,
 }
 
-/// A text, and how it is set: the bits of size, leading and width, whether it is bold, its color, and its alignment.
-type ParagraphKey = (String, [u32; 3], bool, [u8; 3], Discriminant<Alignment>);
-
-/// A text, its number of lines, and the bits of their width.
-type FitKey = (String, usize, u32);
-
-/// A text that fits, in this size.
-#[derive(Clone)]
-struct Fitted {
-    text: String,
-    size: f32,
-}
+/// A text, and how it is set: the bits of size, leading and width, whether it is bold, its color, its alignment, and the
+/// lines in which it must fit.
+type ParagraphKey = (String, [u32; 3], bool, [u8; 3], Discriminant<Alignment>, Option<usize>);
 
 impl Typesetter {
     pub(super) fn new(fonts: Fonts) -> Self {
@@ -76,7 +65,6 @@ impl Typesetter {
             language: None,
             families: Vec::new(),
             missing: BTreeSet::new(),
-            fitted: HashMap::new(),
             paragraphs: HashMap::new(),
         }
     }
@@ -89,20 +77,31 @@ impl Typesetter {
 
     /// Ends a document. Returns the characters that no font has, in the order of their numbers.
     pub(super) fn end_document(&mut self) -> Vec<char> {
-        self.fitted.clear();
         self.paragraphs.clear();
         std::mem::take(&mut self.missing).into_iter().collect()
     }
 
     /// Sets a text in lines of this width. Clusters that no font has become replacement characters.
     pub(super) fn set(&mut self, text: &str, style: Style, width: f32) -> Arc<Paragraph> {
+        self.once(text, style, width, None, |typesetter| typesetter.lay_out(text, style, width))
+    }
+
+    /// Returns the paragraph of this text in this document, which is set the first time.
+    fn once(
+        &mut self,
+        text: &str,
+        style: Style,
+        width: f32,
+        lines: Option<usize>,
+        set: impl FnOnce(&mut Self) -> Paragraph,
+    ) -> Arc<Paragraph> {
         let Color(red, green, blue) = style.color;
         let lengths = [style.size, style.leading, width].map(f32::to_bits);
-        let key = (text.to_owned(), lengths, style.bold, [red, green, blue], discriminant(&style.alignment));
+        let key = (text.to_owned(), lengths, style.bold, [red, green, blue], discriminant(&style.alignment), lines);
         if let Some(known) = self.paragraphs.get(&key) {
             return Arc::clone(known);
         }
-        let paragraph = Arc::new(self.lay_out(text, style, width));
+        let paragraph = Arc::new(set(self));
         self.paragraphs.insert(key, Arc::clone(&paragraph));
         paragraph
     }
@@ -150,22 +149,15 @@ impl Typesetter {
         width: f32,
         lines: usize,
     ) -> Arc<Paragraph> {
-        let key = (text.to_owned(), lines, width.to_bits());
-        let fitted = match self.fitted.get(&key) {
-            Some(fitted) => fitted.clone(),
-            None => self.fit(text, sizes, style, width, lines),
-        };
-        let paragraph = self.set(&fitted.text, Style { size: fitted.size, ..style }, width);
-        self.fitted.insert(key, fitted);
-        paragraph
+        self.once(text, style, width, Some(lines), |typesetter| typesetter.fit(text, sizes, style, width, lines))
     }
 
-    fn fit(&mut self, text: &str, sizes: &[f32], style: Style, width: f32, lines: usize) -> Fitted {
-        let mut style = style;
+    fn fit(&mut self, text: &str, sizes: &[f32], mut style: Style, width: f32, lines: usize) -> Paragraph {
         for size in sizes {
             style.size = *size;
-            if self.lay_out(text, style, width).layout.len() <= lines {
-                return Fitted { text: text.to_owned(), size: *size };
+            let paragraph = self.lay_out(text, style, width);
+            if paragraph.layout.len() <= lines {
+                return paragraph;
             }
         }
         let whole = self.lay_out(text, style, width);
@@ -180,7 +172,7 @@ impl Typesetter {
                 fails = middle;
             }
         }
-        Fitted { text: cut(&whole.text, ends.get(fits).copied().unwrap_or_default()), size: style.size }
+        self.lay_out(&cut(&whole.text, ends.get(fits).copied().unwrap_or_default()), style, width)
     }
 
     fn shape(&mut self, text: &str, style: Style, width: f32) -> Layout<()> {
