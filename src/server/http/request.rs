@@ -27,7 +27,7 @@ use crate::enums::scope::Scope;
 use crate::error::Error;
 use crate::fair::Tenant;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
-use crate::server::operations::operation::{Input, Operation};
+use crate::server::operations::operation::{Input, Operation, Route};
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
@@ -68,7 +68,7 @@ async fn authorize_and_execute(
     parameters: Vec<String>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Operation { waits_for, scope, .. } = *operation;
+    let Operation { waits_for, route: Route { scope, .. }, .. } = *operation;
     let is_look_up = operation.is_look_up();
     let mut tenant = request.likely_tenant();
     let mut caller = None;
@@ -129,7 +129,7 @@ impl Execution {
         let Self { request, operation, parameters, caller, body } = self;
         let caller = match caller {
             Some(caller) => caller,
-            None => request.authorize(service, operation.scope)?,
+            None => request.authorize(service, operation.route.scope)?,
         };
         request.execute(service, &operation, &parameters, &caller, body)
     }

@@ -24,14 +24,14 @@ const CREATIONS: [Creation; 6] = [
 
 /// Returns links to every operation whose only path parameter is the id of the created resource.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
-    let creation = CREATIONS.iter().find(|creation| creation.operation == operation.name)?;
+    let creation = CREATIONS.iter().find(|creation| creation.operation == operation.route.name)?;
     let mut links = Map::new();
     for other in super::super::operations::all() {
-        if other.path.matches('{').count() == 1 && other.path.contains(creation.parameter) {
+        if other.route.path.matches('{').count() == 1 && other.route.path.contains(creation.parameter) {
             let mut parameters = Map::new();
             parameters.insert(creation.parameter.to_owned(), format!("$response.body#{}", creation.id).into());
-            let link = json!({"operationId": other.name, "parameters": parameters});
-            links.insert(other.name.to_owned(), link);
+            let link = json!({"operationId": other.route.name, "parameters": parameters});
+            links.insert(other.route.name.to_owned(), link);
         }
     }
     Some(Value::Object(links))

@@ -84,7 +84,7 @@ fn document() -> Value {
     let mut paths = other_routes::paths();
     for operation in super::operations::all() {
         let method = operation.method.as_str().to_lowercase();
-        paths[format!("{BASE}{}", operation.path)][method] = describe(&operation, &mut requests, &mut responses);
+        paths[format!("{BASE}{}", operation.route.path)][method] = describe(&operation, &mut requests, &mut responses);
     }
     let webhooks = notifications::webhooks(&mut requests, &mut responses);
     let mut schemas = responses.take_definitions(true);
@@ -130,7 +130,7 @@ fn generator() -> SchemaGenerator {
 
 fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut SchemaGenerator) -> Value {
     let scopes: Vec<_> =
-        [Some(operation.scope), operation.further_scope].into_iter().flatten().map(Scope::as_str).collect();
+        [Some(operation.route.scope), operation.further_scope].into_iter().flatten().map(Scope::as_str).collect();
     let mut parameters = path_parameters(operation, requests);
     let mut body = None;
     match operation.input {
@@ -141,7 +141,7 @@ fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut 
     }
     parameters.extend(headers::of_request(operation));
     let mut described = json!({
-        "operationId": operation.name,
+        "operationId": operation.route.name,
         "tags": [tag(operation)],
         "summary": operation.summary,
         "description": format!("{}\n\nScope: `{}`", operation.description, scopes.join("`, `")).trim(),
@@ -157,13 +157,13 @@ fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut 
 }
 
 fn path_parameters(operation: &Operation, named: &mut NamedSchemas) -> Vec<Value> {
-    let template = format!("{BASE}{}", operation.path);
+    let template = format!("{BASE}{}", operation.route.path);
     let mut parameters = Vec::new();
     for name in template.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')) {
         let (description, schema) = path_parameter(name, named);
         let mut parameter =
             json!({"name": name, "in": "path", "required": true, "description": description, "schema": schema});
-        if let Some(example) = examples::of_parameter(operation.name, &template, name) {
+        if let Some(example) = examples::of_parameter(operation.route.name, &template, name) {
             parameter["example"] = example;
         }
         parameters.push(parameter);
@@ -203,7 +203,7 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
 
 fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
     let mut content = json!({"schema": schema});
-    if let Some(example) = examples::of(operation.name, "request") {
+    if let Some(example) = examples::of(operation.route.name, "request") {
         content["example"] = example;
     }
     json!({"required": required, "content": {"application/json": content}})
@@ -217,10 +217,10 @@ fn tag(operation: &Operation) -> &'static str {
     if operation.success.is_export {
         return "Exports";
     }
-    if MONEY.iter().any(|money| operation.path.contains(money)) {
+    if MONEY.iter().any(|money| operation.route.path.contains(money)) {
         return "Payments";
     }
-    match operation.scope {
+    match operation.route.scope {
         Scope::EventsRead | Scope::EventsWrite => "Events",
         Scope::TicketTypesRead | Scope::TicketTypesWrite => "Ticket Types",
         Scope::OrdersRead | Scope::OrdersWrite | Scope::PaymentsWrite => "Orders",
@@ -298,10 +298,10 @@ mod tests {
     #[test]
     fn every_operation_and_path_parameter_is_documented() {
         for operation in crate::server::operations::all() {
-            assert!(!operation.summary.is_empty(), "{}", operation.name);
+            assert!(!operation.summary.is_empty(), "{}", operation.route.name);
             for parameter in path_parameters(&operation, &mut NamedSchemas::default()) {
-                assert_ne!(parameter["description"], "", "{}: {parameter}", operation.name);
-                assert_ne!(parameter["schema"], json!({}), "{}: {parameter}", operation.name);
+                assert_ne!(parameter["description"], "", "{}: {parameter}", operation.route.name);
+                assert_ne!(parameter["schema"], json!({}), "{}: {parameter}", operation.route.name);
             }
         }
     }

@@ -57,7 +57,7 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut response = json!({"description": description, "headers": headers::references(&header_names)});
     if let Some(schema) = success.body {
         let mut content = json!({"schema": schema(generator)});
-        if let Some(example) = examples::of(operation.name, "response") {
+        if let Some(example) = examples::of(operation.route.name, "response") {
             content["example"] = example;
         }
         response["content"] = json!({"application/json": content});
@@ -79,7 +79,7 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
 fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
     let has_input = !matches!(operation.input, Input::None);
     // At the entrance, the code of the ticket and the event are in the body.
-    let names_a_resource = operation.path.contains('{') || operation.scope == Scope::TicketsCheckIn;
+    let names_a_resource = operation.route.path.contains('{') || operation.route.scope == Scope::TicketsCheckIn;
     let can_conflict = operation.idempotent || !operation.conflicts.is_empty();
     let statuses = [
         (true, StatusCode::BAD_REQUEST),

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::operation::{Operation, RequestSchema, operation};
+use super::operation::{Operation, RequestSchema, Route, operation};
 use crate::enums::scope::Scope;
 use crate::enums::text_enum::TextEnum;
 use crate::exports::{Export, ExportFormat, ExportKind, columns};
@@ -47,7 +47,7 @@ fn export(kind: ExportKind) -> Operation {
         [scope] => (*scope, None),
         [] => (Scope::OrdersRead, None),
     };
-    let operation = Operation::export(name, path, scope, query, move |call| run(call, kind));
+    let operation = Operation::export(Route::new(name, path, scope), query, move |call| run(call, kind));
     let operation = operation.docs(summary, description(kind));
     match further {
         Some(further) => operation.also_requires(further),

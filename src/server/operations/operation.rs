@@ -33,13 +33,25 @@ pub(in crate::server) const BASE: &str = "/v1";
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// One operation of the API.
-pub(in crate::server) struct Operation {
+/// How an operation is called, where it is, and which scope the key needs.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::server) struct Route {
     pub(in crate::server) name: &'static str,
-    pub(in crate::server) method: Method,
     /// The path below [`BASE`], with its parameters in braces.
     pub(in crate::server) path: &'static str,
     pub(in crate::server) scope: Scope,
+}
+
+impl Route {
+    pub(in crate::server) const fn new(name: &'static str, path: &'static str, scope: Scope) -> Self {
+        Self { name, path, scope }
+    }
+}
+
+/// One operation of the API.
+pub(in crate::server) struct Operation {
+    pub(in crate::server) route: Route,
+    pub(in crate::server) method: Method,
     /// A second scope that the key needs.
     pub(in crate::server) further_scope: Option<Scope>,
     /// One line of documentation for API clients.
@@ -117,9 +129,7 @@ impl Success {
 
 impl Operation {
     fn new(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         method: Method,
         input: Input,
         success: Success,
@@ -127,10 +137,8 @@ impl Operation {
     ) -> Self {
         let idempotent = method == Method::POST;
         Self {
-            name,
+            route,
             method,
-            path,
-            scope,
             further_scope: None,
             summary: "",
             description: Cow::Borrowed(""),
@@ -147,50 +155,38 @@ impl Operation {
 
     /// `GET` of a page, selected by the query string.
     pub(in crate::server) fn list<Q: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>, Q) -> Result<T>,
     ) -> Self {
         let input = Input::Query(object::schema::<Q>);
-        Self::new(name, path, scope, Method::GET, input, Success::ok::<T>(), move |call| {
-            call.caller.require(scope)?;
+        Self::new(route, Method::GET, input, Success::ok::<T>(), move |call| {
             json(&run(call, call.query().into_inner()?)?)
         })
     }
 
     /// `GET` of one resource.
     pub(in crate::server) fn get<T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
+        Self::new(route, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
     }
 
     /// `GET` of one resource that has a revision.
     pub(in crate::server) fn get_with_etag<T: Serialize + JsonSchema + Revisioned + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>) -> Result<T>,
     ) -> Self {
-        Self::new(name, path, scope, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
+        Self::new(route, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
             json_with_etag(&run(call)?)
         })
     }
 
     /// `GET` of a document.
     #[cfg(feature = "documents")]
-    pub(in crate::server) fn document(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
-        run: fn(&Call<'_>) -> Result<TicketDocument>,
-    ) -> Self {
+    pub(in crate::server) fn document(route: Route, run: fn(&Call<'_>) -> Result<TicketDocument>) -> Self {
         let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
-        let operation = Self::new(name, path, scope, Method::GET, Input::None, success, move |call| {
+        let operation = Self::new(route, Method::GET, Input::None, success, move |call| {
             Ok(Representation::document(run(call)?).send(&call.head.headers))
         });
         Self { waits_for: WaitsFor::Document, ..operation }
@@ -199,14 +195,12 @@ impl Operation {
     /// `GET` of an exported file.
     #[cfg(feature = "exports")]
     pub(in crate::server) fn export(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         query: RequestSchema,
         run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
         let success = Success { status: StatusCode::OK, is_export: true, ..Success::NO_CONTENT };
-        let operation = Self::new(name, path, scope, Method::GET, Input::Query(query), success, run);
+        let operation = Self::new(route, Method::GET, Input::Query(query), success, run);
         Self { waits_for: WaitsFor::Export, ..operation }
     }
 
@@ -224,18 +218,16 @@ impl Operation {
 
     /// `POST` that creates one resource with an id, whose path has the same name for the resources as this one.
     pub(in crate::server) fn create<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
         id: fn(&T) -> &dyn Display,
     ) -> Self {
         let success = Success { status: StatusCode::CREATED, has_location: true, ..Success::ok::<T>() };
-        Self::new(name, path, scope, Method::POST, body::<B>(), success, move |call| {
+        Self::new(route, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
             let mut response = replayable_json(&created)?;
             let (base_path, id) = (call.base_path(), id(&created.value));
-            let resources = path.rsplit('/').next().unwrap_or_default();
+            let resources = route.path.rsplit('/').next().unwrap_or_default();
             if let Ok(location) = HeaderValue::try_from(format!("{base_path}{BASE}/{resources}/{id}")) {
                 response.headers_mut().insert(LOCATION, location);
             }
@@ -245,36 +237,28 @@ impl Operation {
 
     /// `POST` of an action that is described by its body.
     pub(in crate::server) fn action<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
     ) -> Self {
         let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
-        Self::new(name, path, scope, Method::POST, body::<B>(), Success::ok::<T>(), run)
+        Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), run)
     }
 
     /// `POST` of an action on the resource that the path names. It needs no body.
     pub(in crate::server) fn action_on<T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>) -> Result<Replayable<T>>,
     ) -> Self {
-        Self::new(name, path, scope, Method::POST, optional_body(), Success::ok::<T>(), move |call| {
-            replayable_json(&run(call)?)
-        })
+        Self::new(route, Method::POST, optional_body(), Success::ok::<T>(), move |call| replayable_json(&run(call)?))
     }
 
     /// `POST` of an action on the resource that the path names. Its body describes it, and may be missing.
     pub(in crate::server) fn action_with_options<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
     ) -> Self {
         let input = Input::OptionalBody(object::reference::<B>);
-        Self::new(name, path, scope, Method::POST, input, Success::ok::<T>(), move |call| {
+        Self::new(route, Method::POST, input, Success::ok::<T>(), move |call| {
             let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
             replayable_json(&run(call, request)?)
         })
@@ -282,36 +266,24 @@ impl Operation {
 
     /// `POST` that records something about the resource that the path names. It needs no body, returns none, and counts
     /// each request.
-    pub(in crate::server) fn record(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
-        run: fn(&Call<'_>) -> Result<()>,
-    ) -> Self {
+    pub(in crate::server) fn record(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
-        Self::new(name, path, scope, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
+        Self::new(route, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
     }
 
     /// `PATCH` of a resource that has a revision.
     pub(in crate::server) fn update<B: Form + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
+        route: Route,
         run: fn(&Call<'_>, Request<B>) -> Result<T>,
     ) -> Self {
         let run = move |call: &Call<'_>| json_with_etag(&run(call, call.json()?)?);
-        Self::new(name, path, scope, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
+        Self::new(route, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
     }
 
     /// `DELETE` of a resource.
-    pub(in crate::server) fn delete(
-        name: &'static str,
-        path: &'static str,
-        scope: Scope,
-        run: fn(&Call<'_>) -> Result<()>,
-    ) -> Self {
+    pub(in crate::server) fn delete(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
         let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
-        Self::new(name, path, scope, Method::DELETE, Input::None, Success::NO_CONTENT, run)
+        Self::new(route, Method::DELETE, Input::None, Success::NO_CONTENT, run)
     }
 
     /// Documents the operation for API clients. The description may be empty.
@@ -386,16 +358,17 @@ impl Operation {
 /// the body, or of a list from the query; `$caller` is a field of [`Call`], and `$id` a method of it.
 macro_rules! operation {
     ($kind:ident, $method:ident($caller:ident $(, $id:ident)*), $path:literal, $scope:expr) => {
-        Operation::$kind(stringify!($method), $path, $scope, |call| call.service.$method(call.$caller $(, call.$id())*))
+        Operation::$kind(
+            $crate::server::operations::operation::Route::new(stringify!($method), $path, $scope),
+            |call| call.service.$method(call.$caller $(, call.$id())*)
+        )
     };
     (
         $kind:ident, $method:ident::<$request:ident>($caller:ident $(, $id:ident)*), $path:literal, $scope:expr
         $(, $id_of_new:expr)?
     ) => {
         Operation::$kind::<$request, _>(
-            stringify!($method),
-            $path,
-            $scope,
+            $crate::server::operations::operation::Route::new(stringify!($method), $path, $scope),
             |call, request| call.service.$method(call.$caller $(, call.$id())*, request)
             $(, $id_of_new)?
         )

@@ -30,9 +30,9 @@ pub(in crate::server) struct UnknownRoute;
 pub(in crate::server) fn routes(operations: Vec<Operation>) -> Router<AppState> {
     let mut by_path: Vec<(&'static str, Vec<Operation>)> = Vec::new();
     for operation in operations {
-        match by_path.iter_mut().find(|(path, _)| *path == operation.path) {
+        match by_path.iter_mut().find(|(path, _)| *path == operation.route.path) {
             Some((_, same_path)) => same_path.push(operation),
-            None => by_path.push((operation.path, vec![operation])),
+            None => by_path.push((operation.route.path, vec![operation])),
         }
     }
     let mut router = Router::new();
@@ -55,7 +55,7 @@ fn method_router(operations: Vec<Operation>) -> MethodRouter<AppState> {
     for operation in operations {
         // Every operation has a standard method, so this cannot fail.
         let Ok(method) = MethodFilter::try_from(operation.method.clone()) else { continue };
-        let own_parameters = operation.path.matches('{').count();
+        let own_parameters = operation.route.path.matches('{').count();
         let operation = Arc::new(operation);
         router = router.on(
             method,

@@ -1,6 +1,6 @@
 //! Operations on refunds.
 
-use super::operation::{Operation, operation};
+use super::operation::{Operation, Route, operation};
 use crate::enums::scope::Scope::{OrdersRead, PaymentsWrite};
 use crate::error::Reason::{NoManualRefundDue, RefundExceedsPayment, RefundInProgress, RefundSettled, TicketCancelled};
 use crate::model::payments::refund::{ListRefunds, MarkRefunded, Refund, RefundOrder, RefundStatus};
@@ -9,7 +9,7 @@ use crate::model::values::page::Page;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::list("list_refunds", "/refunds", OrdersRead, |call, request: ListRefunds| {
+        Operation::list(Route::new("list_refunds", "/refunds", OrdersRead), |call, request: ListRefunds| {
             let Page { data, next_cursor } = call.service.list_refunds(call.caller, request)?;
             Ok(Page { data: data.into_iter().map(without_text_of_gateway).collect(), next_cursor })
         })
@@ -43,7 +43,7 @@ pub(super) fn operations() -> Vec<Operation> {
              nothing, but asks the payment gateway for its refunds at once.",
         )
         .conflicts(&[NoManualRefundDue]),
-        Operation::action_on("withdraw_refund", "/refunds/{refundId}/withdraw", PaymentsWrite, |call| {
+        Operation::action_on(Route::new("withdraw_refund", "/refunds/{refundId}/withdraw", PaymentsWrite), |call| {
             call.service.withdraw_refund(call.keyed, call.id()).map(|refund| refund.map(without_text_of_gateway))
         })
         .docs("Withdraw a refund", "Takes back what has not gone back of a refund: the money stays with the organizer.")

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 
-use super::operation::{Operation, operation};
+use super::operation::{Operation, Route, operation};
 use crate::enums::scope::Scope::{WebhooksRead, WebhooksWrite};
 use crate::error::Reason::{InvalidTransition, LimitReached};
 use crate::model::notifications::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
@@ -31,9 +31,10 @@ pub(super) fn operations() -> Vec<Operation> {
             ),
         operation!(delete, delete_webhook(conditional, id), "/webhooks/{webhookId}", WebhooksWrite)
             .docs("Delete a webhook endpoint", "Also drops the notifications in its queue."),
-        Operation::action_on("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite, |call| {
-            call.service.rotate_webhook_secret(call.caller, call.id()).map(Replayable::executed)
-        })
+        Operation::action_on(
+            Route::new("rotate_webhook_secret", "/webhooks/{webhookId}/rotate-secret", WebhooksWrite),
+            |call| call.service.rotate_webhook_secret(call.caller, call.id()).map(Replayable::executed),
+        )
         .not_idempotent()
         .docs(
             "Rotate a webhook endpoint's secret",
