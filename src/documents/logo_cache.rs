@@ -145,22 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn after_each_failure_the_pause_is_twice_as_long_up_to_an_hour() {
-        let mut cache = LogoCache::default();
-        let key = key(1, 1);
-        let mut now = Duration::ZERO;
-        for pause in [1, 2, 4, 8, 16, 32, 60, 60] {
-            cache.failed(key, now);
-            now += minutes(pause);
-            assert_eq!(state(&mut cache, key, now.saturating_sub(Duration::from_millis(1))), (false, None));
-            assert_eq!(state(&mut cache, key, now), (true, None));
-        }
-        assert!(cache.may_fail(&key));
-        cache.fetched(key, Logo::new(vec![7]), now);
-        assert!(!cache.may_fail(&key));
-    }
-
-    #[test]
     fn the_other_logos_of_an_organization_may_fail_if_two_more_have_failed_than_were_fetched() {
         let mut cache = LogoCache::default();
         let mut after = |failed: &[usize], fetched: &[usize]| {

@@ -163,15 +163,4 @@ mod tests {
         file.truncate(33 + 4 * 16 - 1);
         assert_eq!(only_pixels(&file), None);
     }
-
-    #[test]
-    fn a_picture_whose_pixels_are_damaged_is_none() {
-        assert!(picture(PIXEL).is_some());
-        // The first byte of the compressed pixels, after 41 bytes: no longer a zlib stream.
-        for at in 41..43 {
-            let mut damaged = PIXEL.to_vec();
-            damaged[at] ^= 0xFF;
-            assert!(picture(&damaged).is_none(), "byte {at}");
-        }
-    }
 }

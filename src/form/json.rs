@@ -189,16 +189,3 @@ impl<'de> Visitor<'de> for ValueReader<'_, '_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn repeated_keys_and_the_text_of_numbers_are_kept() {
-        let parsed = Value::parse(br#" {"a": 1.50, "a": [true, null, "x\u0041"]} "#).expect("valid");
-        let list = Value::Array(vec![Value::Bool(true), Value::Null, Value::String("xA".to_owned())]);
-        let members = vec![("a".to_owned(), Value::Number("1.50".to_owned())), ("a".to_owned(), list)];
-        assert_eq!(parsed, Value::Object(members));
-    }
-}

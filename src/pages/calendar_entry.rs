@@ -69,22 +69,3 @@ fn folded(line: &str) -> String {
     folded.push_str("\r\n");
     folded
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lines_are_folded_between_characters() {
-        let line = format!("SUMMARY:{}", "ä".repeat(100));
-        let folded = folded(&line);
-        assert!(folded.split("\r\n").all(|part| part.len() <= 75), "{folded}");
-        assert_eq!(folded.replace("\r\n ", "").trim_end(), line);
-        assert_eq!(super::folded("END:VEVENT"), "END:VEVENT\r\n");
-    }
-
-    #[test]
-    fn special_characters_are_escaped() {
-        assert_eq!(escaped("A; B, C\\D"), "A\\; B\\, C\\\\D");
-    }
-}

@@ -188,19 +188,27 @@ fn failed_authentications_are_limited_even_if_requests_are_not() {
 
 #[test]
 fn a_flood_of_unknown_keys_is_refused_without_a_look_up_but_known_keys_pass() {
-    let (server, clock) = start(|options| options.rate_limit = None);
-    let unused = server.key_with([ticketing::organization::Scope::EventsRead]);
-    server.client().get("/v1/events").expect(200);
-    let unknown = Server::start().key.clone();
-    let mut flood = server.client_with(&unknown);
-    for _ in 0..1000 {
-        flood.get("/v1/events");
+    // From ten times the limit on, and from 1,000 failures on.
+    for (limit, failures) in [(60, 1000), (200, 2000)] {
+        let (server, clock) = start(|options| {
+            options.rate_limit = None;
+            options.failed_authentications = limit;
+        });
+        let [looked_up, unused] = [(); 2].map(|()| server.key_with([Scope::EventsRead]));
+        server.client().get("/v1/events").expect(200);
+        let unknown = Server::start().key.clone();
+        let mut flood = server.client_with(&unknown);
+        for _ in 1..failures {
+            flood.get("/v1/events");
+        }
+        server.client_with(&looked_up).get("/v1/events").expect(200);
+        flood.get("/v1/events").expect(429);
+        // This key is valid, but the server cannot know it without a look-up.
+        server.client_with(&unused).get("/v1/events").expect(429);
+        server.client().get("/v1/events").expect(200);
+        clock.advance(Duration::from_secs(60));
+        server.client_with(&unused).get("/v1/events").expect(200);
     }
-    // This key is valid, but the server cannot know it without a look-up.
-    server.client_with(&unused).get("/v1/events").expect(429);
-    server.client().get("/v1/events").expect(200);
-    clock.advance(Duration::from_secs(60));
-    server.client_with(&unused).get("/v1/events").expect(200);
 }
 
 #[test]

@@ -328,6 +328,20 @@ fn the_calendar_entry_of_a_ticket_is_as_old_as_its_last_change_and_replaces_the_
 }
 
 #[test]
+fn a_calendar_entry_has_short_lines_and_escapes_what_calendars_take_for_their_own() {
+    let server = start();
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    let long = "ä".repeat(100);
+    let event = json!({"location": format!("Hall; A, B\\C {long}")});
+    client.patch(&format!("/v1/events/{}", on_sale.event), &event).expect(200);
+    let entry = client.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
+    assert!(entry.text().split("\r\n").all(|line| line.len() <= 75), "{}", entry.text());
+    let unfolded = entry.text().replace("\r\n ", "");
+    assert!(unfolded.contains(&format!("\r\nLOCATION:Hall\\; A\\, B\\\\C {long}\r\n")), "{unfolded}");
+}
+
+#[test]
 fn whatever_else_is_below_a_token_is_answered_like_a_wrong_token() {
     let server = start();
     let (_, order) = paid(&mut server.client());
@@ -341,7 +355,9 @@ fn whatever_else_is_below_a_token_is_answered_like_a_wrong_token() {
             format!("{path}/anything/else"),
             format!("{path}/ticket%2Epdf"),
             format!("{path}//"),
+            format!("{path}.."),
             escaped.clone(),
+            format!("{escaped}."),
             format!("{escaped}/ticket.pdf"),
         ] {
             let refused = holder.get(&other).expect(404);

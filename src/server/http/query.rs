@@ -25,16 +25,3 @@ pub(in crate::server) fn number(uri: &Uri, name: &str) -> Option<usize> {
     let (_, number) = pairs.iter().find(|(known, _)| known == name)?;
     number.parse().ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_keep_their_order() {
-        let read = pairs("q=J%C3%A4zz+Night&&limit=5&flag&q=2").unwrap();
-        let expected = [("q", "Jäzz Night"), ("limit", "5"), ("flag", ""), ("q", "2")];
-        assert_eq!(read, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        assert_eq!(pairs(""), Some(Vec::new()));
-    }
-}

@@ -32,16 +32,3 @@ impl RefusalLog {
         Some(std::mem::take(&mut refusals.without_line))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_request_in_a_second_has_a_line_with_the_number_of_the_others() {
-        let log = RefusalLog::default();
-        let start = Instant::now();
-        let at = |millis| log.count(start + Duration::from_millis(millis));
-        assert_eq!([0, 1, 500, 999, 1000, 1001, 2500].map(at), [Some(0), None, None, None, Some(3), None, Some(1)]);
-    }
-}

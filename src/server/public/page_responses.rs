@@ -89,28 +89,3 @@ pub(in crate::server) fn with_page_headers(mut response: Response, policy: &str)
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_mail_program_appends_to_a_link_is_taken_away_and_nothing_else() {
-        for (path, location) in [
-            ("/tickets/ABC/", Some("../ABC")),
-            ("/tickets/ABC.", Some("ABC")),
-            ("/prefix/orders/ABC,", Some("ABC")),
-            ("/checkout/a-b_c)", Some("a-b_c")),
-            ("/tickets/ABC", None),
-            ("/tickets/ABC//", None),
-            ("/tickets/ABC..", None),
-            ("/tickets/%41BC.", None),
-            ("/tickets/", Some("../tickets")),
-            ("/", None),
-        ] {
-            let response = without_appended(&Uri::from_static(path));
-            let found = response.as_ref().map(|response| response.headers()[LOCATION].to_str().expect("a text"));
-            assert_eq!(found, location, "{path}");
-        }
-    }
-}
