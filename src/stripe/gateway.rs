@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use super::account::Accounts;
 use super::amounts;
-use super::api::client::{Call, Client};
+use super::api::client::{Client, MAX_KEYS, REPEATED, numbered};
 use super::api::failure::Failure;
 use super::api::form::Form;
-use super::api::keys::{MAX_KEYS, REPEATED, numbered};
 use super::objects::event_mode::EventMode;
 use super::objects::session;
 use super::objects::session_state::{self, is_session_id};
@@ -48,14 +47,10 @@ impl StripeGateway {
         self.livemode
     }
 
-    /// Who asks about a checkout or a payment: the client for its organization, and the account that has it.
-    fn owner(
-        &self,
-        account: &GatewayAccount,
-        organization: impl Into<Option<OrganizationId>>,
-    ) -> (Client, Option<String>) {
+    /// The client for the organization that asks about a checkout or a payment, in the account that has it.
+    fn client_for(&self, account: &GatewayAccount, organization: impl Into<Option<OrganizationId>>) -> Client {
         let organization = organization.into();
-        (self.client.on_behalf_of(organization), self.accounts.id_of(account, organization))
+        self.client.on_behalf_of(organization, self.accounts.id_of(account, organization))
     }
 
     /// Checks whether Stripe can be asked about a checkout with this key.
@@ -76,10 +71,9 @@ impl StripeGateway {
     }
 
     /// Asks what became of a session.
-    fn session_state(&self, client: &Client, account: Option<&str>, session: &str) -> Result<CheckoutState, Failure> {
-        let path = format!("checkout/sessions/{session}");
+    fn session_state(&self, client: &Client, session: &str) -> Result<CheckoutState, Failure> {
         let form = Form::default().with("expand[0]", session_state::EXPANDED);
-        self.state(&client.get(&Call { path: &path, form, account, ..Call::default() })?.body)
+        self.state(&client.get(&format!("checkout/sessions/{session}"), &form)?)
     }
 
     fn state(&self, session: &Value) -> Result<CheckoutState, Failure> {
@@ -94,19 +88,14 @@ impl StripeGateway {
     }
 
     /// Returns Stripe's id of the payment that is to be refunded.
-    fn payment_of(
-        &self,
-        request: &RefundRequest,
-        client: &Client,
-        account: Option<&str>,
-    ) -> Result<String, GatewayError> {
+    fn payment_of(&self, request: &RefundRequest, client: &Client) -> Result<String, GatewayError> {
         if let Some(payment) = &request.payment_reference {
             return Ok(payment.clone());
         }
         for session in request.reference.iter().chain(&request.earlier_references).filter(|id| is_session_id(id)) {
             // With the right key, Stripe will tell what was paid.
             self.check_mode(session_state::livemode(session)).map_err(GatewayError::Unavailable)?;
-            match self.session_state(client, account, session).map_err(GatewayError::from) {
+            match self.session_state(client, session).map_err(GatewayError::from) {
                 Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => {
                     return Ok(payment.payment_reference);
                 }
@@ -125,13 +114,12 @@ impl PaymentGateway for StripeGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
         let account = self.accounts.for_checkout(request);
         let form = session::parameters(request, account.as_ref()).map_err(GatewayError::Refused)?;
-        let client = self.client.on_behalf_of(request.organization_id);
-        let account = account.as_ref().map(|account| account.id.as_str());
+        let account = account.map(|account| account.id);
+        let client = self.client.on_behalf_of(Some(request.organization_id), account);
         for index in 0..MAX_KEYS {
             // The keys of renewed checkouts end with a hyphen and a number.
             let key = numbered(&request.idempotency_key, '.', index);
-            let call = Call { path: "checkout/sessions", form: form.clone(), account, idempotency_key: Some(key) };
-            match client.post(&call) {
+            match client.post("checkout/sessions", &form, Some(&key)) {
                 Ok(reply) => return Ok(checkout(&reply.body, request)?),
                 Err(Failure::Answer(answer)) if answer.uses_up_key() => {}
                 Err(failure) => return Err(failure.into()),
@@ -143,10 +131,9 @@ impl PaymentGateway for StripeGateway {
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
         let units = amounts::to_stripe(request.amount, &request.currency);
         let units = units.map_err(|problem| GatewayError::Refused(format!("the amount {problem}")))?;
-        let (client, account) = self.owner(&request.account, request.organization_id);
-        let payment = self.payment_of(request, &client, account.as_deref())?;
-        let made = refunds_of_payment::make(&client, account.as_deref(), &payment, units, request)?;
-        made.report().map_err(GatewayError::Unavailable)
+        let client = self.client_for(&request.account, request.organization_id);
+        let payment = self.payment_of(request, &client)?;
+        refunds_of_payment::make(&client, &payment, units, request)
     }
 
     fn name(&self) -> &'static str {
@@ -186,13 +173,13 @@ impl PaymentGateway for StripeGateway {
 impl Checkouts for StripeGateway {
     fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
         self.check_reference(&request.reference)?;
-        let (client, account) = self.owner(&request.account, request.organization_id);
+        let client = self.client_for(&request.account, request.organization_id);
         let path = format!("checkout/sessions/{}/expire", request.reference);
-        match client.post(&Call { path: &path, account: account.as_deref(), ..Call::default() }) {
+        match client.post(&path, &Form::default(), None) {
             Ok(reply) => Ok(self.state(&reply.body)?),
             // Only an open session can be expired: this one was paid, or has expired before.
             Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 402) => {
-                Ok(self.session_state(&client, account.as_deref(), &request.reference)?)
+                Ok(self.session_state(&client, &request.reference)?)
             }
             Err(failure) => Err(failure.into()),
         }
@@ -200,16 +187,15 @@ impl Checkouts for StripeGateway {
 
     fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
         self.check_reference(&request.reference)?;
-        let (client, account) = self.owner(&request.account, request.organization_id);
-        Ok(self.session_state(&client, account.as_deref(), &request.reference)?)
+        let client = self.client_for(&request.account, request.organization_id);
+        Ok(self.session_state(&client, &request.reference)?)
     }
 
     fn find_by_payment(&self, payment: &PaymentLookUp) -> Result<Option<String>, GatewayError> {
         let form = Form::default().with("payment_intent", &payment.payment_reference).with("limit", 1);
-        let (client, account) = self.owner(&payment.account, payment.organization_id);
-        let call = Call { path: "checkout/sessions", form, account: account.as_deref(), ..Call::default() };
-        let list = client.get(&call).map_err(Failure::about_a_notice)?.body;
-        let session = list.pointer("/data/0/id").and_then(serde_json::Value::as_str);
+        let client = self.client_for(&payment.account, payment.organization_id);
+        let list = client.get("checkout/sessions", &form).map_err(Failure::about_a_notice)?;
+        let session = list.pointer("/data/0/id").and_then(Value::as_str);
         Ok(session.filter(|id| is_session_id(id)).map(str::to_owned))
     }
 }
@@ -234,24 +220,22 @@ impl PaymentWebhooks for StripeGateway {
         if path.starts_with("checkout/") {
             form.add("expand[0]", session_state::EXPANDED);
         }
-        let client = self.client.on_behalf_of(notice.organization_id);
-        let call = Call { path, form, account: notice.account.as_deref(), ..Call::default() };
-        let object = client.get(&call).map_err(Failure::about_a_notice)?.body;
+        let client = self.client.on_behalf_of(notice.organization_id, notice.account.clone());
+        let object = client.get(path, &form).map_err(Failure::about_a_notice)?;
         Ok(notices::about_object(notice, &object))
     }
 }
 
 impl RefundReports for StripeGateway {
     fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError> {
-        let (client, account) = self.owner(&payment.account, payment.organization_id);
-        let listed = refunds_of_payment::of_payment(&client, account.as_deref(), &payment.payment_reference);
-        refunds_of_payment::reports(&listed.map_err(Failure::about_a_notice)?).map_err(GatewayError::Refused)
+        let client = self.client_for(&payment.account, payment.organization_id);
+        let listed = refunds_of_payment::of_payment(&client, &payment.payment_reference);
+        listed.map(refunds_of_payment::without_superseded).map_err(Failure::about_a_notice)
     }
 
     fn disputes_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayDispute>, GatewayError> {
-        let (client, account) = self.owner(&payment.account, payment.organization_id);
-        let listed = dispute::of_payment(&client, account.as_deref(), &payment.payment_reference);
-        listed.map_err(Failure::about_a_notice)
+        let client = self.client_for(&payment.account, payment.organization_id);
+        dispute::of_payment(&client, &payment.payment_reference).map_err(Failure::about_a_notice)
     }
 }
 

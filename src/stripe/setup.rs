@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::api::client::Call;
 use super::api::failure::Failure;
 use super::api::form::Form;
 use super::gateway::StripeGateway;
@@ -94,23 +93,22 @@ impl StripeGateway {
         for path in ["checkout/sessions", "refunds"] {
             self.read_one(path)?;
         }
-        let form = Form::default().with("limit", 100);
-        let list = self.client.get(&Call { path: "webhook_endpoints", form, ..Call::default() })?.body;
-        let list = list.get("data").and_then(Value::as_array);
-        let list = list.ok_or_else(|| Failure::Unexpected("it is not a list of endpoints".to_owned()))?;
-        let endpoints = list.iter().filter_map(endpoint).filter(|endpoint| endpoint.url.ends_with(NOTICES));
+        let mut endpoints = Vec::new();
+        self.client.list("webhook_endpoints", Form::default(), |listed| {
+            endpoints.extend(endpoint(listed).filter(|endpoint| endpoint.url.ends_with(NOTICES)));
+            Ok::<_, Failure>(())
+        })?;
         Ok(StripeSetup {
             is_live: self.livemode(),
             has_accounts: self.accounts.are_set(),
             can_refund: self.can_refund()?,
             can_reconcile: self.can_read("disputes")? && self.can_read("balance_transactions")?,
-            endpoints: endpoints.collect(),
+            endpoints,
         })
     }
 
     fn read_one(&self, path: &str) -> Result<(), Failure> {
-        let form = Form::default().with("limit", 1);
-        self.client.get(&Call { path, form, ..Call::default() }).map(drop)
+        self.client.get(path, &Form::default().with("limit", 1)).map(drop)
     }
 
     fn can_read(&self, path: &str) -> Result<bool, Failure> {
@@ -124,8 +122,7 @@ impl StripeGateway {
     /// Whether Stripe lets the key make refunds: it looks at the key before it looks for the payment.
     fn can_refund(&self) -> Result<bool, Failure> {
         let form = Form::default().with("payment_intent", NO_PAYMENT);
-        let key = Some(NO_PAYMENT.to_owned());
-        match self.client.post(&Call { path: "refunds", form, idempotency_key: key, ..Call::default() }) {
+        match self.client.post("refunds", &form, Some(NO_PAYMENT)) {
             Err(Failure::Answer(answer)) if answer.status == 403 => Ok(false),
             Err(Failure::Answer(answer)) if matches!(answer.status, 400 | 404) => Ok(true),
             Ok(_) => Err(Failure::Unexpected("it has refunded a payment that does not exist".to_owned())),

@@ -52,10 +52,22 @@ const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 const IDLE_CONNECTIONS: usize = 16;
 const IDLE_AGE: Duration = Duration::from_secs(30);
 
-/// A client with the secret key of an account, for the requests of one organization, or for those in the background.
+/// How many objects of a list are asked for at once, which is Stripe's limit.
+const PAGE: usize = 100;
+
+/// How many idempotency keys are used for the same thing within the day for which Stripe keeps the first answer to a
+/// key, also if it is an error: <https://docs.stripe.com/api/idempotent_requests>.
+pub(in crate::stripe) const MAX_KEYS: usize = 5;
+
+/// What is said if all keys are used up.
+pub(in crate::stripe) const REPEATED: &str = "Stripe repeats errors that it has stored, for up to a day";
+
+/// A client with the secret key, for the requests of one organization, or for those in the background.
 pub(in crate::stripe) struct Client {
     shared: Arc<Shared>,
     priority: Priority,
+    /// The connected account on whose behalf the requests are made.
+    account: Option<String>,
 }
 
 struct Shared {
@@ -66,16 +78,6 @@ struct Shared {
     authorization: HeaderValue,
     rate_limit: RateLimit,
     clock_check: ClockCheck,
-}
-
-/// A request: the path after `/v1/`, and the parameters.
-#[derive(Debug, Clone, Default)]
-pub(in crate::stripe) struct Call<'a> {
-    pub(in crate::stripe) path: &'a str,
-    pub(in crate::stripe) form: Form,
-    /// The connected account on whose behalf the request is made.
-    pub(in crate::stripe) account: Option<&'a str>,
-    pub(in crate::stripe) idempotency_key: Option<String>,
 }
 
 /// An answer with a status of success.
@@ -118,46 +120,88 @@ impl Client {
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
         let clock_check = ClockCheck::default();
         let shared = Arc::new(Shared { agent, base, authorization: header, rate_limit, clock_check });
-        Ok(Self { shared, priority: Priority::Normal(None) })
+        Ok(Self { shared, priority: Priority::Normal(None), account: None })
     }
 
-    /// Returns the client for the requests of an organization. They take turns with those of others.
-    pub(in crate::stripe) fn on_behalf_of(&self, organization: impl Into<Option<OrganizationId>>) -> Self {
-        Self { shared: Arc::clone(&self.shared), priority: Priority::Normal(organization.into()) }
+    /// Returns the client for the requests of an organization in an account. They take turns with those of others.
+    pub(in crate::stripe) fn on_behalf_of(
+        &self,
+        organization: Option<OrganizationId>,
+        account: Option<String>,
+    ) -> Self {
+        Self { shared: Arc::clone(&self.shared), priority: Priority::Normal(organization), account }
     }
 
-    /// Returns the client for requests that are sent when no other request waits.
-    pub(in crate::stripe) fn in_background(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), priority: Priority::Background }
+    /// Returns the client for requests in an account that are sent when no other request waits.
+    pub(in crate::stripe) fn in_background(&self, account: Option<String>) -> Self {
+        Self { shared: Arc::clone(&self.shared), priority: Priority::Background, account }
+    }
+
+    pub(in crate::stripe) fn is_for_connected_account(&self) -> bool {
+        self.account.is_some()
     }
 
     pub(in crate::stripe) fn base(&self) -> &str {
         &self.shared.base
     }
 
-    pub(in crate::stripe) fn get(&self, call: &Call<'_>) -> Result<Reply, Failure> {
-        let query = call.form.encode();
+    /// Reads an object. `path` is what follows `/v1/`.
+    pub(in crate::stripe) fn get(&self, path: &str, form: &Form) -> Result<Value, Failure> {
+        let query = form.encode();
         let separator = if query.is_empty() { "" } else { "?" };
-        let url = format!("{}/v1/{}{separator}{query}", self.base(), call.path);
-        self.send(&operation("GET", call.path), |timeout| {
-            let request = self.with_headers(http::Request::get(&url), call).body(()).map_err(not_built)?;
-            self.send_once(request, timeout)
-        })
+        let url = format!("{}/v1/{path}{separator}{query}", self.base());
+        let request = || self.with_headers(http::Request::get(&url)).body(());
+        self.send(&operation("GET", path), request).map(|reply| reply.body)
     }
 
-    pub(in crate::stripe) fn post(&self, call: &Call<'_>) -> Result<Reply, Failure> {
-        let body = call.form.encode();
-        let url = format!("{}/v1/{}", self.base(), call.path);
-        self.send(&operation("POST", call.path), |timeout| {
+    /// Reads the objects of a list, the newest ones first, in pages. Ends with the first error of `each`.
+    pub(in crate::stripe) fn list<E: From<Failure>>(
+        &self,
+        path: &str,
+        form: Form,
+        mut each: impl FnMut(&Value) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let no_list = || Failure::Unexpected("it is not a list".to_owned());
+        let form = form.with("limit", PAGE);
+        let mut next = form.clone();
+        loop {
+            let answer = self.get(path, &next)?;
+            let page = answer.get("data").and_then(Value::as_array).ok_or_else(no_list)?;
+            let has_more = answer.get("has_more").and_then(Value::as_bool).ok_or_else(no_list)?;
+            page.iter().try_for_each(&mut each)?;
+            if !has_more {
+                return Ok(());
+            }
+            let oldest = page.last().and_then(|object| object.get("id")?.as_str()).ok_or_else(no_list)?;
+            next = form.clone().with("starting_after", oldest);
+        }
+    }
+
+    pub(in crate::stripe) fn post(
+        &self,
+        path: &str,
+        form: &Form,
+        idempotency_key: Option<&str>,
+    ) -> Result<Reply, Failure> {
+        let url = format!("{}/v1/{path}", self.base());
+        let request = || {
             let request = http::Request::post(&url).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-            let request = self.with_headers(request, call).body(body.clone()).map_err(not_built)?;
-            self.send_once(request, timeout)
-        })
+            let mut request = self.with_headers(request);
+            if let Some(key) = idempotency_key {
+                request = request.header("Idempotency-Key", key);
+            }
+            request.body(form.encode())
+        };
+        self.send(&operation("POST", path), request)
     }
 
     /// Sends a request when the rate limit allows it. It is sent again if Stripe asks for that, or has turned it away
     /// because there were too many.
-    fn send(&self, operation: &str, send: impl Fn(Duration) -> Result<Reply, Failure>) -> Result<Reply, Failure> {
+    fn send<B: AsSendBody>(
+        &self,
+        operation: &str,
+        request: impl Fn() -> Result<http::Request<B>, http::Error>,
+    ) -> Result<Reply, Failure> {
         let started = SystemClock.monotonic();
         let timeout = if self.priority == Priority::Background { BACKGROUND_TIMEOUT } else { TIMEOUT };
         let time_left = || timeout.saturating_sub(SystemClock.monotonic().saturating_sub(started));
@@ -167,7 +211,7 @@ impl Client {
         loop {
             let max_wait = time_left().saturating_sub(TIME_TO_ANSWER);
             let result = if self.shared.rate_limit.wait(operation, self.priority, &SystemClock, max_wait) {
-                send(time_left())
+                self.send_once(request(), time_left())
             } else {
                 Err(Failure::NotSent("too many requests are waiting to be sent".to_owned()))
             };
@@ -187,21 +231,23 @@ impl Client {
         }
     }
 
-    fn send_once(&self, request: http::Request<impl AsSendBody>, timeout: Duration) -> Result<Reply, Failure> {
+    fn send_once(
+        &self,
+        request: Result<http::Request<impl AsSendBody>, http::Error>,
+        timeout: Duration,
+    ) -> Result<Reply, Failure> {
+        let request = request.map_err(|_| Failure::NotSent("the request could not be built".to_owned()))?;
         let request = self.shared.agent.configure_request(request).timeout_global(Some(timeout)).build();
         self.read(self.shared.agent.run(request))
     }
 
-    fn with_headers(&self, request: http::request::Builder, call: &Call<'_>) -> http::request::Builder {
-        let mut request =
+    fn with_headers(&self, request: http::request::Builder) -> http::request::Builder {
+        let request =
             request.header(AUTHORIZATION, self.shared.authorization.clone()).header("Stripe-Version", API_VERSION);
-        if let Some(account) = call.account {
-            request = request.header("Stripe-Account", account);
+        match &self.account {
+            Some(account) => request.header("Stripe-Account", account),
+            None => request,
         }
-        if let Some(key) = &call.idempotency_key {
-            request = request.header("Idempotency-Key", key);
-        }
-        request
     }
 
     fn read(&self, result: Result<http::Response<Body>, ureq::Error>) -> Result<Reply, Failure> {
@@ -228,6 +274,15 @@ impl Client {
     }
 }
 
+/// The key itself, and then `<key><separator>2`, `<key><separator>3` and so on: after Stripe has repeated an error, the
+/// same thing is asked for with the next key.
+pub(in crate::stripe) fn numbered(key: &str, separator: char, index: usize) -> String {
+    match index {
+        0 => key.to_owned(),
+        index => format!("{key}{separator}{}", index + 1),
+    }
+}
+
 /// How long to wait before a request is sent again: at random, so that requests that were turned away together do not
 /// come back together.
 fn pause_before(repetition: u32) -> Duration {
@@ -235,10 +290,6 @@ fn pause_before(repetition: u32) -> Duration {
     SystemEntropy.fill(&mut random);
     let longest = LONGEST_PAUSE * 2_u32.pow(repetition);
     longest / 2 + longest / 2 * u32::from(random[0]) / 255
-}
-
-fn not_built(_: http::Error) -> Failure {
-    Failure::NotSent("the request could not be built".to_owned())
 }
 
 /// Says what failed, without the text of the operating system.

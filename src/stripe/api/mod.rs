@@ -5,5 +5,4 @@ pub(super) mod clock_difference;
 pub(super) mod failure;
 pub(super) mod form;
 pub(super) mod key_connection;
-pub(super) mod keys;
 pub(super) mod request_rate;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::dispute;
-use super::refunds_of_payment::{StripeRefund, payment_of};
+use super::refunds_of_payment::{self, payment_of};
 use super::session::{ORDER, ORGANIZATION};
 use super::session_state::{self, is_plain, is_session_id};
 use crate::model::values::amount::Amount;
@@ -16,13 +16,8 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CheckoutState, GatewayError, StatementEvent, StatementLine, StatementRequest, Statements};
 use crate::stripe::amounts;
-use crate::stripe::api::client::{Call, Client};
-use crate::stripe::api::failure::Failure;
 use crate::stripe::api::form::Form;
 use crate::stripe::gateway::StripeGateway;
-
-/// How many objects are asked for at once, which is Stripe's limit.
-const PAGE: usize = 100;
 
 /// How long after the creation of a session it may be paid: it is open for less than 24 hours, and the bank may take
 /// its time to confirm a payment that the customer made at the end.
@@ -73,73 +68,44 @@ impl Statements for StripeGateway {
         request: &StatementRequest,
         each: &mut dyn FnMut(StatementLine) -> Result<(), GatewayError>,
     ) -> Result<(), GatewayError> {
+        if request.from >= request.to {
+            return Ok(());
+        }
         let account = self.accounts.id_of(&request.account, request.organization_id);
-        let statement = Statement { client: self.client.in_background(), account, request };
+        let client = self.client.in_background(account);
         for list in LISTS {
-            statement.read(&list, each)?;
+            client.list(list.path, list.parameters(request), |object| match (list.line)(object) {
+                Some(line) if is_wanted(&line, request) => each(line),
+                _ => Ok(()),
+            })?;
         }
         Ok(())
     }
 }
 
-struct Statement<'a> {
-    client: Client,
-    account: Option<String>,
-    request: &'a StatementRequest,
-}
-
-impl Statement<'_> {
-    /// Calls `each` with the lines that come from a list.
-    fn read(
-        &self,
-        list: &List,
-        each: &mut dyn FnMut(StatementLine) -> Result<(), GatewayError>,
-    ) -> Result<(), GatewayError> {
-        if self.request.from >= self.request.to {
-            return Ok(());
-        }
+impl List {
+    fn parameters(&self, request: &StatementRequest) -> Form {
         let mut form = Form::default();
-        if let Some(status) = list.status {
+        if let Some(status) = self.status {
             form.add("status", status);
         }
-        form.add("created[gte]", seconds(self.request.from.checked_sub(list.lifetime).unwrap_or_default()));
-        form.add("created[lt]", seconds(self.request.to));
-        form.add("limit", PAGE);
-        for (index, field) in list.expanded.iter().enumerate() {
+        form.add("created[gte]", seconds(request.from.checked_sub(self.lifetime).unwrap_or_default()));
+        form.add("created[lt]", seconds(request.to));
+        for (index, field) in self.expanded.iter().enumerate() {
             form.add(format!("expand[{index}]"), field);
         }
-        let mut next = form.clone();
-        loop {
-            let call = Call { path: list.path, form: next, account: self.account.as_deref(), ..Call::default() };
-            let answer = self.client.get(&call)?.body;
-            let page = answer.get("data").and_then(Value::as_array).ok_or_else(no_list)?;
-            let has_more = answer.get("has_more").and_then(Value::as_bool).ok_or_else(no_list)?;
-            for line in page.iter().filter_map(list.line).filter(|line| self.is_wanted(line)) {
-                each(line)?;
-            }
-            if !has_more {
-                return Ok(());
-            }
-            let oldest = page.last().and_then(|object| object.get("id")?.as_str()).ok_or_else(no_list)?;
-            next = form.clone();
-            next.add("starting_after", oldest);
-        }
+        form
     }
+}
 
-    fn is_wanted(&self, line: &StatementLine) -> bool {
-        let request = self.request;
-        (request.from..request.to).contains(&line.happened_at)
-            && request.organization_id.is_none_or(|organization| line.organization_id == Some(organization))
-    }
+fn is_wanted(line: &StatementLine, request: &StatementRequest) -> bool {
+    (request.from..request.to).contains(&line.happened_at)
+        && request.organization_id.is_none_or(|organization| line.organization_id == Some(organization))
 }
 
 /// The first whole second that is not before this time. Stripe's times are whole seconds.
 fn seconds(time: Timestamp) -> i64 {
     (time.millis() + 999).div_euclid(1000)
-}
-
-fn no_list() -> Failure {
-    Failure::Unexpected("it is not a list".to_owned())
 }
 
 /// The line of a session. `None` if it is not ours, or was not paid.
@@ -165,8 +131,9 @@ fn refund_line(refund: &Value) -> Option<StatementLine> {
     // A refund that was made in the Dashboard does not have our metadata, and its payment does.
     let owner = Owner::of(&[refund.get("payment_intent")?, refund])?;
     let id = refund.get("id").and_then(Value::as_str).filter(|id| is_plain(id))?;
-    let report = StripeRefund::read(refund).and_then(|refund| refund.report().ok());
-    let Some((report, time)) = report.zip(created(refund)) else { return unreadable("refund", id) };
+    let Some((report, time)) = refunds_of_payment::report(refund).zip(created(refund)) else {
+        return unreadable("refund", id);
+    };
     let currency = report.currency.clone();
     let line = owner.line(StatementEvent::Refund(report), payment, time);
     let [sent, returned] = ["balance_transaction", "failure_balance_transaction"].map(|name| refund.get(name));

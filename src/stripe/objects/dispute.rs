@@ -7,7 +7,7 @@ use super::session_state::{is_plain, money};
 use crate::model::values::amount::Amount;
 use crate::payment::{DisputeStatus, GatewayDispute};
 use crate::stripe::amounts;
-use crate::stripe::api::client::{Call, Client};
+use crate::stripe::api::client::Client;
 use crate::stripe::api::failure::Failure;
 use crate::stripe::api::form::Form;
 
@@ -68,17 +68,13 @@ fn withdrawn(dispute: &Value, movements: &[Value], amount: Amount) -> Amount {
 }
 
 /// The disputes of a payment.
-pub(in crate::stripe) fn of_payment(
-    client: &Client,
-    account: Option<&str>,
-    payment: &str,
-) -> Result<Vec<GatewayDispute>, Failure> {
-    let form = Form::default().with("payment_intent", payment).with("limit", 100);
-    let list = client.get(&Call { path: "disputes", form, account, ..Call::default() })?.body;
-    let disputes = list.get("data").and_then(Value::as_array);
-    let disputes = disputes.ok_or_else(|| Failure::Unexpected("it is not a list of disputes".to_owned()))?;
-    let no_dispute = || Failure::Unexpected("it is not a dispute".to_owned());
-    disputes.iter().map(|dispute| report(dispute).ok_or_else(no_dispute)).collect()
+pub(in crate::stripe) fn of_payment(client: &Client, payment: &str) -> Result<Vec<GatewayDispute>, Failure> {
+    let mut disputes = Vec::new();
+    client.list("disputes", Form::default().with("payment_intent", payment), |dispute| {
+        disputes.push(report(dispute).ok_or_else(|| Failure::Unexpected("it is not a dispute".to_owned()))?);
+        Ok::<_, Failure>(())
+    })?;
+    Ok(disputes)
 }
 
 #[cfg(test)]

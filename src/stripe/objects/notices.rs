@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::dispute;
 use super::event_mode::EventMode;
-use super::refunds_of_payment::{StripeRefund, payment_of};
+use super::refunds_of_payment::{self, payment_of};
 use super::session::{ORDER, ORGANIZATION};
 use super::session_state::{self, is_plain, is_session_id};
 use crate::model::values::id::{OrderId, OrganizationId};
-use crate::payment::{CheckoutState, GatewayEvent, GatewayNotice, NoticeError, RefundState};
+use crate::payment::{CheckoutState, GatewayEvent, GatewayNotice, NoticeError};
 
 /// The types of events that an endpoint must receive. Others are ignored.
 pub(in crate::stripe) const EVENT_TYPES: [&str; 12] = [
@@ -188,11 +188,10 @@ fn about_charge(event: &Event<'_>) -> Option<GatewayNotice> {
 
 fn about_refund(event: &Event<'_>) -> Option<GatewayNotice> {
     event.payment()?;
-    let happened = match StripeRefund::read(event.object).map(|refund| refund.report()) {
-        Some(Ok(refund)) if !matches!(refund.state, RefundState::Failed(_)) => GatewayEvent::Refund(refund),
+    let happened = match refunds_of_payment::report(event.object) {
         // Another attempt at the refund may have been accepted since.
-        Some(Ok(_)) => GatewayEvent::RefundsChanged,
-        Some(Err(problem)) => GatewayEvent::Unreadable(problem),
+        Some(refund) if refund.has_failed() => GatewayEvent::RefundsChanged,
+        Some(refund) => GatewayEvent::Refund(refund),
         None => GatewayEvent::Unreadable("the refund has no id, amount or currency".to_owned()),
     };
     Some(event.notice(happened))

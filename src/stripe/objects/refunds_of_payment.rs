@@ -3,21 +3,17 @@
 use serde_json::Value;
 
 use super::session::{ORDER, ORGANIZATION};
-use super::session_state::{id_of, is_plain};
-use crate::model::values::id::RefundId;
+use super::session_state::{id_of, is_plain, money};
 use crate::payment::{GatewayError, GatewayRefund, RefundRequest, RefundSource, RefundState};
-use crate::stripe::amounts;
-use crate::stripe::api::client::{Call, Client};
+use crate::stripe::api::client::{Client, MAX_KEYS, REPEATED, numbered};
 use crate::stripe::api::failure::Failure;
 use crate::stripe::api::form::Form;
-use crate::stripe::api::keys::{MAX_KEYS, REPEATED, numbered};
 
 /// The name of the metadata with which a refund of ours is known.
 const REFUND: &str = "refund";
 
-/// How many refunds are listed at once, and how many times at most.
-const PAGE: usize = 100;
-const MAX_PAGES: usize = 10;
+/// How many refunds of a payment are read at most.
+const MAX_REFUNDS: usize = 1000;
 
 /// The codes of errors that say that nothing of a payment is left.
 const NOTHING_LEFT: [&str; 2] = ["charge_already_refunded", "charge_disputed"];
@@ -25,51 +21,20 @@ const NOTHING_LEFT: [&str; 2] = ["charge_already_refunded", "charge_disputed"];
 /// The codes of errors about a payment that cannot be refunded.
 const FINAL: [&str; 3] = ["amount_too_small", "charge_not_refundable", "payment_intent_unexpected_state"];
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::stripe) struct StripeRefund {
-    pub(in crate::stripe) id: String,
-    /// Which refund of ours it is; `None` if somebody else asked for it.
-    pub(in crate::stripe) ours: Option<RefundId>,
-    pub(in crate::stripe) state: RefundState,
-    pub(in crate::stripe) units: i64,
-    pub(in crate::stripe) currency: String,
-}
-
-impl StripeRefund {
-    pub(in crate::stripe) fn read(refund: &Value) -> Option<Self> {
-        let text = |name: &str| refund.get(name).and_then(Value::as_str);
-        let ours = refund.pointer("/metadata").and_then(|metadata| metadata.get(REFUND)?.as_str());
-        let state = match text("status") {
-            Some("failed") => RefundState::Failed(failure_reason(text("failure_reason")).to_owned()),
-            Some("canceled") => RefundState::Failed("canceled".to_owned()),
-            Some("succeeded") => RefundState::Succeeded,
-            Some("requires_action") => RefundState::RequiresAction,
-            _ => RefundState::Pending,
-        };
-        Some(Self {
-            id: text("id")?.to_owned(),
-            ours: ours.and_then(|id| id.parse().ok()),
-            state,
-            units: refund.get("amount")?.as_i64()?,
-            currency: text("currency")?.to_owned(),
-        })
-    }
-
-    /// The refund for the service.
-    ///
-    /// # Errors
-    /// What is wrong, if its currency is not known.
-    pub(in crate::stripe) fn report(&self) -> Result<GatewayRefund, String> {
-        let amount = amounts::from_stripe(self.units, &self.currency);
-        let amount = amount.ok_or_else(|| "the currency of a refund is not known".to_owned())?;
-        let report = GatewayRefund::new(&self.id, amount, self.currency.to_ascii_uppercase());
-        let report = self.ours.into_iter().fold(report, GatewayRefund::refund);
-        Ok(report.state(self.state.clone()))
-    }
-
-    fn is_accepted(&self) -> bool {
-        !matches!(self.state, RefundState::Failed(_))
-    }
+/// A refund for the service. `None` if it has no id, amount or currency.
+pub(in crate::stripe) fn report(refund: &Value) -> Option<GatewayRefund> {
+    let text = |name: &str| refund.get(name).and_then(Value::as_str);
+    let (amount, currency) = money(refund, "amount")?;
+    let mut report = GatewayRefund::new(text("id")?, amount, currency).state(match text("status") {
+        Some("failed") => RefundState::Failed(failure_reason(text("failure_reason")).to_owned()),
+        Some("canceled") => RefundState::Failed("canceled".to_owned()),
+        Some("succeeded") => RefundState::Succeeded,
+        Some("requires_action") => RefundState::RequiresAction,
+        _ => RefundState::Pending,
+    });
+    let ours = refund.pointer("/metadata").and_then(|metadata| metadata.get(REFUND)?.as_str());
+    report.refund_id = ours.and_then(|id| id.parse().ok());
+    Some(report)
 }
 
 /// The reason in Stripe's words, if it is one word.
@@ -79,63 +44,52 @@ fn failure_reason(reason: Option<&str>) -> &str {
 }
 
 /// All refunds of a payment, in the order in which Stripe lists them.
-pub(in crate::stripe) fn of_payment(
-    client: &Client,
-    account: Option<&str>,
-    payment: &str,
-) -> Result<Vec<StripeRefund>, Failure> {
-    let mut refunds: Vec<StripeRefund> = Vec::new();
-    for _ in 0..MAX_PAGES {
-        let mut form = Form::default().with("payment_intent", payment).with("limit", PAGE);
-        if let Some(last) = refunds.last() {
-            form.add("starting_after", &last.id);
+pub(in crate::stripe) fn of_payment(client: &Client, payment: &str) -> Result<Vec<GatewayRefund>, Failure> {
+    let mut refunds = Vec::new();
+    client.list("refunds", Form::default().with("payment_intent", payment), |refund| {
+        if refunds.len() == MAX_REFUNDS {
+            return Err(Failure::Unexpected("the payment has more refunds than can be read".to_owned()));
         }
-        let list = client.get(&Call { path: "refunds", form, account, ..Call::default() })?.body;
-        let page = list.get("data").and_then(Value::as_array);
-        let page = page.ok_or_else(|| Failure::Unexpected("it is not a list of refunds".to_owned()))?;
-        for refund in page {
-            let refund = StripeRefund::read(refund);
-            refunds.push(refund.ok_or_else(|| Failure::Unexpected("it is not a refund".to_owned()))?);
-        }
-        if page.is_empty() || list.get("has_more").and_then(Value::as_bool) != Some(true) {
-            return Ok(refunds);
-        }
-    }
-    Err(Failure::Unexpected("the payment has more refunds than can be read".to_owned()))
+        refunds.push(report(refund).ok_or_else(no_refund)?);
+        Ok(())
+    })?;
+    Ok(refunds)
 }
 
-/// The refunds of a payment for the service. An attempt that failed is left out if another attempt at the same refund
-/// was accepted.
-///
-/// # Errors
-/// What is wrong, if a currency is not known.
-pub(in crate::stripe) fn reports(refunds: &[StripeRefund]) -> Result<Vec<GatewayRefund>, String> {
-    let is_superseded = |refund: &&StripeRefund| {
-        let others = refunds.iter().filter(|other| other.ours == refund.ours && other.units == refund.units);
-        refund.ours.is_some() && !refund.is_accepted() && others.into_iter().any(StripeRefund::is_accepted)
+fn no_refund() -> Failure {
+    Failure::Unexpected("it is not a refund".to_owned())
+}
+
+/// These refunds of a payment without the attempts that failed and after which another attempt at the same refund was
+/// accepted.
+pub(in crate::stripe) fn without_superseded(mut refunds: Vec<GatewayRefund>) -> Vec<GatewayRefund> {
+    let accepted: Vec<_> = refunds.iter().filter(|refund| !refund.has_failed()).cloned().collect();
+    let is_same = |one: &GatewayRefund, other: &GatewayRefund| {
+        one.refund_id.is_some() && one.refund_id == other.refund_id && one.amount == other.amount
     };
-    refunds.iter().filter(|refund| !is_superseded(refund)).map(StripeRefund::report).collect()
+    refunds.retain(|refund| !refund.has_failed() || !accepted.iter().any(|other| is_same(refund, other)));
+    refunds
 }
 
 /// What Stripe has made of a refund so far.
 struct Found {
-    accepted: Option<StripeRefund>,
+    accepted: Option<GatewayRefund>,
     /// Stripe's ids of the refunds that failed after Stripe had accepted them.
     failed: Vec<String>,
 }
 
 /// Looks for what Stripe has made of a refund, apart from what the service knows.
-fn find(client: &Client, account: Option<&str>, payment: &str, request: &RefundRequest) -> Result<Found, Failure> {
+fn find(client: &Client, payment: &str, request: &RefundRequest) -> Result<Found, Failure> {
     let mut found = Found { accepted: None, failed: Vec::new() };
-    let is_ours = |refund: &StripeRefund| refund.ours == Some(request.refund_id);
-    for refund in of_payment(client, account, payment)?.into_iter().filter(is_ours) {
-        if request.earlier_refunds.contains(&refund.id) {
+    for refund in of_payment(client, payment)? {
+        let is_ours = refund.refund_id == Some(request.refund_id);
+        if !is_ours || request.earlier_refunds.contains(&refund.reference) {
             continue;
         }
-        if refund.is_accepted() {
-            found.accepted = Some(refund);
+        if refund.has_failed() {
+            found.failed.push(refund.reference);
         } else {
-            found.failed.push(refund.id);
+            found.accepted = Some(refund);
         }
     }
     Ok(found)
@@ -149,16 +103,15 @@ fn find(client: &Client, account: Option<&str>, payment: &str, request: &RefundR
 /// counts as not made, and is asked for with the next key too.
 pub(in crate::stripe) fn make(
     client: &Client,
-    account: Option<&str>,
     payment: &str,
     units: i64,
     request: &RefundRequest,
-) -> Result<StripeRefund, GatewayError> {
-    let look = || find(client, account, payment, request);
-    let returns_fee = returns_fee(client, account, payment, request.source).map_err(refund_failure)?;
+) -> Result<GatewayRefund, GatewayError> {
+    let look = || find(client, payment, request).map_err(refund_failure);
+    let returns_fee = returns_fee(client, payment, request.source).map_err(refund_failure)?;
     let mut first_key = 0;
     if request.may_have_been_made() {
-        let found = look().map_err(refund_failure)?;
+        let found = look()?;
         if let Some(refund) = found.accepted {
             return Ok(refund);
         }
@@ -166,31 +119,25 @@ pub(in crate::stripe) fn make(
     }
     // Those that are known have used up a key each.
     let known = request.earlier_refunds.len();
+    let form = parameters(payment, units, request, returns_fee);
     for key in known + first_key..known + MAX_KEYS {
-        let call = Call {
-            path: "refunds",
-            form: parameters(payment, units, request, returns_fee),
-            account,
-            idempotency_key: Some(numbered(&request.idempotency_key, '-', key)),
-        };
-        match client.post(&call) {
+        match client.post("refunds", &form, Some(&numbered(&request.idempotency_key, '-', key))) {
             Ok(reply) => {
-                let refund = StripeRefund::read(&reply.body);
-                let refund = refund.ok_or_else(|| Failure::Unexpected("it is not a refund".to_owned()))?;
+                let refund = report(&reply.body).ok_or_else(no_refund)?;
                 if reply.replayed {
                     // The answer shows the refund when it was made. It may have failed since.
-                    let found = look().map_err(refund_failure)?;
+                    let found = look()?;
                     if let Some(refund) = found.accepted {
                         return Ok(refund);
                     }
-                    if found.failed.contains(&refund.id) || request.earlier_refunds.contains(&refund.id) {
+                    if found.failed.contains(&refund.reference) || request.earlier_refunds.contains(&refund.reference) {
                         continue;
                     }
                 }
                 return Ok(refund);
             }
             Err(Failure::Answer(answer)) if answer.uses_up_key() || answer.has_code("charge_already_refunded") => {
-                if let Some(refund) = look().map_err(refund_failure)?.accepted {
+                if let Some(refund) = look()?.accepted {
                     return Ok(refund);
                 }
                 if !answer.uses_up_key() {
@@ -228,12 +175,11 @@ fn refund_failure(failure: Failure) -> GatewayError {
 
 /// Whether the application fee is returned too: for a payment that has one, and for which no ticket was sold. Stripe
 /// refuses to return a fee that there is not.
-fn returns_fee(client: &Client, account: Option<&str>, payment: &str, source: RefundSource) -> Result<bool, Failure> {
-    if account.is_none() || source == RefundSource::Order || !is_plain(payment) {
+fn returns_fee(client: &Client, payment: &str, source: RefundSource) -> Result<bool, Failure> {
+    if !client.is_for_connected_account() || source == RefundSource::Order || !is_plain(payment) {
         return Ok(false);
     }
-    let path = format!("payment_intents/{payment}");
-    let intent = client.get(&Call { path: &path, account, ..Call::default() })?.body;
+    let intent = client.get(&format!("payment_intents/{payment}"), &Form::default())?;
     Ok(intent.get("application_fee_amount").and_then(Value::as_i64).is_some_and(|fee| fee > 0))
 }
 
@@ -251,41 +197,4 @@ fn parameters(payment: &str, units: i64, request: &RefundRequest, returns_fee: b
 /// The payment that a refund, a charge or a dispute is about.
 pub(in crate::stripe) fn payment_of(object: &Value) -> Option<&str> {
     id_of(object.get("payment_intent")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_refund_of_ours_is_known_by_its_metadata() {
-        let id: RefundId = RefundId::from_raw(7);
-        let refund = json!({
-            "id": "re_1", "amount": 500, "currency": "eur", "status": "failed", "failure_reason": "expired_or_canceled_card",
-            "metadata": {"refund": id.to_string()},
-        });
-        let read = StripeRefund::read(&refund).expect("a refund");
-        assert_eq!(read.ours, Some(id));
-        assert_eq!(read.state, RefundState::Failed("expired_or_canceled_card".to_owned()));
-        for metadata in [json!({}), json!(null), json!({"refund": "other-program"}), json!({"refund": 7})] {
-            let refund =
-                json!({"id": "re_1", "amount": 5, "currency": "eur", "status": "pending", "metadata": metadata});
-            let read = StripeRefund::read(&refund).expect("a refund");
-            assert_eq!((read.ours, read.state), (None, RefundState::Pending));
-        }
-        for (status, state) in [
-            ("succeeded", RefundState::Succeeded),
-            ("requires_action", RefundState::RequiresAction),
-            ("canceled", RefundState::Failed("canceled".to_owned())),
-            ("failed", RefundState::Failed("unknown".to_owned())),
-        ] {
-            let refund = json!({"id": "re_1", "amount": 5, "currency": "eur", "status": status});
-            assert_eq!(StripeRefund::read(&refund).map(|read| read.state), Some(state), "{status}");
-        }
-        for refund in [json!({}), json!([]), json!({"id": "re_1", "amount": "5", "currency": "eur"})] {
-            assert_eq!(StripeRefund::read(&refund), None);
-        }
-    }
 }
