@@ -1,6 +1,7 @@
 //! The gateway.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,7 +11,6 @@ use super::amounts;
 use super::api::client::{Client, MAX_KEYS, REPEATED, numbered};
 use super::api::failure::Failure;
 use super::api::form::Form;
-use super::objects::event_mode::EventMode;
 use super::objects::session;
 use super::objects::session_state::{self, is_session_id};
 use super::objects::{dispute, notices, refunds_of_payment};
@@ -30,14 +30,15 @@ const OTHER_MODE: &str = "the session is one of live mode and the secret key one
 pub struct StripeGateway {
     pub(super) client: Client,
     livemode: Option<bool>,
-    events: EventMode,
+    /// Whether an event of the other mode than that of the key was logged.
+    has_warned: AtomicBool,
     secrets: Vec<Secret>,
     pub(super) accounts: Accounts,
 }
 
 impl StripeGateway {
     pub(super) fn new(client: Client, livemode: Option<bool>, secrets: Vec<Secret>, accounts: Accounts) -> Self {
-        Self { client, livemode, events: EventMode::new(livemode), secrets, accounts }
+        Self { client, livemode, has_warned: AtomicBool::new(false), secrets, accounts }
     }
 
     /// Whether the secret key is one of live mode, with which customers pay real money. `None` if the beginning of the
@@ -64,10 +65,26 @@ impl StripeGateway {
     /// Fails if a session is of the other mode than the key: nothing of it was paid with the money that the key stands
     /// for.
     fn check_mode(&self, of_session: Option<bool>) -> Result<(), String> {
-        match (of_session, self.livemode) {
-            (Some(of_session), Some(of_key)) if of_session != of_key => Err(OTHER_MODE.to_owned()),
-            _ => Ok(()),
+        if self.is_of_mode(of_session) { Ok(()) } else { Err(OTHER_MODE.to_owned()) }
+    }
+
+    /// Whether an object with this `livemode` is one of the mode of the key, as far as both are known.
+    fn is_of_mode(&self, livemode: Option<bool>) -> bool {
+        livemode.is_none() || self.livemode.is_none() || livemode == self.livemode
+    }
+
+    /// Whether an event with this `livemode` is read. Endpoints for connected accounts receive the events of both
+    /// modes. The first one of the other mode is logged.
+    fn reads(&self, livemode: Option<bool>) -> bool {
+        let reads = self.is_of_mode(livemode);
+        if !reads && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                target: "ticketing::payment",
+                live = livemode,
+                "Stripe sends notices of the other mode than that of the secret key; they are ignored, and not logged again"
+            );
         }
+        reads
     }
 
     /// Asks what became of a session.
@@ -211,7 +228,7 @@ impl PaymentWebhooks for StripeGateway {
         if !signature::is_valid(header, body, &self.secrets, now) {
             return Err(NoticeError::InvalidSignature);
         }
-        notices::read(body, &self.events)
+        notices::read(body, |livemode| self.reads(livemode))
     }
 
     fn fetch(&self, notice: &GatewayNotice) -> Result<Option<GatewayNotice>, GatewayError> {

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 use ticketing::Error;
+use ticketing::environment::Clock;
 use ticketing::order::OrderStatus;
-use ticketing::payment::{ListDisputes, NoticeError, NoticeOutcome, RefundStatus};
+use ticketing::payment::{ListDisputes, NoticeError, NoticeHeaders, NoticeOutcome, PaymentWebhooks, RefundStatus};
 use ticketing::stripe::StripeGateway;
 
 use crate::common::fake_stripe::{Fault, Notice, WEBHOOK_SECRET};
@@ -128,6 +129,15 @@ fn events_of_the_other_mode_are_ignored() {
     assert_eq!(count(&shop, NoticeOutcome::Ignored), 2);
     assert_eq!(shop.status(&order), OrderStatus::Pending);
     assert_eq!(shop.fake.requests().len(), before);
+
+    // A key that does not tell its mode reads the events of both.
+    let gateway = StripeGateway::builder("sk_org_1").webhook_secret(WEBHOOK_SECRET).build().unwrap();
+    for livemode in [true, false] {
+        let notice = changed(&paid, |event| event["livemode"] = livemode.into());
+        let headers: NoticeHeaders = [("Stripe-Signature", shop.fake.sign(&notice))].into_iter().collect();
+        let read = gateway.read(&headers, notice.body.as_bytes(), shop.clock.now());
+        assert_eq!(read.unwrap().len(), 1, "{livemode}");
+    }
 }
 
 #[test]

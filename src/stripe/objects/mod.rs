@@ -2,7 +2,6 @@
 
 pub(super) mod balance_statement;
 pub(super) mod dispute;
-pub(super) mod event_mode;
 pub(super) mod notices;
 pub(super) mod refunds_of_payment;
 pub(super) mod session;

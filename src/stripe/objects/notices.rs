@@ -8,7 +8,6 @@
 use serde_json::Value;
 
 use super::dispute;
-use super::event_mode::EventMode;
 use super::refunds_of_payment::{self, payment_of};
 use super::session::{ORDER, ORGANIZATION};
 use super::session_state::{self, is_plain, is_session_id};
@@ -48,14 +47,17 @@ struct Event<'a> {
     object: &'a Value,
 }
 
-/// Reads an event whose signature was verified. The list is empty if the event is not about a payment, or if
-/// its mode is not that of the key.
+/// Reads an event whose signature was verified. The list is empty if the event is not about a payment, or if events with
+/// its `livemode` are not read.
 ///
 /// # Errors
 /// [`NoticeError::Unreadable`] if the body is not an event.
-pub(in crate::stripe) fn read(body: &[u8], mode: &EventMode) -> Result<Vec<GatewayNotice>, NoticeError> {
+pub(in crate::stripe) fn read(
+    body: &[u8],
+    reads: impl Fn(Option<bool>) -> bool,
+) -> Result<Vec<GatewayNotice>, NoticeError> {
     let body: Value = serde_json::from_slice(body).map_err(|_| unreadable("it is not JSON"))?;
-    let is_read = || mode.accepts(body.get("livemode").and_then(Value::as_bool));
+    let is_read = || reads(body.get("livemode").and_then(Value::as_bool));
     if body.get("object").is_some_and(|object| object == THIN_EVENT) {
         let notice = about_named(&body)?;
         return Ok(notice.into_iter().filter(|_| is_read()).collect());
