@@ -51,7 +51,6 @@ mod poller;
 mod queues;
 mod scheduler;
 mod state;
-mod timers;
 mod worker;
 
 use std::sync::Arc;

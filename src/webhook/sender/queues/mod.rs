@@ -10,10 +10,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::health::{Health, Observation};
-use super::timers::Timers;
 use crate::fair::RoundRobin;
 use crate::model::values::id::{OrganizationId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
@@ -54,6 +53,8 @@ struct EndpointQueue {
     due: bool,
     /// Whether the endpoint is in the round robin of its tier.
     ready: bool,
+    /// When the endpoint next has a row due.
+    timer: Option<Timestamp>,
 }
 
 /// The queues of all endpoints that have a row due or a timer set, or workers assigned.
@@ -65,7 +66,8 @@ pub(super) struct EndpointQueues {
     ready: [RoundRobin<OrganizationId, WebhookId>; 3],
     /// Busy workers, by the health of their endpoint.
     busy: [usize; 3],
-    timers: Timers,
+    /// The timers of the endpoints by time.
+    timers: BTreeSet<(Timestamp, WebhookId)>,
     /// The tier that is served first next time.
     next_tier: usize,
 }
@@ -77,7 +79,7 @@ impl EndpointQueues {
             queues: HashMap::new(),
             ready: Default::default(),
             busy: [0; 3],
-            timers: Timers::default(),
+            timers: BTreeSet::new(),
             next_tier: 0,
         }
     }
@@ -94,6 +96,7 @@ impl EndpointQueues {
             busy: 0,
             due: false,
             ready: false,
+            timer: None,
         });
     }
 
@@ -108,18 +111,29 @@ impl EndpointQueues {
     /// Records that an endpoint with a queue has a row due at this time. Only the earliest time is kept: the rows due
     /// later are found when the earlier ones are claimed.
     pub(super) fn set_timer(&mut self, endpoint: WebhookId, at: Timestamp) {
-        if self.contains(endpoint) {
-            self.timers.set(endpoint, at);
+        if let Some(queue) = self.queues.get_mut(&endpoint)
+            && queue.timer.is_none_or(|set| at < set)
+        {
+            if let Some(later) = queue.timer.replace(at) {
+                self.timers.remove(&(later, endpoint));
+            }
+            self.timers.insert((at, endpoint));
         }
     }
 
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
-        self.timers.next()
+        self.timers.first().map(|(at, _)| *at)
     }
 
     /// Marks the endpoints due whose timers have expired.
     pub(super) fn fire_timers(&mut self, now: Timestamp) {
-        while let Some(endpoint) = self.timers.pop_expired(now) {
+        while let Some((at, endpoint)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.timers.pop_first();
+            if let Some(queue) = self.queues.get_mut(&endpoint) {
+                queue.timer = None;
+            }
             self.mark_due(endpoint);
         }
     }
@@ -242,8 +256,8 @@ impl EndpointQueues {
     /// Removes the queue of an endpoint that has no row due, no timer and no busy worker.
     fn remove_if_idle(&mut self, endpoint: WebhookId) {
         // An endpoint that is still in a round robin is removed when its turn comes.
-        let idle = |queue: &EndpointQueue| !queue.due && !queue.ready && queue.busy == 0;
-        if !self.timers.is_set(endpoint) && self.queues.get(&endpoint).is_some_and(idle) {
+        let idle = |queue: &EndpointQueue| !queue.due && !queue.ready && queue.busy == 0 && queue.timer.is_none();
+        if self.queues.get(&endpoint).is_some_and(idle) {
             self.queues.remove(&endpoint);
         }
     }

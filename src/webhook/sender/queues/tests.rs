@@ -215,8 +215,9 @@ proptest! {
                 let at_limit = queue.busy == LIMITS.per_endpoint;
                 prop_assert!(queue.busy <= LIMITS.per_endpoint);
                 prop_assert!(queue.ready || !queue.due || at_limit, "a due endpoint is not ready");
-                let timer = queues.timers.is_set(*endpoint);
-                prop_assert!(queue.due || queue.ready || timer || queue.busy > 0, "an idle queue was kept");
+                let timer = queues.timers.iter().find(|(_, id)| id == endpoint).map(|(at, _)| *at);
+                prop_assert_eq!(queue.timer, timer);
+                prop_assert!(queue.due || queue.ready || timer.is_some() || queue.busy > 0, "an idle queue was kept");
             }
             for health in Health::ALL {
                 let busy = busy.iter().filter(|id| queues.queues[id].health == health).count();
