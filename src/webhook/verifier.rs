@@ -118,15 +118,20 @@ impl Verifier {
         headers: impl IntoIterator<Item: HeaderPair>,
         body: impl AsRef<[u8]>,
     ) -> Result<WebhookNotification, VerifyError> {
-        let mut timestamp = SingleHeader::new(TIMESTAMP_HEADER);
-        let mut signature = SingleHeader::new(SIGNATURE_HEADER);
+        let (mut timestamps, mut signatures) = (Vec::new(), Vec::new());
         for header in headers {
-            timestamp.visit(header.name(), header.value());
-            signature.visit(header.name(), header.value());
+            // Other bytes than UTF-8 are in no valid value, nor is what replaces them.
+            let value = || String::from_utf8_lossy(header.value()).into_owned();
+            if header.name().eq_ignore_ascii_case(TIMESTAMP_HEADER) {
+                timestamps.push(value());
+            } else if header.name().eq_ignore_ascii_case(SIGNATURE_HEADER) {
+                signatures.push(value());
+            }
         }
-        let (timestamp, signature) = (timestamp.value()?, signature.value()?);
+        let [timestamp] = &timestamps[..] else { return Err(VerifyError::Header(TIMESTAMP_HEADER)) };
+        let [signature] = &signatures[..] else { return Err(VerifyError::Header(SIGNATURE_HEADER)) };
         let body = body.as_ref();
-        self.verify_signature(&timestamp, &signature, body)?;
+        self.verify_signature(timestamp, signature, body)?;
         serde_json::from_slice(body).map_err(|error| VerifyError::Body(error.to_string()))
     }
 
@@ -177,31 +182,6 @@ mod sealed {
     pub trait Sealed {}
     impl<N, V> Sealed for (N, V) {}
     impl<P: Sealed> Sealed for &P {}
-}
-
-/// Collects the value of a header that a request has exactly once.
-struct SingleHeader {
-    name: &'static str,
-    value: Option<String>,
-    repeated: bool,
-}
-
-impl SingleHeader {
-    const fn new(name: &'static str) -> Self {
-        Self { name, value: None, repeated: false }
-    }
-
-    fn visit(&mut self, name: &str, value: &[u8]) {
-        if name.eq_ignore_ascii_case(self.name) {
-            self.repeated = self.value.is_some();
-            // Other bytes than UTF-8 are in no valid value, nor is what replaces them.
-            self.value = Some(String::from_utf8_lossy(value).into_owned());
-        }
-    }
-
-    fn value(self) -> Result<String, VerifyError> {
-        self.value.filter(|_| !self.repeated).ok_or(VerifyError::Header(self.name))
-    }
 }
 
 #[cfg(test)]
