@@ -7,17 +7,43 @@ use std::time::Duration;
 
 use rustls::crypto::CryptoProvider;
 use ureq::config::{AutoHeaderValue, Config};
+use ureq::tls::RootCerts;
 use ureq::{Agent, Body, http};
 
 use super::exchange::{self, Exchange, Finished, Phase};
 use super::http_connection::{CHUNK, HttpConnector, MAX_HEAD};
 use super::lookup_pool::{LookupPool, MAX_THREADS};
-use super::settings::Settings;
+use super::resolver::{Resolver, SystemResolver};
 use super::tcp::{CheckedAddresses, CheckedConnector};
 use super::ureq_traits::{self, Connector, RustlsConnector};
 
 /// How long an idle connection is kept. Many servers close theirs after 60 seconds without a request, or after 5.
 const IDLE_AGE: Duration = Duration::from_secs(30);
+
+/// The default number of idle connections. Many endpoints may share one receiver, so all of them may be to the same
+/// one.
+const IDLE_CONNECTIONS: usize = 128;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Whether loopback addresses and plain HTTP are allowed.
+    pub(crate) allow_local: bool,
+    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) roots: RootCerts,
+    /// How many connections are kept open between notifications.
+    pub(crate) idle_connections: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allow_local: false,
+            resolver: Arc::new(SystemResolver),
+            roots: RootCerts::WebPki,
+            idle_connections: IDLE_CONNECTIONS,
+        }
+    }
+}
 
 /// A client, used until it is interrupted.
 pub(crate) struct Client {

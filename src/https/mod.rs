@@ -21,8 +21,6 @@ mod public_address;
 #[cfg(feature = "webhooks")]
 pub(crate) mod resolver;
 #[cfg(feature = "webhooks")]
-pub(crate) mod settings;
-#[cfg(feature = "webhooks")]
 mod tcp;
 #[cfg(feature = "webhooks")]
 pub(crate) mod ureq_traits;

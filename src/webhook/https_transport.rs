@@ -12,13 +12,12 @@ use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 use super::transport::FailureKind;
 use super::transport::{BODY_KEPT, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
 use crate::error::Error;
-use crate::https::client::Client;
+use crate::https::client::{Client, Settings};
 use crate::https::crypto_provider;
 use crate::https::endpoint_url::{ReceiverHost, ReceiverUrl, is_allowed};
 use crate::https::exchange::{self, Exchange, Finished};
 use crate::https::lookup_pool::LookupPool;
 use crate::https::resolver::Resolver;
-use crate::https::settings::Settings;
 
 /// Sends over HTTPS, to public addresses only.
 ///
@@ -52,7 +51,7 @@ impl HttpsTransport {
     /// Returns a builder with the default settings.
     #[must_use]
     pub fn builder() -> HttpsTransportBuilder {
-        HttpsTransportBuilder { settings: Settings::default() }
+        HttpsTransportBuilder { settings: Settings::default(), provider: None }
     }
 
     fn client(&self) -> Arc<Client> {
@@ -148,6 +147,7 @@ impl fmt::Debug for HttpsTransport {
 #[derive(Debug, Clone)]
 pub struct HttpsTransportBuilder {
     settings: Settings,
+    provider: Option<Arc<CryptoProvider>>,
 }
 
 /// Why certificates were not accepted.
@@ -253,7 +253,7 @@ impl HttpsTransportBuilder {
     /// ```
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
-        self.settings.provider = Some(provider);
+        self.provider = Some(provider);
         self
     }
 
@@ -263,8 +263,7 @@ impl HttpsTransportBuilder {
     /// [`Error::Validation`](crate::Error::Validation) if there is no implementation of cryptography (see
     /// [`crypto_provider`](Self::crypto_provider)), or if it has no cipher suites for TLS.
     pub fn build(self) -> Result<HttpsTransport, Error> {
-        let provider =
-            crypto_provider::choose(self.settings.provider.clone(), "HttpsTransportBuilder::crypto_provider")?;
+        let provider = crypto_provider::choose(self.provider, "HttpsTransportBuilder::crypto_provider")?;
         let client = RwLock::new(Arc::new(Client::new(&self.settings, &provider)));
         Ok(HttpsTransport { settings: self.settings, provider, client })
     }
