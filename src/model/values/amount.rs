@@ -117,6 +117,11 @@ impl Amount {
         10_i64.checked_pow(u32::from(decimals.checked_sub(own)?)).and_then(|factor| minor.checked_mul(factor))
     }
 
+    /// The amount in minor units of a currency. `None` if there is no such currency, or it cannot express the amount.
+    pub(crate) fn minor_in(self, currency: &str) -> Option<i64> {
+        self.minor_with(Decimals::of_currency(currency)?.get())
+    }
+
     /// The same amount with `decimals` decimals: 20 with two decimals is 20.00. `None` if the amount has more decimals
     /// or does not fit.
     ///

@@ -9,7 +9,7 @@ use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, Refu
 use crate::model::payments::received_payment::PaymentPurpose;
 use crate::model::payments::refund::{RefundSource, RefundStatus};
 use crate::model::sale::order::OrderStatus;
-use crate::model::values::currency::Decimals;
+use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::sales::orders::order_lifecycle;
 use crate::store::money::disputes::NewDispute;
@@ -102,9 +102,9 @@ fn refund(
     let Some(payment) = find_payment(tx, order, named)? else {
         return Ok(Recorded { is_unknown: true, ..Recorded::default() });
     };
-    let reported = report.amount.minor_with(payment.decimals.get());
-    let amount = reported.filter(|amount| *amount > 0 && report.currency == payment.currency);
-    let Some(amount) = amount else { return Ok(Recorded::default()) };
+    let Some(amount) = payment.minor_units(report.amount, &report.currency).filter(|amount| *amount > 0) else {
+        return Ok(Recorded::default());
+    };
     let mut account = Account::load(tx, payment)?;
     let own = own_refund(&mut account, amount, report)?;
     let ReturnedBy { parts, has_reference } =
@@ -181,9 +181,7 @@ fn dispute(
     report: &GatewayDispute,
 ) -> Result<Recorded> {
     let state = order_lifecycle::load(tx, organization, order)?;
-    let Some(decimals) = Decimals::of_currency(&report.currency) else { return Ok(Recorded::default()) };
-    let minor_units =
-        |amount: crate::model::values::amount::Amount| amount.minor_with(decimals.get()).filter(|it| *it >= 0);
+    let minor_units = |amount: Amount| amount.minor_in(&report.currency).filter(|units| *units >= 0);
     let (Some(amount), Some(taken)) = (minor_units(report.amount), minor_units(report.taken)) else {
         return Ok(Recorded::default());
     };
@@ -210,7 +208,7 @@ fn dispute(
     let is_new_status = known.as_ref().is_none_or(|known| known.status != report.status);
     let taken_before = match &known {
         // Nothing is in the ledger for a dispute whose payment was not known.
-        Some(known) if known.payment_id.is_some() => known.taken.minor_with(decimals.get()).unwrap_or(0),
+        Some(known) if known.payment_id.is_some() => known.taken.minor_in(&report.currency).unwrap_or(0),
         _ => 0,
     };
     let id = match &known {
@@ -255,14 +253,10 @@ pub(in crate::sales) fn record_rest_as_returned(
 
 /// Whether what the gateway lists of a payment leaves nothing of it.
 pub(in crate::sales) fn leaves_nothing(state: &OrderState, amount: i64, listing: &Listing) -> bool {
-    let minor_units = |amount: crate::model::values::amount::Amount| {
-        let decimals = Decimals::of_currency(&state.currency)?;
-        amount.minor_with(decimals.get())
-    };
     let made = listing.refunds.iter().filter(|refund| !refund.has_failed());
-    let refunded = made.filter_map(|refund| minor_units(refund.amount));
+    let refunded = made.filter_map(|refund| refund.amount.minor_in(&state.currency));
     // What a bank has taken may still come back while the dispute is open.
     let is_lost = |dispute: &&GatewayDispute| dispute.status == DisputeStatus::Lost;
-    let taken = listing.disputes.iter().filter(is_lost).filter_map(|dispute| minor_units(dispute.taken));
+    let taken = listing.disputes.iter().filter(is_lost).filter_map(|dispute| dispute.taken.minor_in(&state.currency));
     refunded.chain(taken).fold(0_i64, i64::saturating_add) >= amount
 }

@@ -213,7 +213,7 @@ impl ReceivedAmount {
         };
         let decimals = Decimals::of_currency(&payment.currency);
         let currency = if decimals.is_some() { &payment.currency } else { "XXX" };
-        let exact = decimals.and_then(|decimals| payment.amount.minor_with(decimals.get()));
+        let exact = payment.amount.minor_in(&payment.currency);
         let digits = payment.amount.decimals().saturating_sub(decimals.map_or(0, Decimals::get));
         let factor = 10_i64.saturating_pow(u32::from(digits));
         let amount = payment.amount.minor_units();
@@ -231,7 +231,5 @@ impl ReceivedAmount {
 
 /// Whether a payment has the amount and the currency of the order.
 fn is_for(payment: &GatewayPayment, state: &OrderState) -> bool {
-    let decimals = Decimals::of_currency(&state.currency);
-    let minor_units = decimals.and_then(|decimals| payment.amount.minor_with(decimals.get()));
-    payment.currency == state.currency && minor_units == Some(state.total)
+    payment.currency == state.currency && payment.amount.minor_in(&state.currency) == Some(state.total)
 }

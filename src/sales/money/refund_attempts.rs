@@ -112,9 +112,8 @@ fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefu
     if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.parts.is_empty() {
         return Ok(Followed::default());
     }
-    let reported = made.amount.minor_with(account.payment.decimals.get());
-    let is_same_currency = made.currency == account.payment.currency;
-    let amount = reported.filter(|amount| *amount > 0 && is_same_currency).unwrap_or(attempt.refund.to_ask);
+    let reported = account.payment.minor_units(made.amount, &made.currency).filter(|amount| *amount > 0);
+    let amount = reported.unwrap_or(attempt.refund.to_ask);
     account.succeed(amount, Some(&made.reference), Some(id), tx.now())?;
     account.follow()
 }

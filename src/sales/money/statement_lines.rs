@@ -186,14 +186,9 @@ fn different(payment: &StoredPayment, recorded: Amount, problem: String) -> Comp
     Comparison::Different { order: order_of(payment), recorded, problem }
 }
 
-/// An amount in the currency of a payment. `None` if it is in another currency, or cannot be expressed.
-fn minor_units(payment: &StoredPayment, amount: Amount, currency: &str) -> Option<i64> {
-    amount.minor_with(payment.decimals.get()).filter(|_| currency == payment.currency)
-}
-
 fn compare_payment(payment: &StoredPayment, listed: &GatewayPayment) -> Comparison {
     let received = payment.sums.received;
-    if minor_units(payment, listed.amount, &listed.currency) == Some(received) {
+    if payment.minor_units(listed.amount, &listed.currency) == Some(received) {
         return Comparison::Matched(payment.amount(received));
     }
     let recorded = payment.amount(received);
@@ -209,7 +204,7 @@ fn compare_refund(tx: &Transaction<'_>, payment: &StoredPayment, listed: &Gatewa
     }
     let parts = ledger::returned_by(tx, payment.id, &listed.reference, own)?.parts;
     let returned: i64 = parts.iter().map(|(_, part)| part).sum();
-    let made = if listed.has_failed() { Some(0) } else { minor_units(payment, listed.amount, &listed.currency) };
+    let made = if listed.has_failed() { Some(0) } else { payment.minor_units(listed.amount, &listed.currency) };
     let recorded = payment.amount(-returned);
     Ok(match made {
         Some(made) if made == returned => Comparison::Matched(recorded),
@@ -231,7 +226,7 @@ fn compare_dispute(tx: &Transaction<'_>, payment: &StoredPayment, listed: &Gatew
     let taken = ledger::taken_for(tx, payment.id, known.id)?;
     let recorded = payment.amount(-taken);
     let currency = &listed.currency;
-    if minor_units(payment, listed.taken, currency) != Some(taken) {
+    if payment.minor_units(listed.taken, currency) != Some(taken) {
         let problem = format!("{} {} is recorded as taken", payment.amount(taken), payment.currency);
         return Ok(different(payment, recorded, problem));
     }

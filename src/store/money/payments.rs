@@ -151,6 +151,11 @@ impl StoredPayment {
         self.is_of_gateway() && self.purpose != PaymentPurpose::Other
     }
 
+    /// An amount in minor units of the payment's currency. `None` if it is in another one, or cannot be expressed.
+    pub(crate) fn minor_units(&self, amount: Amount, currency: &str) -> Option<i64> {
+        amount.minor_with(self.decimals.get()).filter(|_| currency == self.currency)
+    }
+
     pub(crate) fn amount(&self, minor_units: i64) -> Amount {
         Amount::in_currency(minor_units, self.decimals)
     }
