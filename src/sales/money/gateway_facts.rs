@@ -2,7 +2,6 @@
 //! order: each fact is recorded once, and the balance of the payment is followed.
 
 use super::refund_lifecycle::Account;
-use super::refund_outcomes::Followed;
 use crate::error::Result;
 use crate::model::payments::dispute::{Dispute, DisputeStatus};
 use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
@@ -31,14 +30,9 @@ pub(crate) struct Listing {
     pub(crate) is_current: bool,
 }
 
-/// What recording facts has changed.
-#[derive(Debug, Clone, Default)]
+/// What could not be recorded of a listing.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Recorded {
-    pub(crate) followed: Followed,
-    /// Refunds that somebody made in the account at the gateway.
-    pub(crate) outside: Vec<GatewayRefund>,
-    /// Disputes that are new or have a new status.
-    pub(crate) disputes: Vec<Dispute>,
     /// Whether the payment is not known, so that no movement was recorded.
     pub(crate) is_unknown: bool,
     /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true
@@ -47,10 +41,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    pub(in crate::sales) fn append(&mut self, other: Self) {
-        self.followed.append(other.followed);
-        self.outside.extend(other.outside);
-        self.disputes.extend(other.disputes);
+    pub(crate) fn append(&mut self, other: Self) {
         self.is_unknown |= other.is_unknown;
         self.is_in_doubt |= other.is_in_doubt;
     }
@@ -135,12 +126,28 @@ fn refund(
     }
     let is_outside = own_id.is_none() && !report.has_failed();
     let nothing_left = is_outside && account.is_returned() && account.payment.purpose == PaymentPurpose::Order;
-    let followed = account.follow()?;
+    account.follow()?;
     if nothing_left && state.paid_by_gateway && state.status == OrderStatus::Completed {
         order_lifecycle::end(tx, &state, false)?;
     }
-    let outside = if is_outside { vec![report.clone()] } else { Vec::new() };
-    Ok(Recorded { followed, outside, ..Recorded::default() })
+    if is_outside {
+        log_outside(tx, order, report);
+    }
+    Ok(Recorded::default())
+}
+
+fn log_outside(tx: &Transaction<'_>, order: OrderId, refund: &GatewayRefund) {
+    let refund = refund.clone();
+    tx.after_commit(move || {
+        tracing::info!(
+            target: "ticketing::payment",
+            %order,
+            refund = refund.reference,
+            amount = %refund.amount,
+            currency = refund.currency,
+            "a payment was refunded in the account at the payment gateway"
+        );
+    });
 }
 
 /// Whether the gateway has said before that a refund has failed. One that has failed is never made again.
@@ -218,22 +225,34 @@ fn dispute(
         }
         None => disputes::insert(tx, &new)?,
     };
-    let mut recorded = Recorded { is_unknown, ..Recorded::default() };
     if let Some(payment) = of_payment {
         let (_, disputed) = disputes::sums(tx, &payment)?;
         let mut account = Account::load(tx, payment)?;
         if taken != taken_before || disputed != account.payment.sums.disputed || is_new_status {
             account.dispute(id, &report.reference, taken - taken_before, disputed)?;
-            recorded.followed = account.follow()?;
+            account.follow()?;
         }
     }
-    if is_new_status {
-        recorded.disputes.extend(disputes::by_reference(tx, order, &report.reference)?);
-        for dispute in &recorded.disputes {
-            money_notifications::dispute_changed(tx, &state, dispute)?;
-        }
+    if is_new_status && let Some(dispute) = disputes::by_reference(tx, order, &report.reference)? {
+        money_notifications::dispute_changed(tx, &state, &dispute)?;
+        log_dispute(tx, order, dispute);
     }
-    Ok(recorded)
+    Ok(Recorded { is_unknown, ..Recorded::default() })
+}
+
+fn log_dispute(tx: &Transaction<'_>, order: OrderId, dispute: Dispute) {
+    tx.after_commit(move || {
+        tracing::warn!(
+            target: "ticketing::payment",
+            %order,
+            dispute = dispute.reference,
+            amount = %dispute.amount,
+            currency = dispute.currency,
+            reason = dispute.reason,
+            status = %dispute.status,
+            "a customer's bank disputes a payment; the tickets stay valid"
+        );
+    });
 }
 
 /// Records that what is left of a payment has gone back, because its gateway says so and lists no refunds.
@@ -241,14 +260,14 @@ pub(in crate::sales) fn record_rest_as_returned(
     tx: &LockedEvent<'_>,
     order: OrderId,
     named: Option<&str>,
-) -> Result<Followed> {
-    let Some(payment) = find_payment(tx, order, named)? else { return Ok(Followed::default()) };
+) -> Result<()> {
+    let Some(payment) = find_payment(tx, order, named)? else { return Ok(()) };
     let rest = payment.sums.received - payment.sums.returned - payment.sums.taken;
     let mut account = Account::load(tx, payment)?;
     if rest > 0 {
         account.succeed(rest, None, None, tx.now())?;
     }
-    account.follow()
+    account.follow().map(drop)
 }
 
 /// Whether what the gateway lists of a payment leaves nothing of it.

@@ -1,7 +1,7 @@
 //! Refunds of a part of an order: of some of its tickets, or of an amount. Also withdraws refunds.
 
 use super::refund_lifecycle::{self, Account, RefundTerms};
-use super::refund_outcomes::{Decided, Followed};
+use super::refund_outcomes::Decided;
 use crate::error::{Error, FieldErrors, Reason, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::payments::refund::{RefundOrder, RefundOrderResponse, RefundSource};
@@ -35,7 +35,7 @@ pub(crate) fn refund(
     refund_step: &dyn Fn(&str) -> i64,
 ) -> Result<Decided<RefundOrderResponse>> {
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Decided { response: Replayable::replayed(response), followed: Followed::default() });
+        return Ok(Decided { response: Replayable::replayed(response), due: None });
     }
     let organization = caller.organization;
     let state = order_lifecycle::load(tx, organization, id)?;
@@ -56,7 +56,7 @@ pub(crate) fn refund(
         order_lifecycle::end(tx, &state, requires_manual_refund)?;
     }
     let mut refund_id = None;
-    let mut followed = Followed::default();
+    let mut due = None;
     if part.amount > 0 {
         let decided = NewRefund {
             reason: request.body.reason.as_deref(),
@@ -70,7 +70,7 @@ pub(crate) fn refund(
         };
         let mut account = Account::load(tx, payment.ok_or_else(nothing_paid)?)?;
         refund_id = Some(account.decide(&decided)?);
-        followed = account.follow()?;
+        due = account.follow()?;
     }
     let response = RefundOrderResponse {
         order: orders::get(tx, organization, id)?,
@@ -79,7 +79,7 @@ pub(crate) fn refund(
         requires_manual_refund,
     };
     operation.store_result(tx, &response)?;
-    Ok(Decided { response: Replayable::executed(response), followed })
+    Ok(Decided { response: Replayable::executed(response), due })
 }
 
 /// The part of an order that is refunded.
@@ -145,9 +145,9 @@ fn choose_tickets(
 }
 
 /// Withdraws what is still due of a refund.
-pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<Followed> {
+pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<()> {
     let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
     account.withdraw(id)?;
-    account.follow()
+    account.follow().map(drop)
 }

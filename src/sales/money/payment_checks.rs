@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use super::gateway_facts::{self, Listing, Recorded};
+use super::gateway_facts::{self, Listing};
 use super::refund_lifecycle::Account;
 use crate::error::Result;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::payments::refund::RefundSource;
-use crate::model::values::id::RefundId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::payment_check::{check_again, next_check};
 use crate::store::LockedEvent;
@@ -37,23 +36,14 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, due: DuePayment) -> Result<Option<Paym
     Ok(claimed.map(|payment| PaymentCheck { payment, claimed_at: tx.now() }))
 }
 
-/// The result of asking about a payment.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Checked {
-    pub(crate) facts: Recorded,
-    /// Refunds that were recorded as made, and that the gateway does not list. They are due again.
-    pub(crate) missing: Vec<RefundId>,
-}
-
-/// Records what the gateway lists of a payment. `listing` is `None` if it cannot tell.
-pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Option<&Listing>) -> Result<Checked> {
+/// Records what the gateway lists of a payment. `listing` is `None` if it cannot tell. Refunds that were recorded as made,
+/// and that the gateway does not list, are due again.
+pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Option<&Listing>) -> Result<()> {
     let StoredPayment { id, organization, order, reference, .. } = &check.payment;
     let Some(listing) = listing else {
-        payments::schedule_check(tx, *id, None, check.payment.checks)?;
-        return Ok(Checked::default());
+        return payments::schedule_check(tx, *id, None, check.payment.checks);
     };
-    let facts = gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?;
-    let mut result = Checked { facts, missing: Vec::new() };
+    gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?;
     let made = ledger::made_of(tx, *id)?;
     let payment = payments::get(tx, *id)?;
     // A new fact has scheduled the next time already.
@@ -73,11 +63,19 @@ pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Opti
             if let Some(refund) = account.refund(refund)? {
                 refund.reference = None;
             }
-            result.missing.push(refund);
+            let order = *order;
+            tx.after_commit(move || {
+                tracing::error!(
+                    target: "ticketing::payment",
+                    %refund,
+                    %order,
+                    "a refund that was made is not in the list of the payment gateway; it is due again"
+                );
+            });
         }
-        result.facts.followed.append(account.follow()?);
+        account.follow()?;
     }
-    Ok(result)
+    Ok(())
 }
 
 /// What of `made` is for decisions of this service, was made some time before the gateway was asked, and is not listed.

@@ -1,9 +1,8 @@
 //! Payments that are received through the gateway. One that completes no order goes back.
 
-use super::gateway_facts::{self, Listing, Recorded};
+use super::gateway_facts::{self, Listing};
 use super::money_notifications;
 use super::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
-use super::refund_outcomes::Followed;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, PaymentMode};
@@ -17,7 +16,7 @@ use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::order_lifecycle;
 use crate::store::LockedEvent;
 use crate::store::money::payments::{NewPayment, StoredPayment};
-use crate::store::money::refunds::NewRefund;
+use crate::store::money::refunds::{DueRefund, NewRefund};
 use crate::store::money::{checkout_attempts, payments};
 use crate::store::sale::order_status::{self, OrderState};
 use crate::store::sale::seat_counts::PaidThrough;
@@ -40,7 +39,8 @@ pub(crate) struct Report {
 /// The result of recording a payment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordedPayment {
-    pub(crate) facts: Recorded,
+    /// A refund that was just decided, and that the gateway is to be asked for.
+    pub(crate) due: Option<DueRefund>,
     /// Whether another amount was paid, or in another currency, than the order costs.
     pub(crate) mismatch: bool,
 }
@@ -88,17 +88,19 @@ pub(crate) fn receive(
         if purpose != PaymentPurpose::Order {
             let stored = payments::get(tx, payment)?;
             money_notifications::payment_returned(tx, &state, &stored, mismatch)?;
-            recorded.facts.followed = send_back(tx, stored, &amount, terms)?;
+            recorded.due = send_back(tx, stored, &amount, terms)?;
         }
         if is_returned && state.status == OrderStatus::Pending && !completes {
             order_lifecycle::cancel_uncompleted(tx, &state)?;
         }
     }
     match &report.listing {
-        Some(listing) => recorded.facts.append(gateway_facts::record(tx, organization, id, reference, listing)?),
+        Some(listing) => {
+            gateway_facts::record(tx, organization, id, reference, listing)?;
+        }
         // It has gone back in a way of which the gateway tells no more.
         None if report.is_returned && !was_recorded => {
-            recorded.facts.followed.append(gateway_facts::record_rest_as_returned(tx, id, reference)?);
+            gateway_facts::record_rest_as_returned(tx, id, reference)?;
         }
         None => {}
     }
@@ -181,7 +183,7 @@ fn send_back(
     payment: StoredPayment,
     amount: &ReceivedAmount,
     terms: &RefundTerms,
-) -> Result<Followed> {
+) -> Result<Option<DueRefund>> {
     let source = match payment.purpose {
         PaymentPurpose::Late => RefundSource::LatePayment,
         PaymentPurpose::Order | PaymentPurpose::Other => RefundSource::OtherPayment,

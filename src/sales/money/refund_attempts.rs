@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::gateway_facts::{self, Listing, Recorded};
+use super::gateway_facts::{self, Listing};
 use super::refund_lifecycle::{Account, RefundTerms};
-use super::refund_outcomes::Followed;
 use crate::error::Result;
 use crate::model::payments::gateway_report::GatewayRefund;
 use crate::model::payments::refund::RefundStatus;
@@ -91,31 +90,25 @@ pub(crate) enum Refusal {
     NothingLeft,
 }
 
-pub(crate) fn answered(tx: &LockedEvent<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<Recorded> {
+pub(crate) fn answered(tx: &LockedEvent<'_>, attempt: &RefundAttempt, answer: &Answer) -> Result<()> {
     match answer {
-        Answer::Made(made) => {
-            let followed = record_made(tx, attempt, made)?;
-            Ok(Recorded { followed, ..Recorded::default() })
-        }
+        Answer::Made(made) => record_made(tx, attempt, made),
         Answer::Refused { refusal, problem, listing } => refused(tx, attempt, *refusal, problem, listing.as_ref()),
-        Answer::Unavailable(problem) => {
-            postpone(tx, attempt, problem)?;
-            Ok(Recorded::default())
-        }
+        Answer::Unavailable(problem) => postpone(tx, attempt, problem),
     }
 }
 
 /// Records a refund that was made: of the amount that was asked for, unless the gateway says that it is another one.
-fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<Followed> {
+fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefund) -> Result<()> {
     let id = attempt.refund.id;
     let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
     if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.parts.is_empty() {
-        return Ok(Followed::default());
+        return Ok(());
     }
     let reported = account.payment.minor_units(made.amount, &made.currency).filter(|amount| *amount > 0);
     let amount = reported.unwrap_or(attempt.refund.to_ask);
     account.succeed(amount, Some(&made.reference), Some(id), tx.now())?;
-    account.follow()
+    account.follow().map(drop)
 }
 
 /// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money
@@ -126,17 +119,16 @@ fn refused(
     refusal: Refusal,
     problem: &str,
     listing: Option<&Listing>,
-) -> Result<Recorded> {
+) -> Result<()> {
     let StoredPayment { organization, order, reference, .. } = &attempt.payment;
-    let mut recorded = match listing {
-        Some(listing) => gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?,
-        None => Recorded::default(),
-    };
+    if let Some(listing) = listing {
+        gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?;
+    }
     let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
     let disputed = account.payment.sums.disputed;
-    let Some(refund) = account.refund(attempt.refund.id)? else { return Ok(recorded) };
+    let Some(refund) = account.refund(attempt.refund.id)? else { return Ok(()) };
     if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
-        return Ok(recorded);
+        return Ok(());
     }
     refund.is_asking = false;
     let is_explained = refund.to_ask != attempt.refund.to_ask;
@@ -155,8 +147,7 @@ fn refused(
     } else {
         account.refuse(attempt.refund.id, problem)?;
     }
-    recorded.followed.append(account.follow()?);
-    Ok(recorded)
+    account.follow().map(drop)
 }
 
 /// Schedules the next attempt, unless it has begun.

@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::model::payments::refund::RefundStatus;
 use crate::model::sale::order::PaymentStatus;
 use crate::model::tenants::idempotency::Replayable;
-use crate::model::values::id::{OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::{Decision, DecisionState, Outcome, follow};
 use crate::store::Transaction;
@@ -18,43 +17,20 @@ use crate::store::sale::{order_status, sales_figures};
 
 const NOTHING_LEFT: &str = "nothing of the payment is left: it has gone back, or a bank has taken it for a dispute";
 
-/// A refund that the gateway has refused, for the log.
-#[derive(Debug, Clone)]
-pub(crate) struct RefusedRefund {
-    pub(crate) id: RefundId,
-    pub(crate) order: OrderId,
-    pub(crate) problem: String,
-    /// Whether something of it has to be returned manually.
-    pub(crate) is_owed: bool,
-}
-
-/// What follows from facts and decisions about a payment.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Followed {
-    pub(crate) refused: Vec<RefusedRefund>,
+/// The result of an operation that may decide that money goes back.
+pub(crate) struct Decided<T> {
+    pub(crate) response: Replayable<T>,
     /// A refund that was just decided, and that the gateway is to be asked for.
     pub(crate) due: Option<DueRefund>,
 }
 
-impl Followed {
-    pub(in crate::sales) fn append(&mut self, other: Self) {
-        self.refused.extend(other.refused);
-        self.due = self.due.or(other.due);
-    }
-}
-
-/// The result of an operation that may decide that money goes back.
-pub(crate) struct Decided<T> {
-    pub(crate) response: Replayable<T>,
-    pub(crate) followed: Followed,
-}
-
 impl Account<'_, '_> {
-    /// Computes the balance, and stores and reports what follows from it.
-    pub(in crate::sales) fn follow(mut self) -> Result<Followed> {
+    /// Computes the balance, and stores and reports what follows from it. Returns a refund that was just decided, and that
+    /// the gateway is to be asked for.
+    pub(in crate::sales) fn follow(mut self) -> Result<Option<DueRefund>> {
         let decisions: Vec<_> = self.refunds.iter().map(decision).collect();
         let outcomes = follow(&self.payment.sums, &decisions);
-        let mut followed = Followed::default();
+        let mut due = None;
         let mut owed = 0;
         for (index, outcome) in outcomes.iter().enumerate() {
             let refund = &mut self.refunds[index];
@@ -70,16 +46,12 @@ impl Account<'_, '_> {
                 report(self.tx, &self.payment, refund, was)?;
             }
             if refund.status == RefundStatus::Refused && (was != RefundStatus::Refused || is_new) {
-                followed.refused.push(RefusedRefund {
-                    id: refund.id,
-                    order: refund.order,
-                    problem: refund.last_error.clone().unwrap_or_default(),
-                    is_owed: refund.owed > 0,
-                });
+                log_refused(self.tx, refund);
             }
             if is_new && refund.to_ask > 0 {
                 money_notifications::refund_due(self.tx, &self.payment, refund)?;
-                followed.due = Some(due(&self.payment, refund.id));
+                let organization = self.payment.organization;
+                due = Some(DueRefund { id: refund.id, order: refund.order, organization });
             }
         }
         self.payment.owed += owed;
@@ -89,13 +61,8 @@ impl Account<'_, '_> {
         sales_figures::money_moved(self.tx, self.payment.order, &self.payment.currency, &self.figures)?;
         let status = if self.is_returned() { PaymentStatus::Refunded } else { PaymentStatus::Completed };
         order_status::money_moved(self.tx, self.payment.order, Some(status).filter(|_| self.payment.is_of_checkout()))?;
-        Ok(followed)
+        Ok(due)
     }
-}
-
-/// A refund to ask the gateway for.
-fn due(payment: &StoredPayment, id: RefundId) -> DueRefund {
-    DueRefund { id, order: payment.order, organization: payment.organization }
 }
 
 fn decision(refund: &StoredRefund) -> Decision {
@@ -142,4 +109,27 @@ fn report(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund, 
         RefundStatus::Due if was == RefundStatus::Done => money_notifications::refund_failed(tx, payment, refund),
         RefundStatus::Due | RefundStatus::Withdrawn => Ok(()),
     }
+}
+
+fn log_refused(tx: &Transaction<'_>, refund: &StoredRefund) {
+    let (refund, order, is_owed, problem) = (refund.id, refund.order, refund.owed > 0, refund.last_error.clone());
+    tx.after_commit(move || {
+        if is_owed {
+            tracing::warn!(
+                target: "ticketing::payment",
+                %order,
+                %refund,
+                problem,
+                "a refund was refused; the money must be returned manually"
+            );
+        } else {
+            tracing::info!(
+                target: "ticketing::payment",
+                %order,
+                %refund,
+                problem,
+                "a refund was not made, because its money has gone back in another way"
+            );
+        }
+    });
 }

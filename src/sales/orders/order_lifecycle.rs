@@ -30,7 +30,7 @@ use crate::sales::each_row::{EachRow, each_row};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::{self, ManualPayment};
 use crate::sales::money::refund_lifecycle::{self, Account, RefundTerms};
-use crate::sales::money::refund_outcomes::{Decided, Followed};
+use crate::sales::money::refund_outcomes::Decided;
 use crate::sales::tickets::ticket_issuing;
 use crate::store::money::checkout_attempts;
 use crate::store::money::refunds::NewRefund;
@@ -190,7 +190,7 @@ pub(crate) fn cancel(
     may_refund: &Result<()>,
 ) -> Result<Decided<CancelOrderResponse>> {
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
-        return Ok(Decided { response: Replayable::replayed(response), followed: Followed::default() });
+        return Ok(Decided { response: Replayable::replayed(response), due: None });
     }
     let state = load(tx, organization, id)?;
     if state.status == OrderStatus::Completed && state.total > 0 {
@@ -257,16 +257,16 @@ fn cancel_loaded(
     let payment = payment.filter(|payment| payment.sums.not_promised() > 0);
     let requires_manual_refund = payment.as_ref().is_some_and(|payment| !terms.asks(payment));
     end(tx, state, requires_manual_refund)?;
-    let mut followed = Followed::default();
+    let mut due = None;
     if let Some(payment) = payment {
         let rest = NewRefund::new(RefundSource::Order, payment.sums.not_promised());
         let rest = NewRefund { by_gateway: !requires_manual_refund, decided_by, ..rest };
         let mut account = Account::load(tx, payment)?;
         account.decide(&rest)?;
-        followed = account.follow()?;
+        due = account.follow()?;
     }
     let response = CancelOrderResponse { success: true, requires_manual_refund };
-    Ok(Decided { response: Replayable::executed(response), followed })
+    Ok(Decided { response: Replayable::executed(response), due })
 }
 
 /// Sets an order to CANCELLED, releases what it has, and reports it. Gives no money back.

@@ -331,8 +331,12 @@ fn write_judgement(
     }
     match (judgement.outcome, judgement.reason) {
         (Some(ScanOutcome::AdmittedTwice), _) if before != judgement.outcome => {
-            let uuid = scan.logged.uuid.as_deref().and_then(|uuid| Uuid::try_parse(uuid).ok());
-            tx.record(CommitEvent::AdmittedTwice { ticket: ticket.ticket.id, scan: uuid });
+            tx.record(CommitEvent::AdmittedTwice);
+            let scan = scan.logged.uuid.as_deref().and_then(|uuid| Uuid::try_parse(uuid).ok());
+            let ticket = ticket.ticket.id;
+            tx.after_commit(move || {
+                tracing::warn!(target: "ticketing::door", %ticket, ?scan, "two people came in with one ticket");
+            });
         }
         (Some(ScanOutcome::Admitted), _) if scan.is_new() => tx.record(CommitEvent::ScanAccepted),
         (_, Some(reason)) if scan.is_new() && scan.logged.kind == LoggedKind::In => {

@@ -263,7 +263,7 @@ impl TicketingService {
         let cancellation = self.write_event_for(call.caller.identity(), id, move |tx| {
             order_lifecycle::cancel(tx, &operation, organization, id, &terms, key, &may_refund)
         })?;
-        self.follow_up(&cancellation.followed);
+        self.attempt_decided(cancellation.due);
         Ok(C::output(cancellation.response))
     }
 

@@ -17,7 +17,7 @@ use crate::sales::money::received_payments::Report;
 use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
-use crate::service::payments::gateway_facts::{log_facts, parts};
+use crate::service::payments::gateway_facts::parts;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments;
 use crate::store::sale::orders;
@@ -61,14 +61,11 @@ impl TicketingService {
             };
             self.store()?.write_event_and_read(organization, id.into(), receive, read)
         })?;
-        log_facts(CheckoutOrder { organization, id }, &recorded.facts);
-        match recorded.facts.followed.due {
-            Some(refund) => {
-                self.attempt_refund_now(refund);
-                self.store_in_operation().read(read)
-            }
-            None => Ok(order),
+        if recorded.due.is_none() {
+            return Ok(order);
         }
+        self.attempt_decided(recorded.due);
+        self.store_in_operation().read(read)
     }
 
     /// A report for the transaction. `listing` is the first part of what the gateway lists.
@@ -117,7 +114,6 @@ impl TicketingService {
                 "a payment has another amount or currency than its order; it completed nothing"
             );
         }
-        log_facts(order, &recorded.facts);
         for listing in listings {
             self.record_facts(order, Some(&payment.payment_reference), &listing)?;
         }

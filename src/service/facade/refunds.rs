@@ -13,11 +13,10 @@ use crate::model::values::page::Page;
 use crate::payment::Waiting;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::money::refund_outcomes::Followed;
 use crate::sales::money::{manual_refunds, partial_refunds};
 use crate::service::TicketingService;
 use crate::service::calls::idempotency::Start;
-use crate::service::payments::gateway_facts::{Ask, list_facts, log_refused, look_up_of};
+use crate::service::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds;
@@ -107,7 +106,7 @@ impl TicketingService {
         let refunded = self.write_event_for(identity, id, move |tx| {
             partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
         })?;
-        self.follow_up(&refunded.followed);
+        self.attempt_decided(refunded.due);
         Ok(C::output(refunded.response))
     }
 
@@ -211,13 +210,5 @@ impl TicketingService {
             self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
         }
         Ok(())
-    }
-
-    /// Logs what was refused of refunds that were just decided, and asks the gateway for the one that is due.
-    pub(in crate::service) fn follow_up(&self, followed: &Followed) {
-        log_refused(followed);
-        if let Some(refund) = followed.due {
-            self.attempt_refund_now(refund);
-        }
     }
 }

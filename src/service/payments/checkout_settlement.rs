@@ -1,6 +1,6 @@
 //! Checkouts that are settled: what became of them is recorded, as the gateway says when it is asked or in a notice.
 
-use super::gateway_facts::{Ask, list_facts, warn_of_returned_payment};
+use super::gateway_facts::{Ask, list_facts};
 use super::look_up_limit::LookUpPermission;
 use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
@@ -73,7 +73,12 @@ impl TicketingService {
                 let is_returned = matches!(state, CheckoutState::Returned(_));
                 let listing = self.facts_about(order, payment, is_returned)?;
                 if is_returned {
-                    warn_of_returned_payment(order, payment);
+                    tracing::warn!(
+                        target: "ticketing::payment",
+                        order = %id,
+                        payment = payment.payment_reference,
+                        "a payment has gone back before its order was completed; it completes nothing"
+                    );
                 }
                 self.receive_payment(order, reference, payment, is_returned, listing.as_ref())
             }

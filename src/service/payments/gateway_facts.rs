@@ -1,11 +1,9 @@
 //! Asks the gateway what it knows of a payment, and records what it says.
 
 use crate::error::Result;
-use crate::model::payments::checkout::GatewayPayment;
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, Waiting};
 use crate::sales::money::gateway_facts::{self, Listing, Recorded};
-use crate::sales::money::refund_outcomes::Followed;
 use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
@@ -43,7 +41,7 @@ pub(in crate::service) fn list_facts(
 }
 
 impl TicketingService {
-    /// Records what the gateway lists of a payment, and logs what is new. `payment` is the gateway's id of it, if it is
+    /// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is
     /// known.
     pub(in crate::service) fn record_facts(
         &self,
@@ -55,12 +53,9 @@ impl TicketingService {
         let mut all = Recorded::default();
         for part in parts(listing) {
             let payment = payment.map(str::to_owned);
-            let recorded = self.store_in_operation().write_event(organization, id.into(), move |tx| {
+            all.append(self.store_in_operation().write_event(organization, id.into(), move |tx| {
                 gateway_facts::record(tx, organization, id, payment.as_deref(), &part)
-            })?;
-            log_facts(order, &recorded);
-            all.is_unknown |= recorded.is_unknown;
-            all.is_in_doubt |= recorded.is_in_doubt;
+            })?);
         }
         Ok(all)
     }
@@ -76,61 +71,4 @@ pub(in crate::service) fn parts(listing: &Listing) -> Vec<Listing> {
     let refunds = listing.refunds.chunks(FACTS_AT_ONCE).map(|refunds| part(refunds, &[]));
     let disputes = listing.disputes.chunks(FACTS_AT_ONCE).map(|disputes| part(&[], disputes));
     refunds.chain(disputes).collect()
-}
-
-pub(in crate::service) fn log_facts(order: CheckoutOrder, recorded: &Recorded) {
-    for refund in &recorded.outside {
-        tracing::info!(
-            target: "ticketing::payment",
-            order = %order.id,
-            refund = refund.reference,
-            amount = %refund.amount,
-            currency = refund.currency,
-            "a payment was refunded in the account at the payment gateway"
-        );
-    }
-    for dispute in &recorded.disputes {
-        tracing::warn!(
-            target: "ticketing::payment",
-            order = %order.id,
-            dispute = dispute.reference,
-            amount = %dispute.amount,
-            currency = dispute.currency,
-            reason = dispute.reason,
-            status = %dispute.status,
-            "a customer's bank disputes a payment; the tickets stay valid"
-        );
-    }
-    log_refused(&recorded.followed);
-}
-
-pub(in crate::service) fn log_refused(followed: &Followed) {
-    for refused in &followed.refused {
-        if refused.is_owed {
-            tracing::warn!(
-                target: "ticketing::payment",
-                order = %refused.order,
-                refund = %refused.id,
-                problem = refused.problem,
-                "a refund was refused; the money must be returned manually"
-            );
-        } else {
-            tracing::info!(
-                target: "ticketing::payment",
-                order = %refused.order,
-                refund = %refused.id,
-                problem = refused.problem,
-                "a refund was not made, because its money has gone back in another way"
-            );
-        }
-    }
-}
-
-pub(in crate::service) fn warn_of_returned_payment(order: CheckoutOrder, payment: &GatewayPayment) {
-    tracing::warn!(
-        target: "ticketing::payment",
-        order = %order.id,
-        payment = payment.payment_reference,
-        "a payment has gone back before its order was completed; it completes nothing"
-    );
 }

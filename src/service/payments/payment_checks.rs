@@ -1,6 +1,6 @@
 //! Asks the gateway what it lists of a payment some time after a refund or a dispute.
 
-use super::gateway_facts::{Ask, list_facts, log_facts, look_up_of};
+use super::gateway_facts::{Ask, list_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::payment::{GatewayCalls, Waiting};
@@ -23,19 +23,9 @@ impl TicketingService {
         };
         match listed {
             Ok(listing) => {
-                let store = self.store_in_operation();
-                let checked = store.write_event(order.organization, order.id.into(), move |tx| {
+                self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
                     payment_checks::answered(tx, &check, listing.as_ref())
                 })?;
-                log_facts(order, &checked.facts);
-                for refund in checked.missing {
-                    tracing::error!(
-                        target: "ticketing::payment",
-                        %refund,
-                        order = %order.id,
-                        "a refund that was made is not in the list of the payment gateway; it is due again"
-                    );
-                }
                 Ok(Progress::Answered)
             }
             // A refusal is probably about the key, which the operator can replace.

@@ -1,6 +1,6 @@
 //! Asks the gateway for refunds.
 
-use super::gateway_facts::{Ask, list_facts, log_facts, look_up_of};
+use super::gateway_facts::{Ask, list_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
@@ -10,7 +10,6 @@ use crate::sales::money::refund_attempts::{self, Answer, RefundAttempt, Refusal,
 use crate::sales::money::refund_lifecycle::RefundTerms;
 use crate::service::TicketingService;
 use crate::store::LockedEvent;
-use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::refunds::DueRefund;
 
 /// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
@@ -25,9 +24,11 @@ impl TicketingService {
         }
     }
 
-    /// Attempts a refund that was just decided. After a failure, the maintenance attempts it again.
-    pub(in crate::service) fn attempt_refund_now(&self, refund: DueRefund) {
-        if let Err(error) = self.attempt_refund(refund, Waiting::Caller) {
+    /// Attempts a refund that was just decided, if there is one. After a failure, the maintenance attempts it again.
+    pub(in crate::service) fn attempt_decided(&self, refund: Option<DueRefund>) {
+        if let Some(refund) = refund
+            && let Err(error) = self.attempt_refund(refund, Waiting::Caller)
+        {
             tracing::warn!(
                 target: "ticketing::payment",
                 refund = %refund.id,
@@ -68,11 +69,9 @@ impl TicketingService {
                 Progress::Unavailable
             }
         };
-        let order = CheckoutOrder { organization, id: refund.order };
-        let recorded = self.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
+        self.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
             refund_attempts::answered(tx, &attempt, &answer)
         })?;
-        log_facts(order, &recorded);
         Ok(progress)
     }
 }

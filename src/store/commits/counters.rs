@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use crate::environment::Locked;
 use crate::error::{Error, Reason};
 use crate::model::operation::statistics::{
@@ -13,7 +11,7 @@ use crate::model::operation::statistics::{
     PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::model::payments::notice::NoticeOutcome;
-use crate::model::values::id::{TicketId, WebhookId};
+use crate::model::values::id::WebhookId;
 
 /// An event in a transaction. When the transaction is committed, it is counted, or reported to the webhook sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +24,7 @@ pub(crate) enum CommitEvent {
     ScanRefused(Reason),
     ScanUnknown,
     /// A scan became the second of two admissions with one ticket.
-    AdmittedTwice {
-        ticket: TicketId,
-        scan: Option<Uuid>,
-    },
+    AdmittedTwice,
     /// A row of the outbox was inserted in the transaction of the change.
     NotificationQueued(WebhookId),
     /// Notifications were queued whose rows are inserted later: the number of the rows.
@@ -189,7 +184,7 @@ impl Counters {
                 CommitEvent::ScanAccepted => scans.accepted += 1,
                 CommitEvent::ScanRefused(reason) => count(&mut scans.refused, reason),
                 CommitEvent::ScanUnknown => scans.unknown += 1,
-                CommitEvent::AdmittedTwice { .. } => scans.admitted_twice += 1,
+                CommitEvent::AdmittedTwice => scans.admitted_twice += 1,
                 CommitEvent::NotificationQueued(_) => webhooks.queued += 1,
                 CommitEvent::FanOutQueued { rows } => webhooks.queued += number(rows),
                 CommitEvent::Attempt { outcome, duration } => {

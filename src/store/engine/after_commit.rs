@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::transaction::Recorded;
 use crate::store::commits::commit_notifier::CommitNotifier;
-use crate::store::commits::counters::{CommitEvent, Counters};
+use crate::store::commits::counters::Counters;
 use crate::store::commits::subscriber_queues::Subscriptions;
 
-/// Counts commits, and reports them to the log, the webhook sender and the subscribers of this process.
+/// Counts commits, and reports them to the webhook sender and the subscribers of this process.
 #[derive(Clone, Default)]
 pub(in crate::store) struct AfterCommit {
     pub(in crate::store) counters: Arc<Counters>,
@@ -24,13 +24,8 @@ impl AfterCommit {
 
     /// Reports a commit of `jobs` jobs, which took this long. The callers are answered afterwards, so that each finds
     /// its commit in the statistics, and its notifications in the subscriptions.
-    pub(super) fn committed(&self, jobs: usize, duration: Duration, Recorded { events, notifications }: Recorded) {
+    pub(super) fn committed(&self, jobs: usize, duration: Duration, Recorded { events, notifications, .. }: Recorded) {
         self.counters.committed(jobs, duration, &events);
-        for event in &events {
-            if let CommitEvent::AdmittedTwice { ticket, scan } = event {
-                tracing::warn!(target: "ticketing::door", %ticket, ?scan, "two people came in with one ticket");
-            }
-        }
         self.commit_notifier.notify(&events);
         self.subscriptions.publish(notifications);
     }

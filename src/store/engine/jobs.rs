@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::transaction::{Recorded, Transaction};
+use super::transaction::{FollowUp, Recorded, Transaction};
 use crate::error::{Error, Result};
 
 /// The work of one caller.
@@ -19,11 +19,17 @@ pub(super) trait Job: Send {
 /// A job whose caller waits for a value of type `T`.
 struct CallerJob<T, F> {
     work: F,
-    result: Result<T>,
-    caller: SyncSender<Result<T>>,
+    result: Result<Answered<T>>,
+    caller: SyncSender<Result<Answered<T>>>,
 }
 
-pub(super) struct Answer<T>(Receiver<Result<T>>);
+/// The value of a job, and what its caller does after the commit.
+struct Answered<T> {
+    value: T,
+    follow_ups: Vec<FollowUp>,
+}
+
+pub(super) struct Answer<T>(Receiver<Result<Answered<T>>>);
 
 /// A job that runs `work`, and its answer.
 pub(super) fn job<T: Send + 'static>(
@@ -39,7 +45,11 @@ fn unanswered() -> Error {
 
 impl<T> Answer<T> {
     pub(super) fn wait(self) -> Result<T> {
-        self.0.recv().unwrap_or_else(|_| Err(unanswered()))
+        let answered = self.0.recv().unwrap_or_else(|_| Err(unanswered()))?;
+        for follow_up in answered.follow_ups {
+            follow_up();
+        }
+        Ok(answered.value)
     }
 }
 
@@ -53,7 +63,8 @@ impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, 
             recorded = transaction.into_recorded();
             result
         }));
-        self.result = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
+        let ran = ran.unwrap_or_else(|_| Err(Error::Internal("the operation panicked and was undone".to_owned())));
+        self.result = ran.map(|value| Answered { value, follow_ups: std::mem::take(&mut recorded.follow_ups) });
         self.result.as_ref().map(|_| recorded).map_err(Error::clone)
     }
 

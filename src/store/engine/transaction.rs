@@ -69,12 +69,17 @@ pub(crate) struct Transaction<'c> {
 }
 
 /// What a transaction reports when it is durable.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Recorded {
     pub(super) events: Vec<CommitEvent>,
     /// Empty if there are no subscribers.
     pub(super) notifications: Vec<Notification>,
+    /// What the caller does then.
+    pub(super) follow_ups: Vec<FollowUp>,
 }
+
+/// Work of the caller after the commit.
+pub(super) type FollowUp = Box<dyn FnOnce() + Send>;
 
 impl Recorded {
     pub(super) fn append(&mut self, mut other: Self) {
@@ -140,6 +145,11 @@ impl<'c> Transaction<'c> {
         let notification =
             Notification { id, organization_id: organization, created_at: self.now, attempt: 1, details };
         self.recorded.borrow_mut().notifications.push(notification);
+    }
+
+    /// Lets the caller do this when the transaction is durable: on its thread, before it gets the result.
+    pub(crate) fn after_commit(&self, work: impl FnOnce() + Send + 'static) {
+        self.recorded.borrow_mut().follow_ups.push(Box::new(work));
     }
 
     pub(super) fn into_recorded(self) -> Recorded {
@@ -290,9 +300,9 @@ impl<'c> Transaction<'c> {
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.count_statement(&[]);
         self.connection.set_savepoint()?;
-        let (events, notifications) = {
+        let (events, notifications, follow_ups) = {
             let recorded = self.recorded.borrow();
-            (recorded.events.len(), recorded.notifications.len())
+            (recorded.events.len(), recorded.notifications.len(), recorded.follow_ups.len())
         };
         let worked = work(self).and_then(|value| self.connection.release_savepoint().map(|()| value));
         match worked {
@@ -304,6 +314,7 @@ impl<'c> Transaction<'c> {
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
                 recorded.notifications.truncate(notifications);
+                recorded.follow_ups.truncate(follow_ups);
                 Ok(Savepoint::RolledBack(error))
             }
         }
