@@ -12,8 +12,9 @@
 //! - Use STRICT tables, CHECK constraints, and a FOREIGN KEY for every reference.
 //! - In a CHECK of a frequently written table, compare a text with `a = 'X' OR a = 'Y' OR a = 'Z'`. For IN with more
 //!   than two values, SQLite fills a temporary table for each row.
-//! - Add a new unique index to `Constraint` in `engine/sql/violation.rs`, and a query for every other new index to
-//!   `engine/sqlite/query_plan_tests.rs`. Tests find those that are missing.
+//! - Add a query for every new index to `engine/sqlite/query_plan_tests.rs`: a test finds those that are missing. If an
+//!   operation reports a violation of a unique index as a conflict, add the index to `Constraint` in
+//!   `engine/sql/violation.rs`.
 
 #[cfg(feature = "postgres")]
 pub(in crate::store) const POSTGRES: &[&str] = &[

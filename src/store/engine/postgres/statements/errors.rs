@@ -7,7 +7,7 @@ use postgres::error::{Severity, SqlState};
 
 use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
 use crate::store::engine::postgres::net::purpose::Purpose;
-use crate::store::engine::sql::violation::{Constraint, StatementError, UNIQUE_INDEXES};
+use crate::store::engine::sql::violation::{StatementError, UNIQUE_INDEXES};
 
 /// What a failed statement means for its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +99,8 @@ pub(in crate::store::engine::postgres) fn statement_error(error: postgres::Error
         return other_error(error, purpose).into();
     }
     let name = error.as_db_error().and_then(postgres::error::DbError::constraint).unwrap_or_default();
-    let violated = match name.strip_suffix("_pkey") {
-        _ if !is_unique => None,
-        Some(_) => Some(Constraint::PrimaryKey),
-        None => UNIQUE_INDEXES.iter().find(|(index, ..)| *index == name).map(|(.., constraint)| *constraint),
-    };
+    // No foreign key has the name of an index.
+    let violated = UNIQUE_INDEXES.iter().find(|(index, ..)| *index == name).map(|(.., constraint)| *constraint);
     // The detail of the message has the values.
     let error = match is_unique {
         true => StoreErrorKind::Taken(name.to_owned()).into(),
