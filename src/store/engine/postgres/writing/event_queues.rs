@@ -7,7 +7,8 @@
 //! All jobs of a queue are of the organization that owns the event.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::environment::Locked;
 use crate::error::{Error, Result};
@@ -26,33 +27,18 @@ pub(in crate::store::engine::postgres) struct QueuedJob {
     pub(in crate::store::engine::postgres) job: Box<dyn Job>,
     /// How the job names the event.
     pub(in crate::store::engine::postgres) key: EventKey,
-    /// After the job: a job that is dropped by a panic ends the wait of its caller as well.
     caller: Caller,
 }
 
-/// Ends the wait of a caller when it is dropped.
-struct Caller(Arc<Waiter>);
-
-/// What the caller of a job waits for.
-#[derive(Default)]
-struct Waiter {
-    state: Mutex<WaiterState>,
-    changed: Condvar,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum WaiterState {
-    #[default]
-    Waiting,
-    Leads,
-    Answered,
-}
+/// Tells the caller of a job that it leads. When it is dropped, also with a job that is dropped by a panic, the wait of
+/// the caller ends.
+struct Caller(SyncSender<()>);
 
 /// The wait of a caller.
 pub(in crate::store::engine::postgres) struct Wait<'q> {
     queues: &'q EventQueues,
     event: EventId,
-    waiter: Arc<Waiter>,
+    leads: Receiver<()>,
 }
 
 /// The right to run the jobs of a queue. When it is dropped, also by a panic, the caller of the next job gets it.
@@ -64,35 +50,29 @@ pub(in crate::store::engine::postgres) struct Leader<'q> {
 impl EventQueues {
     /// Adds a job to the queue of the event.
     pub(in crate::store::engine::postgres) fn add(&self, event: EventId, key: EventKey, job: Box<dyn Job>) -> Wait<'_> {
-        let waiter = Arc::new(Waiter::default());
+        let (caller, leads) = sync_channel(1);
+        let caller = Caller(caller);
         let mut queues = self.0.locked();
-        let is_led = queues.contains_key(&event);
-        let job = QueuedJob { job, key, caller: Caller(Arc::clone(&waiter)) };
-        queues.entry(event).or_default().push_back(job);
-        drop(queues);
-        if !is_led {
-            waiter.set(WaiterState::Leads);
+        if !queues.contains_key(&event) {
+            caller.lead();
         }
-        Wait { queues: self, event, waiter }
+        queues.entry(event).or_default().push_back(QueuedJob { job, key, caller });
+        drop(queues);
+        Wait { queues: self, event, leads }
+    }
+}
+
+impl Caller {
+    /// Does not block: a caller is told once, and the channel has room for that.
+    fn lead(&self) {
+        let _ = self.0.try_send(());
     }
 }
 
 impl<'q> Wait<'q> {
     /// Waits until the caller leads its queue, or returns `None` when its job is answered.
     pub(in crate::store::engine::postgres) fn leader(&self) -> Option<Leader<'q>> {
-        let mut state = self.waiter.state.locked();
-        loop {
-            match *state {
-                WaiterState::Waiting => {
-                    state = self.waiter.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-                WaiterState::Leads => {
-                    *state = WaiterState::Waiting;
-                    return Some(Leader { queues: self.queues, event: self.event });
-                }
-                WaiterState::Answered => return None,
-            }
-        }
+        self.leads.recv().ok().map(|()| Leader { queues: self.queues, event: self.event })
     }
 }
 
@@ -115,7 +95,7 @@ impl Drop for Leader<'_> {
     fn drop(&mut self) {
         let mut queues = self.queues.0.locked();
         match queues.get(&self.event).and_then(|queue| queue.front()) {
-            Some(next) => next.caller.0.set(WaiterState::Leads),
+            Some(next) => next.caller.lead(),
             None => drop(queues.remove(&self.event)),
         }
     }
@@ -124,21 +104,6 @@ impl Drop for Leader<'_> {
 impl QueuedJob {
     /// Sends the result of the job to the caller, or the error of the commit if that failed.
     pub(in crate::store::engine::postgres) fn answer(self, commit: Result<()>) {
-        let Self { job, caller, .. } = self;
-        job.answer(commit);
-        drop(caller);
-    }
-}
-
-impl Drop for Caller {
-    fn drop(&mut self) {
-        self.0.set(WaiterState::Answered);
-    }
-}
-
-impl Waiter {
-    fn set(&self, new: WaiterState) {
-        *self.state.locked() = new;
-        self.changed.notify_one();
+        self.job.answer(commit);
     }
 }
