@@ -5,13 +5,13 @@
 //! Instead, a thread sends one announcement for many commits. If this process ends before it has announced a commit,
 //! the pollers of the other processes find the work a little later.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::pool::Connector;
 use super::work_message::{self, CHANNEL};
-use crate::environment::Locked;
 use crate::error::{Result, StoreError};
 use crate::store::commits::commit_notifier::{CommitNotifier, CommittedWork};
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
@@ -24,23 +24,9 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// The thread that announces commits. Dropping the announcer ends the thread.
 pub(in crate::store::engine::postgres) struct Announcer {
-    pending: Arc<Pending>,
+    /// Passes committed work to the thread, which ends when this is dropped and no work is left.
+    work: Option<Arc<Sender<CommittedWork>>>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// The committed work that is not announced yet, shared with the thread.
-#[derive(Default)]
-struct Pending {
-    state: Mutex<State>,
-    /// Notified when work was added, and when the thread must end.
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    work: CommittedWork,
-    /// Whether the thread must end.
-    is_ending: bool,
 }
 
 impl Announcer {
@@ -51,58 +37,35 @@ impl Announcer {
         notifier: &CommitNotifier,
         process: u64,
     ) -> Result<Self> {
-        let pending = Arc::new(Pending::default());
-        let pending_of_thread = Arc::clone(&pending);
-        let run = move || announce_pending(&pending_of_thread, &connector, process);
+        let (work, pending) = channel();
+        let run = move || announce(&pending, &connector, process);
         let thread = std::thread::Builder::new().name("ticketing-announcer".to_owned()).spawn(run);
-        let thread = Some(thread.map_err(StoreError::no_thread)?);
-        let pending_of_notifier = Arc::clone(&pending);
-        notifier.announce_to(Box::new(move |work| pending_of_notifier.add(work)));
-        Ok(Self { pending, thread })
+        let thread = thread.map_err(StoreError::no_thread)?;
+        let work = Arc::new(work);
+        let work_of_notifier = Arc::downgrade(&work);
+        notifier.announce_to(Box::new(move |committed| {
+            if let Some(work) = work_of_notifier.upgrade() {
+                let _ = work.send(committed);
+            }
+        }));
+        Ok(Self { work: Some(work), thread: Some(thread) })
     }
 }
 
-impl Pending {
-    fn add(&self, work: CommittedWork) {
-        self.state.locked().work.add(work);
-        self.changed.notify_one();
-    }
-
-    /// Waits for work and takes it. Returns `None` if the thread must end and no work is left.
-    fn take(&self) -> Option<CommittedWork> {
-        let mut state = self.state.locked();
-        while state.work.is_empty() && !state.is_ending {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        if state.work.is_empty() { None } else { Some(std::mem::take(&mut state.work)) }
-    }
-
-    /// Waits for `duration`, or until the thread must end. Returns whether it must end.
-    fn pause(&self, duration: Duration) -> bool {
-        let state = self.state.locked();
-        let waited = self.changed.wait_timeout_while(state, duration, |state| !state.is_ending);
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_ending
-    }
-
-    fn end(&self) {
-        self.state.locked().is_ending = true;
-        self.changed.notify_all();
-    }
-}
-
-/// Announces pending work until the thread must end. If an announcement fails, it is dropped: the pollers of the other
-/// processes find the work.
-fn announce_pending(pending: &Pending, connector: &Connector, process: u64) {
+/// Announces work until no more can come. If an announcement fails, it is dropped: the pollers of the other processes
+/// find the work.
+fn announce(pending: &Receiver<CommittedWork>, connector: &Connector, process: u64) {
     let mut connection = None;
-    while let Some(work) = pending.take() {
+    while let Ok(mut work) = pending.recv() {
+        for more in pending.try_iter() {
+            work.add(more);
+        }
         let announced = send(&mut connection, connector, process, &work);
         if let Err(error) = &announced {
             connection = None;
             tracing::debug!(target: "ticketing::store", %error, "committed work was not announced to other processes");
         }
-        if pending.pause(if announced.is_ok() { PAUSE } else { PAUSE_AFTER_FAILURE }) && announced.is_err() {
-            return;
-        }
+        std::thread::sleep(if announced.is_ok() { PAUSE } else { PAUSE_AFTER_FAILURE });
     }
 }
 
@@ -124,7 +87,7 @@ fn send(
 
 impl Drop for Announcer {
     fn drop(&mut self) {
-        self.pending.end();
+        drop(self.work.take());
         if let Some(thread) = self.thread.take() {
             // The panic hook has already reported a panic of the thread.
             drop(thread.join());
