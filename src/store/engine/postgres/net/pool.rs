@@ -49,23 +49,10 @@ pub(in crate::store::engine::postgres) struct Connector {
 pub(in crate::store::engine::postgres) struct Pool {
     connector: Connector,
     places: Semaphore,
-    state: Mutex<State>,
+    /// The connections of free places. The last one was used last.
+    idle: Mutex<Vec<PostgresConnection>>,
     /// Whether the last attempt to open a connection succeeded.
     reachable: AtomicBool,
-}
-
-#[derive(Default)]
-struct State {
-    /// The connections of free places. The last one was used last.
-    idle: Vec<Idle>,
-    /// How many connections were lost.
-    lost: usize,
-}
-
-struct Idle {
-    connection: PostgresConnection,
-    /// How many connections were lost before it was used last.
-    lost: usize,
 }
 
 /// A borrowed connection. If it is dropped instead of being given back, it is closed.
@@ -125,7 +112,7 @@ impl Connector {
     /// A pool of up to `size` connections, which are opened when they are needed.
     pub(in crate::store::engine::postgres) fn pool(self, size: usize) -> Pool {
         let places = Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(size.max(1)) });
-        Pool { connector: self, places, state: Mutex::default(), reachable: AtomicBool::new(true) }
+        Pool { connector: self, places, idle: Mutex::default(), reachable: AtomicBool::new(true) }
     }
 }
 
@@ -154,9 +141,7 @@ fn complete(config: &mut Config) {
 impl Pool {
     /// Keeps an open connection for the first who borrows one.
     pub(in crate::store::engine::postgres) fn keep(&self, connection: PostgresConnection) {
-        let mut state = self.state.locked();
-        let lost = state.lost;
-        state.idle.push(Idle { connection, lost });
+        self.idle.locked().push(connection);
     }
 
     /// Opens a connection that does not belong to the pool, in a place that was borrowed from it.
@@ -174,16 +159,12 @@ impl Pool {
         opened.map_err(|_| Error::Unavailable(Unavailable::Unreachable))
     }
 
-    /// Closes a connection that was lost. If its server does not answer, the idle ones are closed too: to find out
-    /// whether each of them is lost would take long.
+    /// Closes a connection that was lost. The idle ones are closed too, because they may be lost as well: to find that
+    /// out for each of them would take long if the server does not answer.
     fn lose(&self, connection: PostgresConnection) {
-        let is_silent = connection.is_silent();
         drop(connection);
-        let mut state = self.state.locked();
-        state.lost += 1;
-        let closed = if is_silent { std::mem::take(&mut state.idle) } else { Vec::new() };
-        drop(state);
-        drop(closed);
+        let idle = std::mem::take(&mut *self.idle.locked());
+        drop(idle);
     }
 
     /// Replaces a connection that was lost by a new one. Takes up to `max_time`, and not longer than the server may
@@ -204,15 +185,11 @@ impl Pool {
         // Organizations take turns before they come here.
         let place = self.places.acquire(None, max_time.min(MAX_WAIT), || false);
         let place = place.ok_or(Error::Unavailable(Unavailable::NoConnection))?;
-        let mut state = self.state.locked();
-        let (known, lost) = (state.idle.pop(), state.lost);
-        drop(state);
-        if let Some(Idle { connection, lost: lost_before }) = known {
+        let known = self.idle.locked().pop();
+        if let Some(connection) = known {
             connection.forget_failure();
-            // If another connection was lost in the meantime, so may this one be.
-            let is_doubtful = !connection.is_fresh() || lost != lost_before;
             connection.set_max_time(Some(left().min(MAX_CHECK_TIME)));
-            let checked = if is_doubtful { connection.check() } else { Ok(()) };
+            let checked = if connection.is_fresh() { Ok(()) } else { connection.check() };
             let checked = checked.and_then(|()| self.connector.keep_time(&connection));
             connection.set_max_time(None);
             if checked.is_ok() {
