@@ -21,8 +21,7 @@ pub(super) struct RowInvariants {
     pub(super) key: &'static str,
     /// The rows, as they stand after FROM.
     pub(super) rows: &'static str,
-    /// The rules, in groups.
-    pub(super) rules: &'static [&'static [RowInvariant]],
+    pub(super) rules: &'static [RowInvariant],
 }
 
 pub(super) struct RowInvariant {
@@ -35,13 +34,9 @@ pub(super) struct RowInvariant {
 }
 
 impl RowInvariants {
-    pub(super) fn all_rules(&self) -> impl Iterator<Item = &'static RowInvariant> {
-        self.rules.iter().copied().flatten()
-    }
-
     /// Selects a row that breaks one of the rules.
     pub(super) fn any_violation(&self) -> String {
-        let violations: Vec<_> = self.all_rules().map(|rule| format!("({})", rule.is_violated)).collect();
+        let violations: Vec<_> = self.rules.iter().map(|rule| format!("({})", rule.is_violated)).collect();
         format!("SELECT {} AS id FROM {} WHERE {}", self.key, self.rows, violations.join(" OR "))
     }
 

@@ -80,7 +80,6 @@ fn inspect(
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::invariant::RowInvariants;
     use super::steps::{FOREIGN_KEYS, INTEGRITY, INVARIANTS, ROWS};
     use super::{values, webhooks};
     use crate::store::Store;
@@ -90,10 +89,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::in_folder(&folder).unwrap();
         let violations = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.violations);
-        let mut queries: Vec<_> = violations.chain(values::queries()).map(str::to_owned).collect();
+        let mut queries: Vec<_> =
+            violations.chain(values::RULES.iter().map(|rule| rule.rows)).map(str::to_owned).collect();
         for rows in ROWS {
             queries.push(rows.any_violation());
-            queries.extend(rows.all_rules().map(|rule| rows.violations(rule)));
+            queries.extend(rows.rules.iter().map(|rule| rows.violations(rule)));
         }
         for sql in queries {
             let ids =
@@ -105,10 +105,10 @@ mod tests {
     #[test]
     fn each_name_is_given_once_and_written_in_words_with_hyphens() {
         let names = INVARIANTS.iter().copied().flatten().map(|invariant| invariant.name);
-        let of_rows = ROWS.iter().flat_map(RowInvariants::all_rules).map(|rule| rule.name);
+        let of_rows = ROWS.iter().flat_map(|rows| rows.rules).map(|rule| rule.name);
         let names: Vec<_> = names
             .chain(of_rows)
-            .chain(values::names())
+            .chain(values::RULES.iter().map(|rule| rule.name))
             .chain(webhooks::names())
             .chain([INTEGRITY, FOREIGN_KEYS])
             .collect();

@@ -1,27 +1,6 @@
 //! Invariants of payments, refunds, disputes and the ledger.
 
-use super::invariant::{Invariant, RowInvariant};
-
-/// Rules about the payment of an order.
-pub(super) const ORDER_RULES: &[RowInvariant] = &[
-    RowInvariant {
-        name: "payment-status",
-        sentence: "a payment must have a link and a known status, and its order must cost something",
-        is_violated: "(o.payment_link IS NULL) <> (o.payment_status IS NULL)
-                OR o.payment_status NOT IN ('WAITING', 'COMPLETED', 'FAILED', 'REFUNDED')
-                OR o.payment_status IS NOT NULL AND o.total = 0",
-    },
-    RowInvariant {
-        name: "payment-of-pending",
-        sentence: "a PENDING order must not have a COMPLETED or REFUNDED payment",
-        is_violated: "o.status = 'PENDING' AND o.payment_status IN ('COMPLETED', 'REFUNDED')",
-    },
-    RowInvariant {
-        name: "order-cancelled-at",
-        sentence: "only a CANCELLED order may have a time of cancellation",
-        is_violated: "o.cancelled_at IS NOT NULL AND o.status <> 'CANCELLED'",
-    },
-];
+use super::invariant::Invariant;
 
 pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {

@@ -7,32 +7,30 @@ pub(super) const SCANS: RowInvariants = RowInvariants {
     table: "scans",
     key: "s.id",
     rows: "scans s LEFT JOIN events e ON e.id = s.event_id LEFT JOIN tickets t ON t.id = s.ticket_id",
-    rules: &[RULES],
+    rules: &[
+        RowInvariant {
+            name: "scan-event",
+            sentence: "a scan must have the organization of its event, whose scans are logged, and the event of its ticket",
+            is_violated: "e.id IS NULL OR e.organization_id <> s.organization_id OR e.has_scan_log = 0
+                OR t.event_id <> s.event_id",
+        },
+        RowInvariant {
+            name: "scan-outcome",
+            sentence: "a scan must have an outcome that its direction, its verdict and its ticket allow",
+            is_violated: "s.outcome NOT IN
+                    ('ADMITTED', 'LEFT', 'ADMITTED_TWICE', 'WOULD_BE_REFUSED', 'REFUSED', 'UNKNOWN_CODE')
+                OR s.kind = 'IN' AND s.outcome = 'LEFT'
+                OR s.kind = 'OUT' AND s.outcome IN ('ADMITTED', 'ADMITTED_TWICE')
+                OR s.outcome <> 'UNKNOWN_CODE' AND (s.outcome = 'REFUSED') <> (s.verdict = 'REFUSED')
+                OR s.ticket_id IS NULL AND s.outcome IN ('ADMITTED', 'LEFT', 'ADMITTED_TWICE')",
+        },
+        RowInvariant {
+            name: "scan-report",
+            sentence: "ticket.checked_in must have been sent for each ADMITTED scan",
+            is_violated: "s.outcome = 'ADMITTED' AND s.is_reported = 0",
+        },
+    ],
 };
-
-const RULES: &[RowInvariant] = &[
-    RowInvariant {
-        name: "scan-event",
-        sentence: "a scan must have the organization of its event, whose scans are logged, and the event of its ticket",
-        is_violated: "e.id IS NULL OR e.organization_id <> s.organization_id OR e.has_scan_log = 0
-            OR t.event_id <> s.event_id",
-    },
-    RowInvariant {
-        name: "scan-outcome",
-        sentence: "a scan must have an outcome that its direction, its verdict and its ticket allow",
-        is_violated: "s.outcome NOT IN
-                ('ADMITTED', 'LEFT', 'ADMITTED_TWICE', 'WOULD_BE_REFUSED', 'REFUSED', 'UNKNOWN_CODE')
-            OR s.kind = 'IN' AND s.outcome = 'LEFT'
-            OR s.kind = 'OUT' AND s.outcome IN ('ADMITTED', 'ADMITTED_TWICE')
-            OR s.outcome <> 'UNKNOWN_CODE' AND (s.outcome = 'REFUSED') <> (s.verdict = 'REFUSED')
-            OR s.ticket_id IS NULL AND s.outcome IN ('ADMITTED', 'LEFT', 'ADMITTED_TWICE')",
-    },
-    RowInvariant {
-        name: "scan-report",
-        sentence: "ticket.checked_in must have been sent for each ADMITTED scan",
-        is_violated: "s.outcome = 'ADMITTED' AND s.is_reported = 0",
-    },
-];
 
 pub(super) const INVARIANTS: &[Invariant] = &[Invariant {
     name: "scan-state",

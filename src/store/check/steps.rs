@@ -106,7 +106,9 @@ impl Step {
             }
             Self::References(table) => check_references(tx, table, &mut report)?,
             Self::Rows(invariants) => check_rows(tx, invariants, &mut report)?,
-            Self::Invariant(invariant) => check_invariant(tx, invariant, &mut report)?,
+            Self::Invariant(Invariant { name, table, sentence, violations }) => {
+                check_query(tx, name, table, sentence, violations, &mut report)?;
+            }
             Self::Rule(rule) => values::check_rule(tx, rule, &mut report)?,
             Self::Notifications => webhooks::check(tx, &mut report)?,
             Self::Count => count_rows(tx, &mut report)?,
@@ -148,14 +150,10 @@ fn check_rows(tx: &Transaction<'_>, invariants: &RowInvariants, report: &mut Che
     if let Savepoint::Released(false) = tx.savepoint(|tx| tx.exists(&invariants.any_violation(), &[]))? {
         return Ok(());
     }
-    for rule in invariants.all_rules() {
+    for rule in invariants.rules {
         check_query(tx, rule.name, invariants.table, rule.sentence, &invariants.violations(rule), report)?;
     }
     Ok(())
-}
-
-fn check_invariant(tx: &Transaction<'_>, invariant: &Invariant, report: &mut CheckReport) -> Result<()> {
-    check_query(tx, invariant.name, invariant.table, invariant.sentence, invariant.violations, report)
 }
 
 /// Reports each row that a query returns. It runs in a savepoint: on PostgreSQL, a query that fails, because of a sum

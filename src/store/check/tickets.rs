@@ -8,53 +8,51 @@ pub(super) const TICKETS: RowInvariants = RowInvariants {
     key: "t.id",
     rows: "tickets t LEFT JOIN ticket_types tt ON tt.id = t.ticket_type_id
         LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id",
-    rules: &[TICKET_RULES],
+    rules: &[
+        RowInvariant {
+            name: "ticket-type",
+            sentence: "a ticket must have the event and the organization of its ticket type",
+            is_violated: "tt.id IS NULL OR tt.event_id <> t.event_id OR tt.organization_id <> t.organization_id",
+        },
+        RowInvariant {
+            // The customer of a ticket with an order is that of the order (ticket-order, order-organization).
+            name: "ticket-customer",
+            sentence: "the customer of a ticket without an order must belong to its organization",
+            is_violated: "t.order_id IS NULL
+                AND (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) <> t.organization_id",
+        },
+        RowInvariant {
+            name: "ticket-order",
+            sentence: "a ticket must have the event, customer and organization of its order, and the ticket type of its order item",
+            is_violated: "o.event_id <> t.event_id OR o.customer_id <> t.customer_id
+                OR o.organization_id <> t.organization_id
+                OR o.id IS NOT NULL AND (i.id IS NULL OR i.order_id <> t.order_id OR i.ticket_type_id <> t.ticket_type_id)",
+        },
+        RowInvariant {
+            name: "ticket-item",
+            sentence: "a ticket must have an order and an order item, or neither",
+            is_violated: "(t.order_id IS NULL) <> (t.order_item_id IS NULL)",
+        },
+        RowInvariant {
+            name: "ticket-of-cancelled-order",
+            sentence: "a ticket of an order that is not COMPLETED must be CANCELLED",
+            is_violated: "t.status <> 'CANCELLED' AND o.status <> 'COMPLETED'",
+        },
+        RowInvariant {
+            name: "ticket-status",
+            sentence: "the status of a ticket must be a known one, and a CHECKED_IN ticket must have a time of check-in",
+            is_violated: "t.status NOT IN ('CHECKED_IN', 'NOT_CHECKED_IN', 'CANCELLED')
+                OR t.status = 'CHECKED_IN' AND t.check_in_at IS NULL",
+        },
+        RowInvariant {
+            name: "ticket-scans",
+            sentence: "a ticket with a scan or a check-in must have a scan count of at least 1, and one with a check-out a check-in",
+            is_violated: "t.scan_count < 0
+                OR (t.scan_count = 0) <> (t.last_scan_at IS NULL)
+                OR (t.first_scan_at IS NULL) <> (t.check_in_at IS NULL)
+                OR t.first_scan_at IS NOT NULL AND t.scan_count = 0
+                OR t.check_in_at IS NULL
+                    AND (t.check_out_at IS NOT NULL OR t.checked_in_by IS NOT NULL OR t.expires_at IS NOT NULL)",
+        },
+    ],
 };
-
-const TICKET_RULES: &[RowInvariant] = &[
-    RowInvariant {
-        name: "ticket-type",
-        sentence: "a ticket must have the event and the organization of its ticket type",
-        is_violated: "tt.id IS NULL OR tt.event_id <> t.event_id OR tt.organization_id <> t.organization_id",
-    },
-    RowInvariant {
-        // The customer of a ticket with an order is that of the order (ticket-order, order-organization).
-        name: "ticket-customer",
-        sentence: "the customer of a ticket without an order must belong to its organization",
-        is_violated: "t.order_id IS NULL
-            AND (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) <> t.organization_id",
-    },
-    RowInvariant {
-        name: "ticket-order",
-        sentence: "a ticket must have the event, customer and organization of its order, and the ticket type of its order item",
-        is_violated: "o.event_id <> t.event_id OR o.customer_id <> t.customer_id
-            OR o.organization_id <> t.organization_id
-            OR o.id IS NOT NULL AND (i.id IS NULL OR i.order_id <> t.order_id OR i.ticket_type_id <> t.ticket_type_id)",
-    },
-    RowInvariant {
-        name: "ticket-item",
-        sentence: "a ticket must have an order and an order item, or neither",
-        is_violated: "(t.order_id IS NULL) <> (t.order_item_id IS NULL)",
-    },
-    RowInvariant {
-        name: "ticket-of-cancelled-order",
-        sentence: "a ticket of an order that is not COMPLETED must be CANCELLED",
-        is_violated: "t.status <> 'CANCELLED' AND o.status <> 'COMPLETED'",
-    },
-    RowInvariant {
-        name: "ticket-status",
-        sentence: "the status of a ticket must be a known one, and a CHECKED_IN ticket must have a time of check-in",
-        is_violated: "t.status NOT IN ('CHECKED_IN', 'NOT_CHECKED_IN', 'CANCELLED')
-            OR t.status = 'CHECKED_IN' AND t.check_in_at IS NULL",
-    },
-    RowInvariant {
-        name: "ticket-scans",
-        sentence: "a ticket with a scan or a check-in must have a scan count of at least 1, and one with a check-out a check-in",
-        is_violated: "t.scan_count < 0
-            OR (t.scan_count = 0) <> (t.last_scan_at IS NULL)
-            OR (t.first_scan_at IS NULL) <> (t.check_in_at IS NULL)
-            OR t.first_scan_at IS NOT NULL AND t.scan_count = 0
-            OR t.check_in_at IS NULL
-                AND (t.check_out_at IS NOT NULL OR t.checked_in_by IS NOT NULL OR t.expires_at IS NOT NULL)",
-    },
-];

@@ -21,11 +21,11 @@ use crate::store::{Row, Transaction};
 
 /// A rule about the values of each row of a table.
 pub(super) struct RowRule {
-    name: &'static str,
+    pub(super) name: &'static str,
     table: &'static str,
     sentence: &'static str,
     /// Selects every row, with its key as `id`.
-    rows: &'static str,
+    pub(super) rows: &'static str,
     /// Whether a row obeys the rule. An error means that a value cannot be read.
     is_obeyed: fn(&Row<'_>) -> Result<bool>,
 }
@@ -185,16 +185,6 @@ pub(super) fn check_rule(tx: &Transaction<'_>, rule: &RowRule, report: &mut Chec
         }
     });
     report_damage(checked, |problem| report.add(finding(None, problem)))
-}
-
-#[cfg(test)]
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|rule| rule.name)
-}
-
-#[cfg(test)]
-pub(super) fn queries() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|rule| rule.rows)
 }
 
 /// Whether the value of a column is a text. If it is not, the error says so.
