@@ -10,7 +10,7 @@ use crate::model::sale::new_order::CreateOrder;
 use crate::model::values::id::{DiscountId, EventId, OrganizationId, TicketTypeId};
 use crate::rules::discount::{self as rules, DiscountTerms, apply, choose_best};
 use crate::rules::money::pricing::OrderPrice;
-use crate::store::sale::{discount_uses, discounts};
+use crate::store::sale::discounts;
 use crate::store::{LockedEvent, Transaction};
 
 /// The price of an order, and the discount that it uses.
@@ -89,10 +89,10 @@ pub(in crate::sales) fn try_claim(
     discount: DiscountId,
     release_limit: &ReleaseLimit,
 ) -> Result<bool> {
-    if discount_uses::claim(tx, event, discount)? {
+    if discounts::claim_use(tx, event, discount)? {
         return Ok(true);
     }
-    let needed = discount_uses::missing(tx, event, discount)?;
+    let needed = discounts::missing_uses(tx, event, discount)?;
     let found = release_uses(tx, discount, needed, release_limit)?;
-    Ok(found >= needed && discount_uses::claim(tx, event, discount)?)
+    Ok(found >= needed && discounts::claim_use(tx, event, discount)?)
 }

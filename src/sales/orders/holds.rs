@@ -14,7 +14,7 @@ use crate::sales::each_row::{EachRow, each_row};
 use crate::store::money::checkout_attempts;
 use crate::store::sale::order_status::{self, ExpiredHold};
 use crate::store::sale::seat_counts::Seats;
-use crate::store::sale::{discount_uses, order_items, seat_counts};
+use crate::store::sale::{discounts, order_items, seat_counts};
 use crate::store::webhooks::handler_queue;
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 
@@ -40,7 +40,7 @@ pub(in crate::sales) fn expire(tx: &LockedEvent<'_>, order: OrderId, event: Even
         seat_counts::release_expired(tx, seats)?;
     }
     if let Some(discount) = expired.discount {
-        discount_uses::release(tx, event, discount)?;
+        discounts::release_use(tx, event, discount)?;
     }
     if expired.has_open_checkout {
         checkout_attempts::begin_closing(tx, order)?;

@@ -23,7 +23,7 @@ use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, chec
 use crate::store::sale::customers::StoredCustomer;
 use crate::store::sale::orders::NewOrder;
 use crate::store::sale::seat_counts::Seats;
-use crate::store::sale::{customer_limit, customers, events, order_items, orders, ticket_types};
+use crate::store::sale::{customers, events, order_items, orders, ticket_types};
 use crate::store::tickets::issued_tickets::{self, TicketHolder};
 use crate::store::webhooks::{handler_queue, outbox};
 use crate::store::{CommitEvent, LockedEvent, Transaction};
@@ -202,7 +202,7 @@ fn check_customer_limit(
     most: u32,
 ) -> Result<()> {
     let reserved = match customer {
-        Some(customer) => customer_limit::reserved(tx, customer.id, request.event_id)?,
+        Some(customer) => orders::seats_with_limit(tx, customer.id, request.event_id)?,
         None => 0,
     };
     rules::order::check_customer_limit(most, reserved, seat_count(request))

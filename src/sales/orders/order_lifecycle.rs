@@ -37,7 +37,7 @@ use crate::store::money::refunds::NewRefund;
 use crate::store::sale::event_cancellations::OrderToCancel;
 use crate::store::sale::order_status::{self, OrderState};
 use crate::store::sale::seat_counts::PaidThrough;
-use crate::store::sale::{discount_uses, order_items, orders, sales_figures, seat_counts};
+use crate::store::sale::{discounts, order_items, orders, sales_figures, seat_counts};
 use crate::store::tickets::issued_tickets::{self, TicketHolder};
 use crate::store::webhooks::outbox;
 use crate::store::{CommitEvent, LockedEvent, Transaction, maintenance_clock};
@@ -312,7 +312,7 @@ fn close_checkout(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
 
 fn release_discount_use(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
     match state.discount {
-        Some(discount) => discount_uses::release(tx, state.event, discount),
+        Some(discount) => discounts::release_use(tx, state.event, discount),
         None => Ok(()),
     }
 }

@@ -164,6 +164,13 @@ const BATCH: usize = 1000;
 pub(in crate::store) const DELETE_OF_EVENT: &str =
     "DELETE FROM discounts WHERE id IN (SELECT id FROM discounts WHERE event_id = ?1 LIMIT ?2)";
 const DELETE: &str = "DELETE FROM discounts WHERE id = ?1 AND organization_id = ?2 AND used = 0";
+// Every change of the number of uses is one conditional UPDATE, so that the usage limit holds under any concurrency.
+const CLAIM_USE: &str = "UPDATE discounts SET used_count = used_count + 1, used = 1
+    WHERE id = ?1 AND event_id = ?2 AND (usage_limit IS NULL OR used_count < usage_limit)";
+const MISSING_USES: &str = "SELECT id, used_count - COALESCE(usage_limit, used_count + 1) + 1 AS missing FROM discounts
+    WHERE id = ?1 AND event_id = ?2";
+const RELEASE_USE: &str =
+    "UPDATE discounts SET used_count = used_count - 1 WHERE id = ?1 AND event_id = ?2 AND used_count > 0";
 
 fn code_taken(fields: &DiscountFields) -> Error {
     Error::conflict(Reason::CodeTaken, format!("another discount of the event has the code {}", fields.code))
@@ -267,4 +274,23 @@ pub(crate) fn delete(tx: &LockedEvent<'_>, organization: OrganizationId, id: Dis
 /// Deletes a batch of the discounts of an event without orders. Returns whether these were all.
 pub(crate) fn delete_batch_of_event(tx: &LockedEvent<'_>, event: EventId) -> Result<bool> {
     Ok(tx.execute_counted(DELETE_OF_EVENT, &[event.into(), BATCH.into()])? < BATCH)
+}
+
+/// Adds one use. Returns whether the usage limit allowed it.
+pub(crate) fn claim_use(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId) -> Result<bool> {
+    tx.execute_counted(CLAIM_USE, &[discount.into(), event.into()]).map(|rows| rows == 1)
+}
+
+/// How many uses must be released before another one can be claimed.
+pub(crate) fn missing_uses(tx: &Transaction<'_>, event: EventId, discount: DiscountId) -> Result<i64> {
+    let found = tx.query_opt(MISSING_USES, &[discount.into(), event.into()], |row| row.get("missing"))?;
+    found.ok_or(Error::NotFound(ResourceKind::Discount))
+}
+
+/// Subtracts one use.
+pub(crate) fn release_use(tx: &LockedEvent<'_>, event: EventId, discount: DiscountId) -> Result<()> {
+    match tx.execute_counted(RELEASE_USE, &[discount.into(), event.into()])? {
+        0 => Err(Error::Internal(format!("the use count of {discount} is lower than its orders require"))),
+        _ => Ok(()),
+    }
 }

@@ -1,8 +1,6 @@
 //! The tables of events, ticket types, discounts, customers and orders.
 
-pub(crate) mod customer_limit;
 pub(crate) mod customers;
-pub(crate) mod discount_uses;
 pub(crate) mod discounts;
 pub(crate) mod event_cancellations;
 pub(crate) mod event_figures;

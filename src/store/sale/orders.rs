@@ -10,7 +10,7 @@ use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::{Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
-use crate::model::values::id::{OrderId, OrderItemId, OrganizationId};
+use crate::model::values::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::discount::DiscountTerms;
 use crate::rules::order::{payment_method, status_at_hold};
@@ -46,6 +46,9 @@ pub(in crate::store) const INSERT: &str =
         completed_at, created_at, updated_at, limited_seats)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19)
     ON CONFLICT (id) DO NOTHING";
+pub(in crate::store) const SEATS_WITH_LIMIT: &str =
+    "SELECT CAST(COALESCE(SUM(limited_seats), 0) AS BIGINT) AS seats FROM orders
+    WHERE customer_id = ?1 AND event_id = ?2 AND status = 'PENDING' AND limited_seats IS NOT NULL AND hold_until > ?3";
 const REMINDED: &str = "UPDATE orders SET reminder_sent = 1, updated_at = ?3
     WHERE id = ?1 AND organization_id = ?2 AND status || '' = 'PENDING' AND hold_until > ?3";
 
@@ -191,4 +194,10 @@ pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Tim
 /// Records that the customer was reminded, if the order is still PENDING. Returns whether it was.
 pub(crate) fn mark_reminder_sent(tx: &LockedEvent<'_>, organization: OrganizationId, id: OrderId) -> Result<bool> {
     tx.execute_counted(REMINDED, &[id.into(), organization.into(), tx.now().into()]).map(|rows| rows == 1)
+}
+
+/// Counts the seats in the pending orders of a customer for an event, of those that were created with a limit.
+pub(crate) fn seats_with_limit(tx: &LockedEvent<'_>, customer: CustomerId, event: EventId) -> Result<i64> {
+    let binds = [customer.into(), event.into(), tx.now().into()];
+    Ok(tx.query_opt(SEATS_WITH_LIMIT, &binds, |row| row.get("seats"))?.unwrap_or_default())
 }

@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use crate::store::lists::{event_lists, order_lists, ticket_lists};
 use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, payments, reconciliation, refunds};
 use crate::store::sale::{
-    customer_limit, customers, discounts, event_cancellations, event_figures, events, order_items, order_status,
-    orders, ticket_types,
+    customers, discounts, event_cancellations, event_figures, events, order_items, order_status, orders, ticket_types,
 };
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
 #[cfg(feature = "documents")]
@@ -64,7 +63,7 @@ const STATEMENTS: &[Expected] = &[
     (discounts::NTH_AUTOMATIC, &["discounts_automatic"]),
     (ticket_types::LIST, &["ticket_types_by_event"]),
     (customers::BY_EMAIL, &["customers_by_email"]),
-    (customer_limit::RESERVED, &["orders_limited"]),
+    (orders::SEATS_WITH_LIMIT, &["orders_limited"]),
     (discounts::BY_ID, &["orders_held_by_discount"]),
     (discounts::BY_CODE, &["discounts_by_code"]),
     (discounts::AUTOMATIC, &["discounts_automatic"]),
