@@ -1,7 +1,6 @@
 //! Subscriptions: queues in memory that receive the notifications of the commits of this process.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::TryRecvError;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -80,11 +79,7 @@ impl Subscription {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::store) struct Subscriptions {
-    /// Whether there may be subscriptions: read for each transaction, without the lock.
-    any: AtomicBool,
-    list: Mutex<List>,
-}
+pub(in crate::store) struct Subscriptions(Mutex<List>);
 
 #[derive(Debug, Default)]
 struct List {
@@ -97,19 +92,18 @@ impl Subscriptions {
     /// Adds a subscription, which is removed when it is dropped. It has ended already if the store is being closed.
     pub(in crate::store) fn add(&self, capacity: usize) -> Arc<Subscription> {
         let subscription = Arc::new(Subscription::new(capacity));
-        let mut list = self.list.locked();
+        let mut list = self.0.locked();
         if list.ended {
             subscription.end();
         } else {
             list.subscriptions.push(Arc::downgrade(&subscription));
-            self.any.store(true, Ordering::SeqCst);
         }
         subscription
     }
 
     /// Whether transactions have to collect their notifications.
     pub(in crate::store) fn any(&self) -> bool {
-        self.any.load(Ordering::SeqCst)
+        !self.0.locked().subscriptions.is_empty()
     }
 
     pub(in crate::store) fn publish(&self, notifications: Vec<Notification>) {
@@ -117,7 +111,7 @@ impl Subscriptions {
             return;
         }
         let notifications: Vec<_> = notifications.into_iter().map(Arc::new).collect();
-        let mut list = self.list.locked();
+        let mut list = self.0.locked();
         list.subscriptions.retain(|subscription| {
             let subscription = subscription.upgrade();
             if let Some(subscription) = &subscription {
@@ -125,14 +119,12 @@ impl Subscriptions {
             }
             subscription.is_some()
         });
-        self.any.store(!list.subscriptions.is_empty(), Ordering::SeqCst);
     }
 
     /// Ends all subscriptions, and those that are added from now on.
     pub(in crate::store) fn end(&self) {
-        let mut list = self.list.locked();
+        let mut list = self.0.locked();
         list.ended = true;
-        self.any.store(false, Ordering::SeqCst);
         for subscription in list.subscriptions.drain(..).filter_map(|subscription| subscription.upgrade()) {
             subscription.end();
         }
