@@ -1,8 +1,6 @@
 //! Reads a database file and changes nothing in it: its schema may be older, and the file and its folder may be
 //! read-only.
 
-use std::fmt::Write as _;
-
 use rusqlite::{Connection, OpenFlags};
 
 use crate::environment::Environment;
@@ -105,15 +103,9 @@ impl Location {
 
     /// Opens a connection to a file that nobody changes. SQLite then creates no files next to it.
     fn connect_immutable(&self) -> Result<Connection> {
-        let mut uri = "file:".to_owned();
-        for byte in self.path().as_os_str().as_encoded_bytes() {
-            match byte {
-                b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
-                byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-                byte => write!(uri, "%{byte:02X}").map_err(|error| Error::Internal(error.to_string()))?,
-            }
-        }
-        uri.push_str("?immutable=1");
+        let bytes = self.path().as_os_str().as_encoded_bytes();
+        let escaped: Vec<_> = bytes.iter().map(|byte| format!("%{byte:02X}")).collect();
+        let uri = format!("file:{}?immutable=1", escaped.concat());
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         Connection::open_with_flags(uri, flags).map_err(convert).map_err(|error| self.with_path(error))
     }
