@@ -54,7 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
     ("documents", &["words", "rules", "environment", "model", "error", "fair"]),
-    ("exports", &["store", "rules", "model", "form", "error"]),
+    ("exports", &["store", "rules", "environment", "model", "form", "error"]),
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),
     ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "enums"]),

@@ -1,6 +1,8 @@
-//! The clock and the source of randomness. They are passed in: the system's in production, controllable ones in tests.
+//! The clock and the source of randomness, and the ids that are made of both. They are passed in: the system's in
+//! production, controllable ones in tests.
 //! Nothing else in the crate reads the system time or draws random bytes.
 
+mod ids;
 mod locks;
 mod manual;
 mod reused_threads;
@@ -10,6 +12,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ids::IdSource;
+pub(crate) use ids::first_of;
 pub(crate) use locks::Locked;
 pub use manual::{ManualClock, SeededEntropy};
 pub(crate) use reused_threads::ReusedThreads;
@@ -70,11 +74,12 @@ macro_rules! for_pointers {
 
 for_pointers!(Arc, Box);
 
-/// The clock and the source of randomness, as the layers below the facade receive them.
+/// The clock and the source of randomness, as the layers below the facade receive them. Clones generate ids together.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) ids: Arc<IdSource>,
     /// Where the pages of tickets and orders are, if documents are switched on.
     #[cfg(feature = "documents")]
     pub(crate) pages_url: Option<String>,
@@ -88,6 +93,7 @@ impl Environment {
         Self {
             clock,
             entropy,
+            ids: Arc::default(),
             #[cfg(feature = "documents")]
             pages_url: None,
             #[cfg(feature = "documents")]
@@ -97,6 +103,11 @@ impl Environment {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Generates an id that is greater than those before it. Another process may generate the same one.
+    pub(crate) fn next_id(&self, now: Timestamp) -> i64 {
+        self.ids.next(u16::from_le_bytes(self.random()), now)
     }
 
     pub(crate) fn random<const N: usize>(&self) -> [u8; N] {

@@ -3,12 +3,13 @@
 //! All that they name are numbers, so they are part of the text of a statement. A cursor of PostgreSQL has no
 //! parameters.
 
+use crate::environment::first_of;
 use crate::error::{Error, Result};
 use crate::model::operation::export::Export;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
+use crate::store::Transaction;
 use crate::store::sale::events;
-use crate::store::{Transaction, first_of};
 
 /// What the rows have in common.
 #[derive(Debug, Clone, Copy)]

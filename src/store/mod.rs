@@ -40,8 +40,6 @@ pub(crate) mod webhooks;
 pub(crate) use commits::commit_notifier::{CommitListener, CommittedWork};
 pub(crate) use commits::counters::CommitEvent;
 pub(crate) use commits::subscriber_queues::Subscription;
-#[cfg(feature = "exports")]
-pub(crate) use engine::first_of;
 pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, Lock, LockedEvent, MigrationOptions, ReaderOptions, Row, Savepoint,
     Transaction,

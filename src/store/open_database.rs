@@ -128,9 +128,9 @@ impl Store {
         self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.writer.last_write_failed())
     }
 
-    /// How the last work of the engine ended: filled when the store is dropped.
+    /// How the last checkpoint of a database file ended: filled when the store is dropped.
     pub(crate) fn closing_result(&self) -> ClosingResult {
-        on_engine!(&self.engine, engine => engine.closing_result())
+        self.engine.file().map_or_else(|_| ClosingResult::default(), |file| file.writer.closing_result())
     }
 
     /// How many jobs wait for the writer now.

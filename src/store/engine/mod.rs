@@ -5,10 +5,9 @@
 
 mod after_commit;
 mod connection;
+mod deadline;
 pub(super) mod engine_options;
 mod engines;
-pub(super) mod ids;
-mod isolation;
 mod jobs;
 mod leadership;
 mod lock;
@@ -26,9 +25,6 @@ mod transaction_cache;
 pub(super) use after_commit::AfterCommit;
 pub(crate) use engine_options::{EngineOptions, MigrationOptions, ReaderOptions};
 pub(super) use engines::{Engine, on_engine};
-#[cfg(feature = "exports")]
-pub(crate) use ids::first_of;
-pub(super) use isolation::Isolation;
 pub(crate) use lock::{EventKey, Lock};
 pub(super) use lock::{RowLock, event_statement};
 pub(crate) use locking::LockedEvent;
@@ -36,6 +32,7 @@ pub(crate) use locking::LockedEvent;
 pub(super) use postgres::copy as copy_to_postgres;
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};
+pub(super) use readers::Isolation;
 pub(crate) use sql::query::Query;
 pub(crate) use sql::row::Row;
 pub(crate) use sql::values::{Bind, FromValue, Value, from_json};

@@ -11,8 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::ids::IdSource;
-use super::isolation::Isolation;
 #[cfg(feature = "exports")]
 use super::snapshots::SnapshotReader;
 use super::transaction::Transaction;
@@ -34,6 +32,15 @@ const MAX_WAITING: usize = 64;
 /// has fewer than are free.
 #[cfg(feature = "exports")]
 const MAX_EXPORTS: usize = 2;
+
+/// Which state of the database the statements of a read see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Isolation {
+    /// All statements see the state at the first of them.
+    Snapshot,
+    /// Each statement sees the newest state. This saves the statements that begin and end a transaction.
+    Statement,
+}
 
 /// A connection that only reads.
 pub(in crate::store) trait ReadConnection: Connection {
@@ -80,7 +87,6 @@ pub(in crate::store) struct Readers<P> {
     #[cfg(feature = "exports")]
     export_permits: Semaphore,
     environment: Environment,
-    ids: Arc<IdSource>,
 }
 
 /// A connection with a snapshot that all reads of a thread share.
@@ -116,7 +122,6 @@ impl<P: ReaderPool> Readers<P> {
         scan_connections: usize,
         max_scan_time: Duration,
         environment: Environment,
-        ids: Arc<IdSource>,
     ) -> Self {
         let limits = Limits {
             reserved: usize::from(scan_connections > 1),
@@ -134,7 +139,6 @@ impl<P: ReaderPool> Readers<P> {
             #[cfg(feature = "exports")]
             export_permits,
             environment,
-            ids,
         }
     }
 
@@ -145,10 +149,10 @@ impl<P: ReaderPool> Readers<P> {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         if let Some(shared) = self.shared_reader() {
-            return work(&Transaction::new(shared.connection.get(), shared.now, &self.environment, &self.ids));
+            return work(&Transaction::new(shared.connection.get(), shared.now, &self.environment));
         }
         borrow(&self.look_ups, |connection| {
-            let work = || work(&Transaction::new(connection, self.environment.now(), &self.environment, &self.ids));
+            let work = || work(&Transaction::new(connection, self.environment.now(), &self.environment));
             match isolation {
                 Isolation::Snapshot => in_transaction(connection, work),
                 Isolation::Statement => work(),
@@ -181,15 +185,15 @@ impl<P: ReaderPool> Readers<P> {
         if let Some(shared) = self.shared_reader() {
             debug_assert!(shared.scans, "a scan on a connection for look-ups would delay every look-up");
             let connection = shared.connection.get();
-            return self.with_deadline(connection, self.max_scan_time, || {
-                work(&Transaction::new(connection, shared.now, &self.environment, &self.ids))
+            return with_deadline(connection, self.max_scan_time, &self.environment, || {
+                work(&Transaction::new(connection, shared.now, &self.environment))
             });
         }
         let _permit = self.scan_permit(organization)?;
         borrow(&self.scans, |connection| {
             in_transaction(connection, || {
-                self.with_deadline(connection, self.max_scan_time, || {
-                    work(&Transaction::new(connection, self.environment.now(), &self.environment, &self.ids))
+                with_deadline(connection, self.max_scan_time, &self.environment, || {
+                    work(&Transaction::new(connection, self.environment.now(), &self.environment))
                 })
             })
         })
@@ -261,8 +265,8 @@ impl<P: ReaderPool> Readers<P> {
     ) -> Result<()> {
         let Some(shared) = self.shared_reader() else { return open()?.read(work) };
         let connection = shared.connection.get();
-        self.with_deadline(connection, max_time, || {
-            work(&Transaction::new(connection, shared.now, &self.environment, &self.ids))
+        with_deadline(connection, max_time, &self.environment, || {
+            work(&Transaction::new(connection, shared.now, &self.environment))
         })
     }
 
@@ -275,18 +279,18 @@ impl<P: ReaderPool> Readers<P> {
     fn address(&self) -> *const () {
         std::ptr::from_ref(self).cast()
     }
+}
 
-    /// Runs `work`, whose statements on `connection` have this time together.
-    fn with_deadline<C: ReadConnection + ?Sized, T>(
-        &self,
-        connection: &C,
-        max_time: Duration,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        connection.set_deadline(max_time, &self.environment.clock)?;
-        let _reset = OnDrop(|| connection.remove_deadline());
-        work()
-    }
+/// Runs `work`, whose statements on `connection` have this time together.
+pub(super) fn with_deadline<T>(
+    connection: &(impl ReadConnection + ?Sized),
+    max_time: Duration,
+    environment: &Environment,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    connection.set_deadline(max_time, &environment.clock)?;
+    let _reset = OnDrop(|| connection.remove_deadline());
+    work()
 }
 
 /// Waits for a permit, until nobody waits for the result any more.

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use super::connection::Connection;
-use super::ids::IdSource;
 use super::sql::query::Query;
 use super::sql::row::Row;
 use super::sql::values::Bind;
@@ -56,7 +55,6 @@ pub(crate) struct Transaction<'c> {
     pub(super) connection: &'c dyn Connection,
     now: Timestamp,
     environment: &'c Environment,
-    ids: &'c IdSource,
     recorded: RefCell<Recorded>,
     /// Whether the notifications of the transaction are recorded. The default is `false`.
     pub(super) has_subscribers: bool,
@@ -90,17 +88,11 @@ impl Recorded {
 
 impl<'c> Transaction<'c> {
     /// The transaction that is open on `connection`.
-    pub(super) fn new(
-        connection: &'c dyn Connection,
-        now: Timestamp,
-        environment: &'c Environment,
-        ids: &'c IdSource,
-    ) -> Self {
+    pub(super) fn new(connection: &'c dyn Connection, now: Timestamp, environment: &'c Environment) -> Self {
         Self {
             connection,
             now,
             environment,
-            ids,
             recorded: RefCell::default(),
             has_subscribers: false,
             written_bytes: Cell::new(0),
@@ -117,7 +109,7 @@ impl<'c> Transaction<'c> {
 
     /// The time that new ids contain, which is later than [`Self::now`] if the clock was set back.
     pub(crate) fn id_time(&self) -> Timestamp {
-        self.ids.time_of_next(self.now)
+        self.environment.ids.time_of_next(self.now)
     }
 
     pub(crate) fn environment(&self) -> &Environment {
@@ -254,7 +246,7 @@ impl<'c> Transaction<'c> {
     /// Generates a new id, for rows that contain their id in other columns too. Another process may generate the same
     /// one.
     pub(crate) fn new_id<K: Kind>(&self) -> Id<K> {
-        Id::from_raw(self.ids.next(self.environment, self.now))
+        Id::from_raw(self.environment.next_id(self.now))
     }
 
     /// Inserts a row under a new id, which is `?1`; the other parameters follow. The statement must end with

@@ -7,11 +7,11 @@
 
 use std::time::Duration;
 
+use crate::environment::first_of;
 use crate::error::Result;
 use crate::model::values::id::{Id, Kind, OrganizationId};
 use crate::model::values::page::PageRequest;
 use crate::model::values::timestamp::Timestamp;
-use crate::store::engine::ids::first_of;
 use crate::store::{Bind, Transaction};
 
 /// An id begins with the time at which its row was recorded, or with one that is up to so much later: if there are many

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::environment::first_of;
 use crate::error::Result;
 use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::ledger_entry::LedgerKind;
@@ -10,7 +11,6 @@ use crate::model::values::currency::Decimals;
 use crate::model::values::id::{LedgerEntryId, OrderId, OrganizationId, PaymentId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::row_struct;
-use crate::store::engine::ids::first_of;
 use crate::store::{Bind, Transaction};
 
 /// How many rows are looked at in a page of accounts.

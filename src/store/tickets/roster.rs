@@ -10,6 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::enums::text_enum::TextEnum;
+use crate::environment::first_of;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::tickets::roster::{Roster, RosterCounts, RosterEvent, RosterTicket, RosterTicketType};
 use crate::model::tickets::ticket::TicketStatus;
@@ -19,7 +20,6 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::entrance::door::roster_hash;
 use crate::store::columns::columns;
-use crate::store::engine::ids::first_of;
 use crate::store::{Row, Transaction};
 
 /// Changes since more than this are not looked for.

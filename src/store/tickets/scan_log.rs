@@ -1,6 +1,7 @@
 //! The log of the scans of events with devices at the entrance.
 
 use crate::enums::text_enum::TextEnum;
+use crate::environment::first_of;
 use crate::error::{Error, Reason, Result, Unavailable};
 use crate::model::tickets::scan::{ListScans, LoggedScan, ScanOutcome};
 use crate::model::values::id::{EventId, OrganizationId, ScanId, TicketId};
@@ -9,7 +10,6 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::entrance::scan_log::{MOST_REPLAYED, TicketState};
 use crate::store::columns::columns;
-use crate::store::engine::ids::first_of;
 use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 use crate::store::lists::pages::read_page;
 use crate::store::{LockedEvent, Row, RowLength, Transaction};

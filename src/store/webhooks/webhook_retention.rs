@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::webhook_notifications;
+use crate::environment::first_of;
 use crate::error::Result;
 use crate::model::values::timestamp::Timestamp;
-use crate::store::engine::ids::first_of;
 use crate::store::{Bind, Query, Transaction};
 
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.

@@ -21,11 +21,8 @@ use crate::model::values::id::OrganizationId;
 use crate::store::commits::commit_notifier::CommitNotifier;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::ReaderOptions;
-use crate::store::engine::ids::IdSource;
-use crate::store::engine::isolation::Isolation;
 use crate::store::engine::lock::EventKey;
-use crate::store::engine::readers::Readers;
-use crate::store::engine::sqlite::ClosingResult;
+use crate::store::engine::readers::{Isolation, Readers};
 use crate::store::engine::transaction::Transaction;
 use crate::store::sale::events;
 use crate::store::sale::events::EventOwner;
@@ -44,7 +41,6 @@ pub(in crate::store) struct PostgresEngine {
     /// Serves reads that may look at many rows, if there is one.
     standby: Option<Arc<Standby>>,
     environment: Environment,
-    closed: ClosingResult,
     /// Tells other processes of the commits of this one. Dropped after the writer.
     _announcer: Announcer,
     /// Hears of the commits of others, once somebody waits for them.
@@ -68,31 +64,21 @@ impl PostgresEngine {
         let first_writing = writing.open()?;
         require_utf8(&first_writing)?;
         let migrated_from = migrate(&first_writing, options, migrations::POSTGRES)?;
-        let connector = Connector::new(options, Purpose::Read);
-        let first_reading = PostgresSnapshots::new(connector.clone(), None, environment.clone()).open_reader()?;
-        warn_if_asynchronous(first_reading.connection())?;
-        let ids = Arc::new(IdSource::default());
+        warn_if_asynchronous(&first_writing)?;
+        let tx = Transaction::new(&first_writing, environment.now(), environment);
         // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = first_reading.read(newest_id::newest_id) {
-            ids.continue_after(newest, environment.now());
+        if let Ok(Some(newest)) = newest_id::newest_id(&tx) {
+            environment.ids.continue_after(newest, environment.now());
         }
-        let environment =
-            link_urls::open_links(&Transaction::new(&first_writing, environment.now(), environment, &ids))?;
+        let environment = link_urls::open_links(&tx)?;
+        drop(tx);
+        let connector = Connector::new(options, Purpose::Read);
         let scan_connections = (readers.connections / 2).max(1);
         let standby = options.read_from.as_ref().map(|options| Connector::new(options, Purpose::Read));
         let standby = standby.map(|connector| Arc::new(Standby::new(connector, scan_connections)));
-        let look_ups = connector.clone().pool(readers.connections);
-        look_ups.keep(first_reading.into_connection());
-        let look_ups = ReadPool::new(look_ups, None);
+        let look_ups = ReadPool::new(connector.clone().pool(readers.connections), None);
         let scans = ReadPool::new(connector.clone().pool(scan_connections), standby.clone());
-        let readers = Readers::new(
-            look_ups,
-            scans,
-            scan_connections,
-            readers.max_scan_time,
-            environment.clone(),
-            Arc::clone(&ids),
-        );
+        let readers = Readers::new(look_ups, scans, scan_connections, readers.max_scan_time, environment.clone());
         let commit_notifier = Arc::clone(&after_commit.commit_notifier);
         let process = random_number();
         let announcer = Announcer::start(writing.clone(), &commit_notifier, process)?;
@@ -102,7 +88,6 @@ impl PostgresEngine {
             (writers, options.writers),
             (options.server_clock.clone(), options.uses_server_clock),
             environment.clone(),
-            ids,
             after_commit,
         );
         tracing::info!(
@@ -119,7 +104,6 @@ impl PostgresEngine {
             connector,
             standby,
             environment,
-            closed: ClosingResult::default(),
             _announcer: announcer,
             listener: OnceLock::new(),
             options: options.clone(),
@@ -192,11 +176,6 @@ impl PostgresEngine {
         self.writer.check()
     }
 
-    /// Filled when the engine is dropped.
-    pub(in crate::store) fn closing_result(&self) -> ClosingResult {
-        Arc::clone(&self.closed)
-    }
-
     /// Opens connections that read large parts of the database in steps.
     pub(in crate::store) fn snapshots(&self) -> PostgresSnapshots {
         PostgresSnapshots::new(self.connector.clone(), self.standby.clone(), self.environment.clone())
@@ -242,7 +221,6 @@ fn warn_if_asynchronous(connection: &PostgresConnection) -> Result<()> {
 
 impl Drop for PostgresEngine {
     fn drop(&mut self) {
-        let _ = self.closed.set(Ok(()));
         tracing::info!(target: "ticketing::store", "database closed");
     }
 }

@@ -9,7 +9,6 @@ use super::statements::errors::is_cancelled_by_standby;
 use super::statements::postgres_connection::PostgresConnection;
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::store::engine::ids::IdSource;
 use crate::store::engine::readers::ReadConnection;
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 use crate::store::engine::transaction::Transaction;
@@ -26,14 +25,13 @@ pub(in crate::store) struct PostgresSnapshots {
 }
 
 /// A read-only connection to the standby or to the primary.
-pub(super) struct PostgresSnapshotReader {
+struct PostgresSnapshotReader {
     connection: PostgresConnection,
     /// Opens a connection to the primary if the standby cancels a read.
     primary: Connector,
     /// How long a read may take.
     max_time: Option<Duration>,
     environment: Environment,
-    ids: IdSource,
 }
 
 impl PostgresSnapshots {
@@ -41,14 +39,18 @@ impl PostgresSnapshots {
         Self { primary, standby, environment }
     }
 
-    pub(super) fn open_reader(&self) -> Result<PostgresSnapshotReader> {
-        let (environment, ids) = (self.environment.clone(), IdSource::default());
+    fn open_reader(&self) -> Result<PostgresSnapshotReader> {
         let connection = match self.standby.as_ref().and_then(|standby| standby.open()) {
             Some(connection) => connection,
             None => self.primary.open()?,
         };
         connection.set_max_time(Some(MAX_STEP_TIME));
-        Ok(PostgresSnapshotReader { connection, primary: self.primary.clone(), max_time: None, environment, ids })
+        Ok(PostgresSnapshotReader {
+            connection,
+            primary: self.primary.clone(),
+            max_time: None,
+            environment: self.environment.clone(),
+        })
     }
 }
 
@@ -68,23 +70,13 @@ impl Snapshots for PostgresSnapshots {
 }
 
 impl PostgresSnapshotReader {
-    pub(super) fn connection(&self) -> &PostgresConnection {
-        &self.connection
-    }
-
-    /// Returns the connection for other reads, without the time limit of this reader.
-    pub(super) fn into_connection(self) -> PostgresConnection {
-        self.connection.set_max_time(None);
-        self.connection
-    }
-
     /// Runs `work` on one snapshot of the database.
-    pub(super) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    fn read_once(&self, work: impl FnOnce(&Transaction<'_>) -> Result<()>) -> Result<()> {
         if let Some(max_time) = self.max_time {
             self.connection.set_deadline(max_time, &self.environment.clock)?;
         }
         self.connection.begin_snapshot()?;
-        let result = work(&Transaction::new(&self.connection, self.environment.now(), &self.environment, &self.ids));
+        let result = work(&Transaction::new(&self.connection, self.environment.now(), &self.environment));
         self.connection.end();
         result
     }
@@ -92,12 +84,12 @@ impl PostgresSnapshotReader {
 
 impl SnapshotReader for PostgresSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
-        match self.read(&mut *work) {
+        match self.read_once(&mut *work) {
             // Between two statements, the standby ends the connection. Run the work again on the primary, from the
             // beginning.
             Err(error) if is_cancelled_by_standby(&error) || self.connection.is_lost() => {
                 let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
-                PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.read(work)
+                PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.read_once(work)
             }
             result => result,
         }

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -16,10 +15,8 @@ use super::settings::{
 };
 use super::sqlite_connection::SqliteConnection;
 use super::transaction_cost::TransactionCost;
-use crate::environment::{Clock, Environment};
+use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind, Unavailable};
-use crate::store::engine::ids::IdSource;
-use crate::store::engine::readers::ReadConnection as _;
 use crate::store::engine::transaction::Transaction;
 
 /// The `application_id` in the header of the databases of this crate: "TCKT".
@@ -27,7 +24,7 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 
 /// A connection for writing.
 pub(crate) struct Database {
-    connection: SqliteConnection,
+    pub(super) connection: SqliteConnection,
     file: Arc<FileState>,
     /// Whether this connection makes no checkpoints.
     leaves_wal: bool,
@@ -272,19 +269,6 @@ impl Database {
         result
     }
 
-    /// Runs `work`, whose statements have this time together.
-    pub(crate) fn within<T>(
-        &self,
-        max_time: Duration,
-        clock: &Arc<dyn Clock>,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        self.connection.set_deadline(max_time, clock)?;
-        let result = work();
-        self.connection.remove_deadline();
-        result
-    }
-
     /// Makes a passive checkpoint: moves pages from the WAL into the database file without waiting for readers or
     /// writers. Does nothing while another checkpoint is being made.
     pub(crate) fn checkpoint(&self) -> Result<()> {
@@ -360,8 +344,8 @@ impl Database {
     }
 
     /// The transaction that is open on this connection.
-    pub(crate) fn transaction<'c>(&'c self, environment: &'c Environment, ids: &'c IdSource) -> Transaction<'c> {
-        Transaction::new(&self.connection, environment.now(), environment, ids)
+    pub(crate) fn transaction<'c>(&'c self, environment: &'c Environment) -> Transaction<'c> {
+        Transaction::new(&self.connection, environment.now(), environment)
     }
 }
 

@@ -1,7 +1,5 @@
 //! An open database file: the writer and the readers.
 
-use std::sync::Arc;
-
 use super::checkpoint::Checkpointer;
 use super::connection_pool::ConnectionPool;
 use super::database::SchemaVersion;
@@ -14,10 +12,8 @@ use crate::error::{Result, StoreErrorKind};
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::{MigrationOptions, ReaderOptions};
-use crate::store::engine::ids::IdSource;
-use crate::store::engine::isolation::Isolation;
 use crate::store::engine::lock::EventKey;
-use crate::store::engine::readers::Readers;
+use crate::store::engine::readers::{Isolation, Readers};
 use crate::store::engine::transaction::Transaction;
 use crate::store::tenants::organizations;
 use crate::store::tickets::link_urls;
@@ -55,16 +51,14 @@ impl SqliteEngine {
             schema if migration.keep_copy => location.copy_before_migration(schema, environment),
             _ => Ok(()),
         })?;
-        let ids = Arc::new(IdSource::default());
         // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(environment, &ids)) {
-            ids.continue_after(newest, environment.now());
+        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(environment)) {
+            environment.ids.continue_after(newest, environment.now());
         }
-        let environment = link_urls::open_links(&database.transaction(environment, &ids))?;
+        let environment = link_urls::open_links(&database.transaction(environment))?;
         let checkpointer = Checkpointer::start(location)?;
-        let readers =
-            location.readers(readers.connections, readers.max_scan_time, environment.clone(), Arc::clone(&ids))?;
-        let writer = Writer::start(database, environment.clone(), ids, checkpointer, after_commit)?;
+        let readers = location.readers(readers.connections, readers.max_scan_time, environment.clone())?;
+        let writer = Writer::start(database, environment.clone(), checkpointer, after_commit)?;
         tracing::info!(
             target: "ticketing::store",
             file = %location.path().display(),
@@ -115,11 +109,6 @@ impl SqliteEngine {
             }
         }
         self.readers.look_up(Isolation::Statement, organizations::any).map(drop)
-    }
-
-    /// How the last checkpoint ended: filled when the engine is dropped.
-    pub(in crate::store) fn closing_result(&self) -> super::ClosingResult {
-        self.writer.closing_result()
     }
 
     /// Opens connections that read large parts of the database in steps.

@@ -8,7 +8,7 @@ use super::errors::convert;
 use super::sqlite_connection::SqliteConnection;
 use crate::environment::Clock;
 use crate::error::Result;
-use crate::model::values::cancellation::CancellationToken;
+use crate::store::engine::deadline::Deadline;
 use crate::store::engine::readers::ReadConnection;
 
 /// How many instructions of its virtual machine SQLite executes until it asks whether to stop: some ten microseconds.
@@ -37,12 +37,8 @@ impl ReadConnection for SqliteConnection {
     }
 
     fn set_deadline(&self, max_time: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
-        let token = CancellationToken::current();
-        let stop_at = clock.monotonic().saturating_add(max_time);
-        let clock = Arc::clone(clock);
-        let must_stop =
-            move || clock.monotonic() >= stop_at || token.as_ref().is_some_and(CancellationToken::is_cancelled);
-        self.raw.progress_handler(INSTRUCTIONS, Some(must_stop)).map_err(convert)
+        let deadline = Deadline::new(max_time, clock);
+        self.raw.progress_handler(INSTRUCTIONS, Some(move || deadline.is_over())).map_err(convert)
     }
 
     fn remove_deadline(&self) {
@@ -58,7 +54,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use crate::environment::{Environment, SystemClock, SystemEntropy};
-    use crate::store::engine::isolation::Isolation;
+    use crate::store::engine::readers::Isolation;
     use crate::store::engine::sqlite::Location;
     use crate::store::engine::transaction::Transaction;
 
@@ -69,7 +65,7 @@ mod tests {
         drop(location.open().unwrap());
         let environment = Environment::new(Arc::new(SystemClock), Arc::new(SystemEntropy));
         // One connection for look-ups and one for scans.
-        let readers = location.readers(1, Duration::from_secs(2), environment, Arc::default()).unwrap();
+        let readers = location.readers(1, Duration::from_secs(2), environment).unwrap();
         for _ in 0..2 {
             let panic = || readers.scan(None, |_| -> Result<()> { panic!("on purpose") });
             assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());

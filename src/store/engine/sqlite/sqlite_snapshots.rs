@@ -6,7 +6,7 @@ use super::database::Database;
 use super::files::location::Location;
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::store::engine::ids::IdSource;
+use crate::store::engine::readers::with_deadline;
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 use crate::store::engine::transaction::Transaction;
 
@@ -33,7 +33,6 @@ struct SqliteSnapshotReader {
     /// How long a read may take.
     max_time: Option<Duration>,
     environment: Environment,
-    ids: IdSource,
 }
 
 impl SqliteSnapshots {
@@ -48,8 +47,7 @@ impl SqliteSnapshots {
             Access::Unchanged => self.location.open_unchanged()?,
         };
         database.batch(&format!("PRAGMA query_only = ON; PRAGMA cache_size = -{cache_kib}"))?;
-        let (environment, ids) = (self.environment.clone(), IdSource::default());
-        Ok(Box::new(SqliteSnapshotReader { database, max_time, environment, ids }))
+        Ok(Box::new(SqliteSnapshotReader { database, max_time, environment: self.environment.clone() }))
     }
 }
 
@@ -72,10 +70,10 @@ impl Snapshots for SqliteSnapshots {
 impl SnapshotReader for SqliteSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
         self.database.with_snapshot(|| {
-            let mut work = || work(&self.database.transaction(&self.environment, &self.ids));
+            let mut work = || work(&self.database.transaction(&self.environment));
             match self.max_time {
                 None => work(),
-                Some(max_time) => self.database.within(max_time, &self.environment.clock, &mut work),
+                Some(max_time) => with_deadline(&self.database.connection, max_time, &self.environment, work),
             }
         })
     }

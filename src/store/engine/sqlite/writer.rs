@@ -23,7 +23,6 @@ use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::fair::RoundRobin;
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
-use crate::store::engine::ids::IdSource;
 use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::leadership::{Leadership, Queue};
 use crate::store::engine::transaction::{Recorded, Transaction};
@@ -46,7 +45,6 @@ struct GroupCommit {
     /// Locked by the leader.
     database: Mutex<Database>,
     environment: Environment,
-    ids: Arc<IdSource>,
     checkpointer: Checkpointer,
     after_commit: AfterCommit,
     /// Whether the store could not write a group, and has written none since.
@@ -72,7 +70,6 @@ impl Writer {
     pub(crate) fn start(
         database: Database,
         environment: Environment,
-        ids: Arc<IdSource>,
         checkpointer: Checkpointer,
         after_commit: AfterCommit,
     ) -> Result<Self> {
@@ -80,7 +77,6 @@ impl Writer {
             leadership: Leadership::new(),
             database: Mutex::new(database),
             environment,
-            ids,
             checkpointer,
             after_commit,
             write_failed: AtomicBool::new(false),
@@ -282,8 +278,8 @@ struct JobContext<'c> {
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
-        let GroupCommit { environment, ids, after_commit, .. } = self.group_commit;
-        let mut transaction = self.database.transaction(environment, ids);
+        let GroupCommit { environment, after_commit, .. } = self.group_commit;
+        let mut transaction = self.database.transaction(environment);
         transaction.has_subscribers = after_commit.has_subscribers();
         transaction.cache = Rc::clone(&self.cache);
         transaction.others_wait = Some(self.others_wait);

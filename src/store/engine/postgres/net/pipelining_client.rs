@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Config, Socket};
 
 use super::hosts::{FirstHost, Host};
 use crate::error::{Error, Result, StoreError, StoreErrorKind, Unavailable};
-use crate::store::engine::postgres::statements::deadline::Deadline;
+use crate::store::engine::deadline::Deadline;
 
 /// How long a client waits for the answers to its last requests when it is dropped.
 const MAX_CLOSING_TIME: Duration = Duration::from_secs(1);

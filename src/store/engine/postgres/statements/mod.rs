@@ -1,11 +1,9 @@
 //! Statements on a connection to PostgreSQL: preparing, sending, receiving, and their errors.
 
-pub(super) mod deadline;
 pub(super) mod errors;
 pub(super) mod large_results;
 pub(super) mod parameters;
 pub(super) mod postgres_connection;
 pub(super) mod prepared;
 pub(super) mod read_ahead;
-pub(super) mod read_connection;
 mod transaction_statements;

@@ -10,12 +10,12 @@ use postgres::types::ToSql;
 use postgres::{SimpleQueryMessage, Statement};
 use tokio_postgres::Client;
 
-use super::deadline::Deadline;
 use super::errors::{Failure, failure, statement_error};
 use super::prepared::{Prepared, Statements, numbered, types_of};
 use super::read_ahead::ReadAhead;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result, Unavailable};
+use crate::store::engine::deadline::Deadline;
 use crate::store::engine::postgres::net::pipelining_client::{PipeliningClient, Request};
 use crate::store::engine::postgres::net::purpose::Purpose;
 use crate::store::engine::postgres::writing::write_state::WriteState;
@@ -66,6 +66,9 @@ pub(super) enum QueuedKind {
 
 /// How long a connection may be idle before it is checked: the server may have ended it.
 const FRESH: Duration = Duration::from_secs(1);
+
+/// How long the server may take to end a scan whose deadline has passed.
+const ENDING_TIME: Duration = Duration::from_secs(2);
 
 /// How many statements are queued at most.
 const MAX_QUEUED: usize = 100;
@@ -183,7 +186,7 @@ impl PostgresConnection {
             return Err(Error::Internal("a closed connection is used".to_owned()).into());
         };
         let purpose = self.max_time.get().unwrap_or_else(|| self.purpose.max_time());
-        let max_time = deadline.as_ref().map_or(purpose, Deadline::max_time);
+        let max_time = deadline.as_ref().map_or(purpose, |deadline| deadline.time_left().saturating_add(ENDING_TIME));
         let answered = client.run(requests, last, deadline.as_ref(), max_time).inspect_err(|_| {
             if client.is_silent() {
                 self.note(Failure::ConnectionLost);

@@ -1,20 +1,24 @@
-//! The statements of a transaction on a connection to PostgreSQL.
+//! The statements of a transaction on a connection to PostgreSQL, and the time that a read may take.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use postgres::types::ToSql;
 
 use super::errors::Failure;
 use super::postgres_connection::{PostgresConnection, QueuedKind};
 use super::prepared::Prepared;
+use crate::environment::Clock;
 use crate::error::{Error, Result, Unavailable};
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::connection::{Connection, Visit};
+use crate::store::engine::deadline::Deadline;
 use crate::store::engine::lock::Lock;
 use crate::store::engine::postgres::writing::locks;
+use crate::store::engine::readers::ReadConnection;
 use crate::store::engine::sql::query::{Access, Query};
 use crate::store::engine::sql::row::Row;
 use crate::store::engine::sql::values::{Bind, FromValue};
@@ -161,6 +165,36 @@ impl Connection for PostgresConnection {
 
     fn max_savepoints(&self) -> usize {
         MAX_SAVEPOINTS
+    }
+}
+
+impl ReadConnection for PostgresConnection {
+    fn begin(&self) -> Result<()> {
+        // Sent with the first query.
+        self.queue_batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        Ok(())
+    }
+
+    fn begin_snapshot(&self) -> Result<()> {
+        self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT 1").inspect_err(|_| self.end())
+    }
+
+    fn end(&self) {
+        // If it fails, the connection is lost, which the next statement notices.
+        self.queue_batch("ROLLBACK");
+        self.send_queue();
+    }
+
+    fn set_deadline(&self, max_time: Duration, clock: &Arc<dyn Clock>) -> Result<()> {
+        self.limit(Some(Deadline::new(max_time, clock)));
+        // If this process is stopped, the server ends the scan.
+        self.queue_batch(format!("SET statement_timeout = {}", max_time.as_millis().max(1)));
+        Ok(())
+    }
+
+    fn remove_deadline(&self) {
+        self.limit(None);
+        self.queue_batch("SET statement_timeout = 0");
     }
 }
 

@@ -7,8 +7,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::event_queues::EventQueues;
@@ -22,7 +22,6 @@ use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::connection::Connection as _;
-use crate::store::engine::ids::IdSource;
 use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::postgres::net::pool::{Borrowed, Pool};
@@ -52,7 +51,6 @@ pub(in crate::store) struct PostgresWriter {
     permits: Semaphore,
     queues: EventQueues,
     pub(in crate::store::engine::postgres) environment: Environment,
-    ids: Arc<IdSource>,
     after_commit: AfterCommit,
     pub(in crate::store::engine::postgres) server_clock: ServerClock,
     /// Whether the clock of the server is that of the service.
@@ -131,7 +129,6 @@ impl PostgresWriter {
         (pool, connections): (Pool, usize),
         (server_clock, uses_server_clock): (ServerClock, bool),
         environment: Environment,
-        ids: Arc<IdSource>,
         after_commit: AfterCommit,
     ) -> Self {
         Self {
@@ -139,7 +136,6 @@ impl PostgresWriter {
             permits: Semaphore::new(connections.max(1)),
             queues: EventQueues::default(),
             environment,
-            ids,
             after_commit,
             server_clock,
             uses_server_clock,
@@ -357,7 +353,7 @@ impl PostgresWriter {
     ) -> Ran {
         let ran = job.run(&|| {
             let now = if self.uses_server_clock { began_at } else { self.environment.now() };
-            let mut transaction = Transaction::new(connection, now, &self.environment, &self.ids);
+            let mut transaction = Transaction::new(connection, now, &self.environment);
             transaction.has_subscribers = self.after_commit.has_subscribers();
             transaction.cache = Rc::clone(cache);
             transaction

@@ -12,7 +12,6 @@ use super::partial_copy::with_suffix;
 use super::temporary_folder::TemporaryFolder;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
-use crate::store::engine::ids::IdSource;
 use crate::store::engine::readers::Readers;
 use crate::store::engine::sqlite::connection_pool::ConnectionPool;
 use crate::store::engine::sqlite::database::Database;
@@ -147,13 +146,12 @@ impl Location {
         count: usize,
         max_scan_time: Duration,
         environment: Environment,
-        ids: Arc<IdSource>,
     ) -> Result<Readers<ConnectionPool>> {
         let open = |count| (0..count).map(|_| self.open_reader()).collect::<Result<Vec<_>>>();
         let (look_ups, scans) = (open(count)?, open((count / 2).max(1))?);
         let scan_connections = scans.len();
         let (look_ups, scans) = (ConnectionPool::new(look_ups), ConnectionPool::new(scans));
-        Ok(Readers::new(look_ups, scans, scan_connections, max_scan_time, environment, ids))
+        Ok(Readers::new(look_ups, scans, scan_connections, max_scan_time, environment))
     }
 
     fn open_reader(&self) -> Result<SqliteConnection> {

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::environment::{Environment, Locked};
+use super::Locked;
 use crate::model::values::timestamp::Timestamp;
 
 /// The bits of an id below its milliseconds.
@@ -31,7 +31,7 @@ pub(crate) struct IdSource {
 
 impl IdSource {
     /// Makes all further ids greater than `newest`, the newest stored id, also if the clock was set back since.
-    pub(in crate::store) fn continue_after(&self, newest: i64, now: Timestamp) {
+    pub(crate) fn continue_after(&self, newest: i64, now: Timestamp) {
         if newest < first_of(now.saturating_add(MAX_AHEAD)) {
             let mut last = self.last.locked();
             *last = newest.max(*last);
@@ -39,41 +39,17 @@ impl IdSource {
     }
 
     /// The time that the next id contains: `now`, or that of the last id if the clock was set back since.
-    pub(in crate::store) fn time_of_next(&self, now: Timestamp) -> Timestamp {
+    pub(crate) fn time_of_next(&self, now: Timestamp) -> Timestamp {
         let last = *self.last.locked();
         Timestamp::from_millis(last >> LOWER_BITS).map_or(now, |last| last.max(now))
     }
 
-    pub(crate) fn next(&self, environment: &Environment, now: Timestamp) -> i64 {
-        let random = i64::from(u16::from_le_bytes(environment.random())) & ((1 << RANDOM_BITS) - 1);
+    /// Returns the next id, with some of these random bits.
+    pub(super) fn next(&self, random: u16, now: Timestamp) -> i64 {
+        let random = i64::from(random) & ((1 << RANDOM_BITS) - 1);
         let mut last = self.last.locked();
         let sequence = (first_of(now) >> RANDOM_BITS).max((*last >> RANDOM_BITS) + 1);
         *last = (sequence << RANDOM_BITS) | random;
         *last
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::environment::{ManualClock, SeededEntropy};
-
-    fn millis(millis: i64) -> Timestamp {
-        Timestamp::from_millis(millis).expect("in the range")
-    }
-
-    #[test]
-    fn ids_rise_within_a_millisecond_and_while_the_clock_is_set_back() {
-        let clock = ManualClock::new(millis(1_000_000));
-        let environment = Environment::new(Arc::new(clock), Arc::new(SeededEntropy::new(1)));
-        let ids = IdSource::default();
-        let mut last = 0;
-        for step in 0..5000_i64 {
-            let id = ids.next(&environment, millis(1_000_000 - step / 1000));
-            assert!(id > last);
-            last = id;
-        }
     }
 }
