@@ -26,8 +26,8 @@ mod tickets;
 mod values;
 mod webhooks;
 
+use super::Location;
 use super::engine::snapshots::Snapshots;
-use super::{Location, migrations};
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::operation::check::CheckReport;
@@ -59,9 +59,9 @@ fn inspect(
     progress: Progress<'_>,
     report: &mut CheckReport,
 ) -> Result<()> {
-    let database = location.inspect(migrations::SQLITE)?;
+    let database = location.inspect()?;
     let snapshots = database.snapshots(environment);
-    if database.is_current(migrations::SQLITE) {
+    if database.is_current() {
         report.append(run(&snapshots, progress)?);
         return Ok(());
     }
@@ -70,7 +70,7 @@ fn inspect(
     report.append(runner.run(&snapshots, &file)?);
     // Damaged data cannot be migrated.
     if report.is_clean() {
-        let database = database.migrated(migrations::SQLITE)?;
+        let database = database.migrated()?;
         report.append(runner.run(&database.snapshots(environment), &data)?);
     }
     Ok(())

@@ -34,6 +34,11 @@ pub(in crate::store) fn known_of_postgres() -> i64 {
     i64::try_from(POSTGRES.len()).unwrap_or(i64::MAX)
 }
 
+/// The version of the schema of a file that this program works with: how many migrations it knows.
+pub(in crate::store) fn known_of_sqlite() -> i64 {
+    i64::try_from(SQLITE.len()).unwrap_or(i64::MAX)
+}
+
 pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0001_main_job.sql"),
     include_str!("sqlite/0002_discounts.sql"),

@@ -63,7 +63,7 @@ impl PostgresEngine {
         let writing = Connector::new(options, Purpose::Write);
         let first_writing = writing.open()?;
         require_utf8(&first_writing)?;
-        let migrated_from = migrate(&first_writing, options, migrations::POSTGRES)?;
+        let migrated_from = migrate(&first_writing, options)?;
         warn_if_asynchronous(&first_writing)?;
         let tx = Transaction::new(&first_writing, environment.now(), environment);
         // A damaged table must not keep the others from being used.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::postgres_options::PostgresOptions;
 use super::statements::postgres_connection::PostgresConnection;
 use crate::error::{Error, Result, StoreErrorKind};
+use crate::store::migrations;
 
 /// Whichever process holds this lock of the database migrates it: "TCKT".
 pub(super) const MIGRATION_LOCK: i64 = 0x5443_4b54;
@@ -32,8 +33,8 @@ pub(super) const CREATE_VERSION: &str =
     INSERT INTO schema_version (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
 /// Runs the migrations that are not applied yet, in one transaction. Returns how many were applied before.
-pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions, migrations: &[&str]) -> Result<i64> {
-    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions) -> Result<i64> {
+    let known = migrations::known_of_postgres();
     let found = version(connection)?;
     // The user of the database needs no right to create tables if there is nothing to do.
     if found == known {
@@ -47,16 +48,16 @@ pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions
         return Err(StoreErrorKind::SchemaTooOld { found, known }.into());
     }
     connection.set_max_time(Some(Duration::MAX));
-    let migrated = run_when_unlocked(connection, migrations);
+    let migrated = run_when_unlocked(connection);
     connection.set_max_time(None);
     migrated
 }
 
 /// Tries again while others use the tables.
-fn run_when_unlocked(connection: &PostgresConnection, migrations: &[&str]) -> Result<i64> {
+fn run_when_unlocked(connection: &PostgresConnection) -> Result<i64> {
     let mut attempts = 1;
     loop {
-        let error = match run_missing(connection, migrations) {
+        let error = match run_missing(connection) {
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
@@ -78,7 +79,7 @@ fn run_when_unlocked(connection: &PostgresConnection, migrations: &[&str]) -> Re
     }
 }
 
-fn run_missing(connection: &PostgresConnection, migrations: &[&str]) -> Result<i64> {
+fn run_missing(connection: &PostgresConnection) -> Result<i64> {
     connection.forget_failure();
     // A migration may take as long as it needs, and the process that waits for it too.
     connection.batch(&format!(
@@ -87,8 +88,8 @@ fn run_missing(connection: &PostgresConnection, migrations: &[&str]) -> Result<i
     ))?;
     connection.batch(CREATE_VERSION)?;
     let found = version(connection)?;
-    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-    let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
+    let known = migrations::known_of_postgres();
+    let missing = usize::try_from(found).ok().and_then(|done| migrations::POSTGRES.get(done..));
     let missing = missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })?;
     if !missing.is_empty() {
         connection.batch(LOCK_TABLES)?;

@@ -18,6 +18,7 @@ use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind, Unavailable};
 use crate::store::engine::transaction::Transaction;
+use crate::store::migrations;
 
 /// The `application_id` in the header of the databases of this crate: "TCKT".
 const APPLICATION_ID: i64 = 0x5443_4b54;
@@ -28,14 +29,6 @@ pub(crate) struct Database {
     file: Arc<FileState>,
     /// Whether this connection makes no checkpoints.
     leaves_wal: bool,
-}
-
-/// The schema of a database that was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SchemaVersion {
-    pub(crate) version: i64,
-    /// The version before the migrations of this opening; 0 for a new database.
-    pub(crate) migrated_from: i64,
 }
 
 thread_local! {
@@ -49,7 +42,24 @@ impl Database {
     pub(super) fn prepare(connection: Connection, path: &Path) -> Result<Self> {
         let database = Self::new(connection, path)?;
         database.file.check()?;
-        database.set_up()?;
+        database.set_busy_handler(Some(wait_while_busy))?;
+        database.raw().set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+        database.check_owner()?;
+        if database.is_read_only()? {
+            return Err(StoreErrorKind::ReadOnly(String::new()).into());
+        }
+        database.switch_to_wal()?;
+        // The WAL file is truncated to 96 MiB when the WAL restarts, so that a long backup leaves no huge file behind.
+        database.batch(
+            "PRAGMA journal_size_limit = 100663296;
+            PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+            PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;",
+        )?;
+        use_stable_plans(database.raw()).map_err(convert)?;
+        database.raw().wal_hook(Some(|_, pages| {
+            WAL_PAGES.set(u32::try_from(pages).unwrap_or(u32::MAX));
+            Ok(())
+        }));
         Ok(database)
     }
 
@@ -87,31 +97,6 @@ impl Database {
         Ok(database)
     }
 
-    fn set_up(&self) -> Result<()> {
-        let connection = self.raw();
-        self.set_busy_handler(Some(wait_while_busy))?;
-        connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-
-        self.check_owner()?;
-
-        if self.is_read_only()? {
-            return Err(StoreErrorKind::ReadOnly(String::new()).into());
-        }
-        self.switch_to_wal()?;
-        // The WAL file is truncated to 96 MiB when the WAL restarts, so that a long backup leaves no huge file behind.
-        self.batch(
-            "PRAGMA journal_size_limit = 100663296;
-            PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-            PRAGMA trusted_schema = OFF; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0;",
-        )?;
-        use_stable_plans(connection).map_err(convert)?;
-        connection.wal_hook(Some(|_, pages| {
-            WAL_PAGES.set(u32::try_from(pages).unwrap_or(u32::MAX));
-            Ok(())
-        }));
-        Ok(())
-    }
-
     /// Whether the file cannot be written to.
     pub(super) fn is_read_only(&self) -> Result<bool> {
         self.raw().is_readonly(rusqlite::MAIN_DB).map_err(convert)
@@ -134,26 +119,21 @@ impl Database {
     fn switch_to_wal(&self) -> Result<()> {
         // With the busy handler, each attempt would wait for its five seconds.
         self.set_busy_handler(None)?;
-        self.try_to_switch_to_wal()?;
-        self.set_busy_handler(Some(wait_while_busy))
-    }
-
-    fn try_to_switch_to_wal(&self) -> Result<()> {
-        for attempt in 0.. {
-            let mode = |sql| self.raw().query_row(sql, [], |row| row.get::<_, String>(0));
-            let switched = mode("PRAGMA journal_mode")
-                .and_then(|now| if now == "wal" { Ok(now) } else { mode("PRAGMA journal_mode = WAL") });
+        let read = |sql| self.raw().query_row(sql, [], |row| row.get::<_, String>(0));
+        let mut attempt = 0;
+        let mode = loop {
+            let switched = read("PRAGMA journal_mode")
+                .and_then(|now| if now == "wal" { Ok(now) } else { read("PRAGMA journal_mode = WAL") });
             match switched.map_err(convert) {
-                Ok(mode) if mode == "wal" => return Ok(()),
-                Ok(mode) => {
-                    let problem = format!("WAL mode is not possible here; the journal mode stays {mode}");
-                    return Err(StoreErrorKind::CannotOpen(problem).into());
-                }
-                Err(Error::Unavailable(_)) if wait_while_busy(attempt) => {}
-                Err(error) => return Err(error),
+                Err(Error::Unavailable(_)) if wait_while_busy(attempt) => attempt += 1,
+                switched => break switched?,
             }
+        };
+        if mode != "wal" {
+            let problem = format!("WAL mode is not possible here; the journal mode stays {mode}");
+            return Err(StoreErrorKind::CannotOpen(problem).into());
         }
-        Ok(())
+        self.set_busy_handler(Some(wait_while_busy))
     }
 
     fn set_busy_handler(&self, handler: Option<fn(i32) -> bool>) -> Result<()> {
@@ -161,50 +141,36 @@ impl Database {
     }
 
     /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
-    /// applied migrations. Returns that number, from before and now.
+    /// applied migrations. Returns that number from before: 0 for a new database.
     ///
-    /// If some are missing, calls `before` first, when no other connection can write any more.
-    pub(crate) fn migrate(
-        &self,
-        migrations: &[&str],
-        before: impl FnOnce(SchemaVersion) -> Result<()>,
-    ) -> Result<SchemaVersion> {
-        let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-        let migrated = if self.schema_version()? == known {
-            SchemaVersion { version: known, migrated_from: known }
-        } else {
-            let was_defensive = set_defensive(self.raw(), false).map_err(convert)?;
-            self.batch("BEGIN IMMEDIATE")?;
-            let migrated = self.run_missing(migrations, known, before);
-            let migrated = migrated.inspect_err(|_| drop(self.batch("ROLLBACK")))?;
-            set_defensive(self.raw(), was_defensive).map_err(convert)?;
-            migrated
-        };
-        self.file.set_schema_version(known);
-        Ok(migrated)
+    /// If some are missing, calls `before` with this number first, when no other connection can write any more.
+    pub(crate) fn migrate(&self, before: impl FnOnce(i64) -> Result<()>) -> Result<i64> {
+        let known = migrations::known_of_sqlite();
+        if self.schema_version()? == known {
+            return Ok(known);
+        }
+        let was_defensive = set_defensive(self.raw(), false).map_err(convert)?;
+        self.batch("BEGIN IMMEDIATE")?;
+        let migrated_from = self.run_missing(known, before).inspect_err(|_| drop(self.batch("ROLLBACK")))?;
+        set_defensive(self.raw(), was_defensive).map_err(convert)?;
+        Ok(migrated_from)
     }
 
-    fn run_missing(
-        &self,
-        migrations: &[&str],
-        known: i64,
-        before: impl FnOnce(SchemaVersion) -> Result<()>,
-    ) -> Result<SchemaVersion> {
+    fn run_missing(&self, known: i64, before: impl FnOnce(i64) -> Result<()>) -> Result<i64> {
         // Another process may have replaced the file before this transaction began.
         self.file.check()?;
         // Read again: another process may have migrated the database before this transaction began.
         let found = self.schema_version()?;
-        let missing = usize::try_from(found).ok().and_then(|done| migrations.get(done..));
+        let missing = usize::try_from(found).ok().and_then(|done| migrations::SQLITE.get(done..));
         let missing = missing.ok_or_else(|| too_new(found, known))?;
-        let schema = SchemaVersion { version: known, migrated_from: found };
         if !missing.is_empty() {
-            before(schema)?;
+            before(found)?;
         }
         for migration in missing {
             self.batch(migration)?;
         }
         self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))?;
-        Ok(schema)
+        Ok(found)
     }
 
     pub(super) fn schema_version(&self) -> Result<i64> {
@@ -352,7 +318,6 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::migrations;
 
     #[test]
     fn a_database_is_created_and_migrated_by_an_sqlite_that_is_defensive_by_default() {
@@ -365,8 +330,7 @@ mod tests {
         let refused = database.batch("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql");
         assert!(refused.expect_err("refused").to_string().contains("may not be modified"));
 
-        let schema = database.migrate(migrations::SQLITE, |_| Ok(())).expect("migrated");
-        assert_eq!(usize::try_from(schema.version), Ok(migrations::SQLITE.len()));
+        assert_eq!(database.migrate(|_| Ok(())), Ok(0));
         let checks =
             "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'orders' AND sql LIKE '%status = ''PENDING'' OR%'";
         assert_eq!(database.number(checks).expect("a number"), 1);

@@ -2,7 +2,6 @@
 
 use super::checkpoint::Checkpointer;
 use super::connection_pool::ConnectionPool;
-use super::database::SchemaVersion;
 use super::files::location::Location;
 use super::inspection::integrity::rewrite_header;
 use super::sqlite_snapshots::{Access, SqliteSnapshots};
@@ -43,12 +42,11 @@ impl SqliteEngine {
         location.recover_from_failed_sync()?;
         location.check_wal()?;
         let database = location.open()?;
-        let schema = database.migrate(migrations::SQLITE, |schema| match schema {
-            SchemaVersion { migrated_from: 0, .. } => Ok(()),
-            SchemaVersion { version: known, migrated_from: found } if !migration.migrate => {
-                Err(StoreErrorKind::SchemaTooOld { found, known }.into())
-            }
-            schema if migration.keep_copy => location.copy_before_migration(schema, environment),
+        let known = migrations::known_of_sqlite();
+        let migrated_from = database.migrate(|found| match found {
+            0 => Ok(()),
+            found if !migration.migrate => Err(StoreErrorKind::SchemaTooOld { found, known }.into()),
+            found if migration.keep_copy => location.copy_before_migration(found, environment),
             _ => Ok(()),
         })?;
         // A damaged table must not keep the others from being used.
@@ -62,8 +60,8 @@ impl SqliteEngine {
         tracing::info!(
             target: "ticketing::store",
             file = %location.path().display(),
-            schema_version = schema.version,
-            migrated_from = (schema.migrated_from < schema.version).then_some(schema.migrated_from),
+            schema_version = known,
+            migrated_from = (migrated_from < known).then_some(migrated_from),
             "database opened"
         );
         Ok(Self { readers, writer, environment, location: location.clone() })

@@ -14,6 +14,7 @@ use super::sync_failure::SyncFailureMarker;
 use crate::environment::Locked;
 use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::store::engine::sqlite::errors::{convert, is_failed_sync};
+use crate::store::migrations;
 
 /// The state of a database file that this process has open.
 pub(crate) struct FileState {
@@ -25,8 +26,6 @@ pub(crate) struct FileState {
     stopped: OnceLock<StoreError>,
     /// Whether a sync failed in this process, and the other processes could not be told yet.
     marker_missing: AtomicBool,
-    /// The version of the schema that this process works with, once it is known.
-    schema_version: OnceLock<i64>,
     /// Whether the WAL may lack the header of the database, by which its owner is known.
     header_missing: AtomicBool,
     /// Held during a checkpoint, so that none begins between a failed sync and the stop.
@@ -84,7 +83,6 @@ impl FileState {
             identity,
             stopped: OnceLock::new(),
             marker_missing: AtomicBool::new(false),
-            schema_version: OnceLock::new(),
             header_missing: AtomicBool::new(true),
             checkpoint: Mutex::default(),
         });
@@ -107,24 +105,21 @@ impl FileState {
                 self.stop(StoreErrorKind::FileReplaced(self.path.display().to_string()));
             }
         }
-        self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
+        self.not_stopped()
     }
 
-    /// Tells which version of the schema this process works with.
-    pub(in crate::store::engine::sqlite) fn set_schema_version(&self, known: i64) {
-        let _ = self.schema_version.set(known);
+    fn not_stopped(&self) -> Result<()> {
+        self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
     }
 
     /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database, or it was
     /// moved.
     pub(in crate::store::engine::sqlite) fn check_schema_version(&self, found: i64) -> Result<()> {
-        match self.schema_version.get() {
-            Some(&known) if found > known => {
-                self.stop(too_new(found, known));
-                self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
-            }
-            _ => Ok(()),
+        let known = migrations::known_of_sqlite();
+        if found > known {
+            self.stop(too_new(found, known));
         }
+        self.not_stopped()
     }
 
     /// Does what is due now and then: [`check`](Self::check), and another attempt to tell the other processes.

@@ -7,26 +7,22 @@ use super::location::Location;
 use super::partial_copy::with_suffix;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
-use crate::store::engine::sqlite::database::SchemaVersion;
+use crate::store::migrations;
 
 impl Location {
     /// Copies the database to a new file next to it, which has the old version of the schema in its name. Nobody else
     /// can write meanwhile: the transaction of the migration is open, and has written nothing yet.
-    pub(in crate::store) fn copy_before_migration(
-        &self,
-        schema: SchemaVersion,
-        environment: &Environment,
-    ) -> Result<()> {
+    pub(in crate::store) fn copy_before_migration(&self, found: i64, environment: &Environment) -> Result<()> {
         let path = self.path().canonicalize().unwrap_or_else(|_| self.path().to_owned());
-        let target = unused_name(&path, schema.migrated_from);
+        let target = unused_name(&path, found);
         let copied = self.back_up_to(&target, environment, |_| ControlFlow::Continue(()));
-        let copied = copied.map_err(|error| refuse_migration(error, schema, &target))?;
+        let copied = copied.map_err(|error| refuse_migration(error, found, &target))?;
         tracing::info!(
             target: "ticketing::store",
             file = %self.path().display(),
             copy = %target.display(),
             bytes = copied.bytes,
-            schema_version = schema.migrated_from,
+            schema_version = found,
             "database copied before its migration"
         );
         Ok(())
@@ -45,8 +41,8 @@ fn unused_name(database: &Path, version: i64) -> PathBuf {
     name
 }
 
-fn refuse_migration(error: Error, schema: SchemaVersion, copy: &Path) -> Error {
-    let SchemaVersion { version: known, migrated_from: found } = schema;
+fn refuse_migration(error: Error, found: i64, copy: &Path) -> Error {
+    let known = migrations::known_of_sqlite();
     let problem = error.to_string();
     let copy = copy.display().to_string();
     StoreError::new(StoreErrorKind::NoCopyBeforeMigration { found, known, copy, problem }, error).into()

@@ -10,6 +10,7 @@ use crate::store::engine::sqlite::errors::convert;
 use crate::store::engine::sqlite::files::location::Location;
 use crate::store::engine::sqlite::files::moved::too_new;
 use crate::store::engine::sqlite::sqlite_snapshots::{Access, SqliteSnapshots};
+use crate::store::migrations;
 
 /// A database file, or a temporary copy of it, whose content is looked at.
 pub(in crate::store) struct InspectedDatabase {
@@ -27,17 +28,15 @@ impl InspectedDatabase {
         SqliteSnapshots::new(self.location.clone(), access, environment.clone())
     }
 
-    pub(in crate::store) fn is_current(&self, migrations: &[&str]) -> bool {
-        self.schema_version == version_of(migrations)
+    pub(in crate::store) fn is_current(&self) -> bool {
+        self.schema_version == migrations::known_of_sqlite()
     }
 
     /// The database with the current schema. An older one is migrated in a temporary copy.
-    pub(in crate::store) fn migrated(self, migrations: &[&str]) -> Result<Self> {
-        if self.is_current(migrations) {
-            return Ok(self);
-        }
+    pub(in crate::store) fn migrated(self) -> Result<Self> {
         let mut copied = if self.is_temporary_copy { self } else { self.copied()? };
-        copied.schema_version = copied.database.migrate(migrations, |_| Ok(()))?.version;
+        copied.database.migrate(|_| Ok(()))?;
+        copied.schema_version = migrations::known_of_sqlite();
         Ok(copied)
     }
 
@@ -52,11 +51,11 @@ impl InspectedDatabase {
 impl Location {
     /// Opens an existing database to look at everything in it. Of a file that cannot be written, a temporary copy is
     /// made: SQLite does not verify the CHECK constraints of a read-only database.
-    pub(in crate::store) fn inspect(&self, migrations: &[&str]) -> Result<InspectedDatabase> {
+    pub(in crate::store) fn inspect(&self) -> Result<InspectedDatabase> {
         let database = self.open_unchanged()?;
         let is_read_only = database.is_read_only()?;
         let schema_version = database.schema_version()?;
-        let known = version_of(migrations);
+        let known = migrations::known_of_sqlite();
         if schema_version > known {
             return Err(too_new(schema_version, known).into());
         }
@@ -109,8 +108,4 @@ impl Location {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         Connection::open_with_flags(uri, flags).map_err(convert).map_err(|error| self.with_path(error))
     }
-}
-
-fn version_of(migrations: &[&str]) -> i64 {
-    i64::try_from(migrations.len()).unwrap_or(i64::MAX)
 }
