@@ -61,7 +61,7 @@ fn inspect(
 ) -> Result<()> {
     let database = location.inspect()?;
     let snapshots = database.snapshots(environment);
-    if database.is_current() {
+    if database.is_current {
         report.append(run(&snapshots, progress)?);
         return Ok(());
     }

@@ -1,6 +1,5 @@
 //! Reports commits that concern the webhook sender: queued notifications and changed endpoints.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -126,11 +125,5 @@ impl CommitNotifier {
     #[cfg(feature = "postgres")]
     pub(in crate::store) fn announce_to(&self, announce: Box<Announce>) {
         drop(self.announce.set(announce));
-    }
-}
-
-impl fmt::Debug for CommitNotifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CommitNotifier")
     }
 }

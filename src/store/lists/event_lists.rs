@@ -118,12 +118,5 @@ fn add_ranges(
 
 /// Returns a LIKE pattern for search texts that contain `part`. Wildcards in `part` are escaped with `!`.
 fn like_pattern(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in search_line(part).chars() {
-        if matches!(letter, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(letter);
-    }
-    pattern + "%"
+    format!("%{}%", search_line(part).replace('!', "!!").replace('%', "!%").replace('_', "!_"))
 }

@@ -160,9 +160,10 @@ fn find<'r>(
     };
     let mut ids = ids_of_page(tx, organization, request, event, customer)?;
     let from = request.created_from.map_or(0, first_of);
-    match request.updated_from {
+    let (updated_from, updated_before) = (request.updated_from, request.updated_before);
+    match updated_from {
         // What changed less than an hour after its creation was created at most an hour before.
-        Some(changed) if can_sort_late_changes(tx, organization, request)? => {
+        Some(changed) if can_sort(tx, NTH_CHANGED_LATE, organization.into(), updated_from, updated_before)? => {
             ids.start_from(from.max(first_of(changed.checked_sub(LATE).unwrap_or(Timestamp::UNIX_EPOCH))));
             add_ranges(tx, &mut ids, organization, request, event, customer)?;
             ids.start_from(from);
@@ -175,10 +176,6 @@ fn find<'r>(
         }
     }
     Ok(Some(ids))
-}
-
-fn can_sort_late_changes(tx: &Transaction<'_>, organization: OrganizationId, request: &ListOrders) -> Result<bool> {
-    can_sort(tx, NTH_CHANGED_LATE, organization.into(), request.updated_from, request.updated_before)
 }
 
 /// The filters of the request, and the bound of the ids that follows from them.

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::list_query::ListQuery;
 use super::page_ids::PageIds;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::values::id::{Id, Kind};
 use crate::model::values::page::{Page, PageRequest};
+use crate::store::columns::json;
 use crate::store::{Bind, Row, RowLength, Transaction};
 
 /// The greatest size of the items of a page as JSON: 4 MiB less 1 KiB for what surrounds them.
@@ -154,20 +155,5 @@ impl<T> PageItems<T> {
 
 /// The length of a value as compact JSON, in bytes.
 fn json_length(value: &impl Serialize) -> Result<usize> {
-    let mut counter = Counter(0);
-    serde_json::to_writer(&mut counter, value).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(counter.0)
-}
-
-struct Counter(usize);
-
-impl std::io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    json(value).map(|text| text.len())
 }

@@ -131,7 +131,13 @@ row_struct! {
         pub(crate) reference: Option<String>,
         pub(crate) currency: String,
         pub(crate) decimals: Decimals => currency,
-        pub(crate) sums: PaymentSums = read_sums(row)?,
+        pub(crate) sums: PaymentSums = PaymentSums {
+            received: row.get("amount")?,
+            returned: row.get("returned")?,
+            taken: row.get("taken")?,
+            promised: row.get("promised")?,
+            disputed: row.get("disputed")?,
+        },
         /// What has to be returned manually.
         pub(crate) owed: i64,
         /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
@@ -159,16 +165,6 @@ impl StoredPayment {
     pub(crate) fn amount(&self, minor_units: i64) -> Amount {
         Amount::in_currency(minor_units, self.decimals)
     }
-}
-
-fn read_sums(row: &Row<'_>) -> Result<PaymentSums> {
-    Ok(PaymentSums {
-        received: row.get("amount")?,
-        returned: row.get("returned")?,
-        taken: row.get("taken")?,
-        promised: row.get("promised")?,
-        disputed: row.get("disputed")?,
-    })
 }
 
 fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {

@@ -46,7 +46,12 @@ pub(in crate::store) const TEST_RETURNS: &str = "SELECT
 row_struct! {
     /// The figures of a ticket type that are reported only for the whole event. Amounts are in minor units.
     pub(crate) struct Figures(row) {
-        orders: OrdersByStatus = read_orders(row)?,
+        orders: OrdersByStatus = OrdersByStatus {
+            pending: row.get("pending_orders")?,
+            completed: row.get("completed_orders")?,
+            cancelled: row.get("cancelled_orders")?,
+            expired: row.get("expired_orders")?,
+        },
         pub(crate) cancelled_tickets: i64,
         revenue: i64,
         pub(crate) discount: i64 => discount_total,
@@ -57,15 +62,6 @@ row_struct! {
         owed: i64 => owed_total,
         disputed: i64 => disputed_total,
     }
-}
-
-fn read_orders(row: &Row<'_>) -> Result<OrdersByStatus> {
-    Ok(OrdersByStatus {
-        pending: row.get("pending_orders")?,
-        completed: row.get("completed_orders")?,
-        cancelled: row.get("cancelled_orders")?,
-        expired: row.get("expired_orders")?,
-    })
 }
 
 pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<EventSummary> {

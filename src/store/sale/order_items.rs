@@ -11,7 +11,7 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::pricing::ItemPrice;
 use crate::store::columns::row_struct;
 use crate::store::lists::list_query::{ListQuery, children};
-use crate::store::{LockedEvent, Row, Transaction};
+use crate::store::{LockedEvent, Transaction};
 
 const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
@@ -30,7 +30,11 @@ row_struct! {
         pub(crate) id: OrderItemId,
         pub(crate) order_id: OrderId,
         pub(crate) ticket_type_id: TicketTypeId,
-        pub(crate) price: ItemPrice = read_price(row)?,
+        pub(crate) price: ItemPrice = ItemPrice {
+            quantity: row.get("quantity")?,
+            price: row.get("price")?,
+            discount: row.get("discount")?,
+        },
     }
 }
 
@@ -51,10 +55,6 @@ impl StoredItem {
             updated_at: created_at,
         }
     }
-}
-
-fn read_price(row: &Row<'_>) -> Result<ItemPrice> {
-    Ok(ItemPrice { quantity: row.get("quantity")?, price: row.get("price")?, discount: row.get("discount")? })
 }
 
 pub(crate) fn insert(

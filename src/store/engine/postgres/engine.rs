@@ -14,7 +14,7 @@ use super::statements::postgres_connection::{PostgresConnection, first_column};
 use super::writing::event_owners::EventOwners;
 use super::writing::tokens;
 use super::writing::write_state::EventLock;
-use super::writing::writer::PostgresWriter;
+use super::writing::writer::{Failed, PostgresWriter};
 use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreErrorKind};
 use crate::model::values::id::OrganizationId;
@@ -115,7 +115,7 @@ impl PostgresEngine {
     /// Listens to what other processes commit from now on, and reports it like the commits of this one.
     pub(in crate::store) fn listen(&self) {
         self.listener
-            .get_or_init(|| Listener::start(self.options.clone(), Arc::downgrade(&self.commit_notifier), self.process));
+            .get_or_init(|| Listener::start(self.options.clone(), Arc::clone(&self.commit_notifier), self.process));
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. See
@@ -125,7 +125,7 @@ impl PostgresEngine {
         organization: Option<OrganizationId>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(organization, EventLock::None, work)
+        Ok(self.writer.write(organization, EventLock::None, work)?)
     }
 
     /// Like [`write`](Self::write), for a change of the sale of an event. See
@@ -142,8 +142,8 @@ impl PostgresEngine {
             }
             // The job fails, because it does not find the event. It neither waits for the others of the event nor locks
             // it.
-            Some(_) => self.writer.write(Some(organization), EventLock::Foreign, work),
-            None => self.writer.write(Some(organization), EventLock::Unknown, work),
+            Some(_) => Ok(self.writer.write(Some(organization), EventLock::Foreign, work)?),
+            None => Ok(self.writer.write(Some(organization), EventLock::Unknown, work)?),
         }
     }
 
@@ -159,7 +159,11 @@ impl PostgresEngine {
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
         let lock = self.owner_of(key)?.map_or(EventLock::Unknown, |owner| EventLock::Background(owner.event, key));
-        self.writer.write_unless_locked(lock, work)
+        match self.writer.write(None, lock, work) {
+            Ok(value) => Ok(Some(value)),
+            Err(Failed { is_busy: true, .. }) => Ok(None),
+            Err(failed) => Err(failed.error),
+        }
     }
 
     /// Deletes some of what only the engine needs, and does not need any more.

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use super::net::pool::Connector;
 use super::net::standby::Standby;
-use super::statements::errors::is_cancelled_by_standby;
 use super::statements::postgres_connection::PostgresConnection;
 use crate::environment::Environment;
-use crate::error::Result;
+use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::readers::ReadConnection;
 use crate::store::engine::snapshots::{SnapshotReader, Snapshots};
 use crate::store::engine::transaction::Transaction;
@@ -87,7 +86,7 @@ impl SnapshotReader for PostgresSnapshotReader {
         match self.read_once(&mut *work) {
             // Between two statements, the standby ends the connection. Run the work again on the primary, from the
             // beginning.
-            Err(error) if is_cancelled_by_standby(&error) || self.connection.is_lost() => {
+            Err(error) if error == Error::Unavailable(Unavailable::SearchCancelled) || self.connection.is_lost() => {
                 let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
                 PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.read_once(work)
             }

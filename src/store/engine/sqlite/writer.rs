@@ -57,12 +57,11 @@ struct GroupCommit {
 pub(in crate::store) type ClosingResult = Arc<OnceLock<Result<()>>>;
 
 /// The jobs that wait, by the organization that they are for. Jobs of the program itself have a turn of their own.
-#[derive(Default)]
-struct Jobs(RoundRobin<Option<OrganizationId>, Box<dyn Job>>);
+type Jobs = RoundRobin<Option<OrganizationId>, Box<dyn Job>>;
 
 impl Queue for Jobs {
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.is_empty()
     }
 }
 
@@ -99,7 +98,7 @@ impl Writer {
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (job, answer) = jobs::job(work);
-        if let Some(_lead) = self.group_commit.leadership.add(|jobs| jobs.0.push(organization, job)) {
+        if let Some(_lead) = self.group_commit.leadership.add(|jobs| jobs.push(organization, job)) {
             self.group_commit.write_group();
         }
         answer.wait()
@@ -126,7 +125,7 @@ impl Writer {
 
     /// How many jobs are queued.
     pub(crate) fn waiting(&self) -> usize {
-        self.group_commit.leadership.with_queue(|jobs| jobs.0.iter().count())
+        self.group_commit.leadership.with_queue(|jobs| jobs.iter().count())
     }
 }
 
@@ -219,7 +218,7 @@ impl GroupCommit {
         if let Err(error) = context.begin() {
             // Fail everything that is queued: it has waited for the same lock, and one job after another would wait for
             // the full busy timeout again.
-            self.leadership.with_queue(|jobs| group.extend(std::iter::from_fn(|| jobs.0.pop())));
+            self.leadership.with_queue(|jobs| group.extend(std::iter::from_fn(|| jobs.pop())));
             return Err(error);
         }
         context.database.measure_cost(tracing::enabled!(target: "ticketing::store", tracing::Level::TRACE));
@@ -249,7 +248,7 @@ impl GroupCommit {
         if !group.is_empty() && (self.leadership.with_queue(|jobs| jobs.is_empty()) || is_full()) {
             return None;
         }
-        self.leadership.with_queue(|jobs| jobs.0.pop())
+        self.leadership.with_queue(RoundRobin::pop)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hears what other processes have committed, and wakes the background threads of this one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Listener {
     /// If the thread cannot be started, pollers find what others have committed.
     pub(in crate::store::engine::postgres) fn start(
         options: PostgresOptions,
-        notifier: Weak<CommitNotifier>,
+        notifier: Arc<CommitNotifier>,
         process: u64,
     ) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
@@ -53,7 +53,7 @@ impl Listener {
 }
 
 /// Listens until the thread is to end. Connects again if the connection is lost.
-fn listen(options: &PostgresOptions, notifier: &Weak<CommitNotifier>, process: u64, ended: &AtomicBool) {
+fn listen(options: &PostgresOptions, notifier: &CommitNotifier, process: u64, ended: &AtomicBool) {
     let mut pause = MIN_PAUSE;
     while !ended.load(Ordering::Relaxed) {
         let lost = options.connect().and_then(|client| {
@@ -75,13 +75,13 @@ fn listen(options: &PostgresOptions, notifier: &Weak<CommitNotifier>, process: u
 /// Passes on what others say, until the connection is lost or the thread is to end.
 fn hear(
     mut client: Client,
-    notifier: &Weak<CommitNotifier>,
+    notifier: &CommitNotifier,
     process: u64,
     ended: &AtomicBool,
 ) -> Result<(), postgres::Error> {
     client.batch_execute(&format!("LISTEN {CHANNEL}"))?;
     // What others committed before.
-    tell(notifier, &CommittedWork { fan_outs: true, handlers: true, ..CommittedWork::default() });
+    notifier.wake(&CommittedWork { fan_outs: true, handlers: true, ..CommittedWork::default() });
     let mut quiet_steps = 0;
     while !ended.load(Ordering::Relaxed) {
         let message = client.notifications().timeout_iter(STEP).next()?;
@@ -90,7 +90,7 @@ fn hear(
                 quiet_steps = 0;
                 if let Some(work) = work_message::read(message.payload(), process) {
                     tracing::debug!(target: "ticketing::store", "another process has committed work for background threads");
-                    tell(notifier, &work);
+                    notifier.wake(&work);
                 }
             }
             // The iterator also ends if the connection is closed.
@@ -103,12 +103,6 @@ fn hear(
         }
     }
     Ok(())
-}
-
-fn tell(notifier: &Weak<CommitNotifier>, work: &CommittedWork) {
-    if let Some(notifier) = notifier.upgrade() {
-        notifier.wake(work);
-    }
 }
 
 impl Drop for Listener {

@@ -103,12 +103,6 @@ impl Connector {
         Ok(connection)
     }
 
-    /// Asks the server for its time if that is due.
-    fn keep_time(&self, connection: &PostgresConnection) -> Result<()> {
-        let clock = &self.options.server_clock;
-        if clock.is_old() { clock.ask(connection) } else { Ok(()) }
-    }
-
     /// A pool of up to `size` connections, which are opened when they are needed.
     pub(in crate::store::engine::postgres) fn pool(self, size: usize) -> Pool {
         let places = Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(size.max(1)) });
@@ -189,8 +183,15 @@ impl Pool {
         if let Some(connection) = known {
             connection.forget_failure();
             connection.set_max_time(Some(left().min(MAX_CHECK_TIME)));
-            let checked = if connection.is_fresh() { Ok(()) } else { connection.check() };
-            let checked = checked.and_then(|()| self.connector.keep_time(&connection));
+            let clock = &self.connector.options.server_clock;
+            // The time of the server is an answer as well.
+            let checked = if clock.is_old() {
+                clock.ask(&connection)
+            } else if connection.is_fresh() {
+                Ok(())
+            } else {
+                connection.check()
+            };
             connection.set_max_time(None);
             if checked.is_ok() {
                 return Ok(Borrowed { connection, place });

@@ -73,10 +73,6 @@ fn ends_connection(error: &postgres::Error) -> bool {
     matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
-pub(in crate::store::engine::postgres) fn is_cancelled_by_standby(error: &Error) -> bool {
-    matches!(error, Error::Unavailable(Unavailable::SearchCancelled))
-}
-
 /// The error of a connection that cannot be opened.
 pub(in crate::store::engine::postgres) fn cannot_open(error: postgres::Error) -> Error {
     let message = match (error.as_db_error(), std::error::Error::source(&error)) {

@@ -1,6 +1,5 @@
 //! Large results: pages that end early, and tables that are read in steps.
 
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use postgres::Column;
@@ -96,14 +95,10 @@ impl PostgresConnection {
 /// A query for the rows of another one, up to the first that comes after [`PAGE_BYTES`] of texts. `None` if no column
 /// is a text. The server does not read long texts of the rows that it leaves out.
 fn bounded(sql: &str, prepared: &Prepared) -> Option<String> {
-    let mut bytes = String::new();
-    for column in prepared.statement.columns() {
-        if matches!(*column.type_(), Type::TEXT | Type::BYTEA) {
-            let plus = if bytes.is_empty() { "" } else { " + " };
-            // Writing to a String cannot fail.
-            let _ = write!(bytes, "{plus}COALESCE(OCTET_LENGTH({}), 0)", column.name());
-        }
-    }
+    let is_text = |column: &&Column| matches!(*column.type_(), Type::TEXT | Type::BYTEA);
+    let texts = prepared.statement.columns().iter().filter(is_text);
+    let lengths: Vec<_> = texts.map(|column| format!("COALESCE(OCTET_LENGTH({}), 0)", column.name())).collect();
+    let bytes = lengths.join(" + ");
     (!bytes.is_empty()).then(|| {
         format!(
             "SELECT * FROM (SELECT *, SUM(row_bytes) OVER (ROWS UNBOUNDED PRECEDING) AS bytes_so_far

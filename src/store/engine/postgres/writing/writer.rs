@@ -87,6 +87,12 @@ pub(in crate::store::engine::postgres) struct Failed {
     pub(in crate::store::engine::postgres) is_busy: bool,
 }
 
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        failed.error
+    }
+}
+
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
         Self { error, is_busy: false }
@@ -153,35 +159,14 @@ impl PostgresWriter {
         organization: Option<OrganizationId>,
         lock: EventLock,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    ) -> Result<T, Failed> {
         self.require_writable()?;
         let _counted = self.counted();
         let (mut job, answer) = jobs::job(work);
-        let ran = self.permit(organization).and_then(|_permit| {
-            let ended = self.run_singly(job.as_mut(), lock);
-            ended.map_err(|failed| failed.error)
-        });
-        job.answer(ran);
-        answer.wait()
-    }
-
-    /// Like [`write`](Self::write), for background work. Returns `None` if locks of other transactions are in its way.
-    pub(in crate::store::engine::postgres) fn write_unless_locked<T: Send + 'static>(
-        &self,
-        lock: EventLock,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<Option<T>> {
-        self.require_writable()?;
-        let _counted = self.counted();
-        let (mut job, answer) = jobs::job(work);
-        let _permit = self.permit(None)?;
-        match self.run_singly(job.as_mut(), lock) {
-            Err(Failed { is_busy: true, .. }) => Ok(None),
-            ended => {
-                job.answer(ended.map_err(|failed| failed.error));
-                answer.wait().map(Some)
-            }
-        }
+        let _permit = self.permit(organization)?;
+        self.run_singly(job.as_mut(), lock)?;
+        job.answer(Ok(()));
+        Ok(answer.wait()?)
     }
 
     /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The event is

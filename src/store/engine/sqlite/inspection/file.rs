@@ -16,7 +16,7 @@ use crate::store::migrations;
 pub(in crate::store) struct InspectedDatabase {
     // Closed before its folder is deleted.
     database: Database,
-    schema_version: i64,
+    pub(in crate::store) is_current: bool,
     location: Location,
     is_temporary_copy: bool,
 }
@@ -28,16 +28,11 @@ impl InspectedDatabase {
         SqliteSnapshots::new(self.location.clone(), access, environment.clone())
     }
 
-    pub(in crate::store) fn is_current(&self) -> bool {
-        self.schema_version == migrations::known_of_sqlite()
-    }
-
     /// The database with the current schema. An older one is migrated in a temporary copy.
     pub(in crate::store) fn migrated(self) -> Result<Self> {
-        let mut copied = if self.is_temporary_copy { self } else { self.copied()? };
+        let copied = if self.is_temporary_copy { self } else { self.copied()? };
         copied.database.migrate(|_| Ok(()))?;
-        copied.schema_version = migrations::known_of_sqlite();
-        Ok(copied)
+        Ok(Self { is_current: true, ..copied })
     }
 
     fn copied(self) -> Result<Self> {
@@ -62,8 +57,8 @@ impl Location {
         if schema_version == 0 {
             return Err(StoreErrorKind::NotADatabase(self.path().display().to_string()).into());
         }
-        let inspected =
-            InspectedDatabase { database, schema_version, location: self.clone(), is_temporary_copy: false };
+        let is_current = schema_version == known;
+        let inspected = InspectedDatabase { database, is_current, location: self.clone(), is_temporary_copy: false };
         if is_read_only { inspected.copied() } else { Ok(inspected) }
     }
 
