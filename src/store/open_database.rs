@@ -141,18 +141,12 @@ impl Store {
     /// Opens a new database file in this folder, with a clock that stands still.
     #[cfg(test)]
     pub(crate) fn in_folder(folder: &tempfile::TempDir) -> Result<Arc<Self>> {
-        Self::with_seed(folder, 1)
-    }
-
-    /// The same, with this seed of the random numbers.
-    #[cfg(test)]
-    pub(crate) fn with_seed(folder: &tempfile::TempDir, seed: u64) -> Result<Arc<Self>> {
         use crate::environment::{ManualClock, SeededEntropy};
         use crate::model::values::timestamp::Timestamp;
         use crate::store::Location;
 
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(seed)));
+        let environment = Environment::new(clock, Arc::new(SeededEntropy::new(1)));
         let location = Location::new(folder.path().join("ticketing.db"), None);
         Self::open(&EngineOptions::file(location), ReaderOptions::default(), &environment).map(Arc::new)
     }

@@ -264,22 +264,6 @@ mod tests {
         "SELECT COUNT(*) AS number FROM (SELECT DISTINCT endpoint_id, event_id FROM webhook_outbox) AS different";
 
     #[test]
-    fn processes_that_read_the_same_fan_out_insert_each_batch_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let stores = [1, 2].map(|seed| Store::with_seed(&folder, seed).unwrap());
-        queue(&stores[0]);
-        for expected in [256, 512, 600] {
-            // Both read the fan-out before either inserts its rows.
-            for (store, fan_out) in stores.iter().zip(stores.each_ref().map(|store| read(store))) {
-                let fan_out = fan_out.unwrap();
-                store.write(None, move |tx| insert_batch(tx, &fan_out)).unwrap();
-            }
-            assert_eq!((count(&stores[0], ROWS), count(&stores[0], DIFFERENT_ROWS)), (expected, expected));
-        }
-        assert!(stores.iter().all(|store| read(store).is_none()));
-    }
-
-    #[test]
     fn a_transaction_for_which_another_caller_waits_inserts_a_part_of_a_batch() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::in_folder(&folder).unwrap();
@@ -295,19 +279,5 @@ mod tests {
             assert_eq!((count(&store, ROWS), count(&store, DIFFERENT_ROWS)), (expected, expected));
         }
         assert!(read(&store).is_none());
-    }
-
-    #[test]
-    fn control_without_the_guard_the_rows_of_a_batch_are_inserted_twice() {
-        let folder = tempfile::tempdir().unwrap();
-        let stores = [1, 2].map(|seed| Store::with_seed(&folder, seed).unwrap());
-        queue(&stores[0]);
-        let fan_outs = stores.each_ref().map(|store| read(store).unwrap());
-        for (store, fan_out) in stores.iter().zip(fan_outs) {
-            // The row that the guard looks at, as it was when the fan-out was read.
-            store.write(None, |tx| tx.execute("UPDATE webhook_fan_outs SET done = 0", &[])).unwrap();
-            store.write(None, move |tx| insert_batch(tx, &fan_out)).unwrap();
-        }
-        assert_eq!((count(&stores[0], ROWS), count(&stores[0], DIFFERENT_ROWS)), (512, 256));
     }
 }

@@ -115,14 +115,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_numbered_as_postgresql_does_it() {
-        assert_eq!(
-            numbered("SELECT ?1, a FROM t WHERE b = ?12 AND c = '?'", &[]).0,
-            "SELECT $1, a FROM t WHERE b = $12 AND c = '?'"
-        );
-    }
-
-    #[test]
     fn the_number_of_a_limit_is_a_part_of_the_text() {
         let (text, limits) =
             numbered("SELECT a FROM t WHERE b = ?1 LIMIT ?2 OFFSET ?1", &[Bind::Int(7), Bind::Int(51)]);
