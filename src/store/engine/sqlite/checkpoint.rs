@@ -39,7 +39,8 @@ const LONG_READ: u32 = 2 * READERS_BOUND;
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Checkpointer {
-    file: Arc<FileState>,
+    /// Whether the database file may still be written.
+    pub(super) file: Arc<FileState>,
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     /// The pages in the WAL when the thread was woken last.
@@ -53,7 +54,7 @@ pub(crate) struct Checkpointer {
 impl Checkpointer {
     pub(crate) fn start(location: &Location) -> Result<Self> {
         let database = location.open()?;
-        let file = database.shared_file();
+        let file = Arc::clone(&database.file);
         let (wake, woken) = sync_channel(1);
         let run = move || checkpoint_when_woken(&database, &woken);
         let thread = std::thread::Builder::new().name("ticketing-checkpoint".to_owned()).spawn(run);
@@ -103,15 +104,10 @@ impl Checkpointer {
             self.wait_for_readers_at.store(READERS_BOUND, Ordering::Relaxed);
         }
         if let Err(error) = checkpoint
-            && writer.file().stopped().is_none()
+            && writer.file.stopped().is_none()
         {
             tracing::warn!(target: "ticketing::store", %error, "the writer's checkpoint failed");
         }
-    }
-
-    /// The state of the database file, which tells whether it may still be written.
-    pub(crate) fn file(&self) -> &FileState {
-        &self.file
     }
 
     /// Stops the thread, and waits until it has ended.
@@ -126,7 +122,7 @@ impl Checkpointer {
 fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
     let checkpoint = || {
         if let Err(error) = database.checkpoint()
-            && database.file().stopped().is_none()
+            && database.file.stopped().is_none()
         {
             tracing::warn!(target: "ticketing::store", %error, "a checkpoint failed");
         }
@@ -136,7 +132,7 @@ fn checkpoint_when_woken(database: &Database, woken: &Receiver<()>) {
         let done = match woken.recv_timeout(CHECK_INTERVAL) {
             Ok(()) => catch_unwind(AssertUnwindSafe(checkpoint)),
             Err(RecvTimeoutError::Timeout) => catch_unwind(AssertUnwindSafe(|| {
-                database.file().look();
+                database.file.look();
                 // An error needs no handling: if it stops the store, that was logged already.
                 let _ = database.check();
             })),

@@ -26,7 +26,8 @@ const APPLICATION_ID: i64 = 0x5443_4b54;
 /// A connection for writing.
 pub(crate) struct Database {
     pub(super) connection: SqliteConnection,
-    file: Arc<FileState>,
+    /// Whether the file may still be written.
+    pub(super) file: Arc<FileState>,
     /// Whether this connection makes no checkpoints.
     leaves_wal: bool,
 }
@@ -279,15 +280,6 @@ impl Database {
             let moved: i64 = row.get("checkpointed")?;
             Ok(!was_busy && moved == frames)
         })
-    }
-
-    /// Whether the file may still be written.
-    pub(crate) fn file(&self) -> &FileState {
-        &self.file
-    }
-
-    pub(super) fn shared_file(&self) -> Arc<FileState> {
-        Arc::clone(&self.file)
     }
 
     /// Returns the pages in the WAL after the last commit on this thread, and resets the number to 0.

@@ -106,11 +106,11 @@ impl Writer {
 
     /// Fails if the store has stopped, which it finds out here at the latest.
     pub(crate) fn check_file(&self) -> Result<()> {
-        self.group_commit.checkpointer.file().check()
+        self.group_commit.checkpointer.file.check()
     }
 
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
-        self.group_commit.checkpointer.file().stopped()
+        self.group_commit.checkpointer.file.stopped()
     }
 
     /// Whether the store could not write a group, and has written none since.
@@ -288,9 +288,7 @@ impl JobContext<'_> {
     /// Begins a transaction, unless the store has stopped. Another process may have found a reason while this one
     /// waited for the lock.
     fn begin(&self) -> Result<()> {
-        if let Some(reason) = self.database.file().stopped() {
-            return Err(reason.clone().into());
-        }
+        self.database.file.not_stopped()?;
         self.database.command("BEGIN IMMEDIATE")?;
         self.database.check().and_then(|()| self.database.write_header_to_wal()).inspect_err(|_| self.roll_back())
     }

@@ -108,7 +108,8 @@ impl FileState {
         self.not_stopped()
     }
 
-    fn not_stopped(&self) -> Result<()> {
+    /// Fails if nothing may be written any more. Does not look at the file.
+    pub(in crate::store::engine::sqlite) fn not_stopped(&self) -> Result<()> {
         self.stopped.get().map_or(Ok(()), |reason| Err(reason.clone().into()))
     }
 

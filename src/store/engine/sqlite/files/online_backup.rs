@@ -51,13 +51,15 @@ impl Location {
         environment: &Environment,
         mut progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let permissions = std::fs::metadata(self.path()).map_err(|error| failed(target, error))?.permissions();
+        let failed = |error| failed(target, error);
+        let permissions = std::fs::metadata(self.path()).map_err(failed)?.permissions();
         let partial = PartialCopy::create(target, environment)?;
-        partial.set_permissions(target, permissions)?;
+        partial.file.set_permissions(permissions).map_err(failed)?;
+        let copy = self.on_same_vfs(partial.path.clone());
         let mut synced = 0;
-        let size = source.copy_to(&self.on_same_vfs(partial.path().to_owned()), |copied| {
+        let size = source.copy_to(&copy, |copied| {
             if copied.bytes - synced >= BYTES_PER_SYNC {
-                partial.sync_data().map_err(|error| failed(target, error))?;
+                partial.file.sync_data().map_err(failed)?;
                 synced = copied.bytes;
             }
             match progress(copied) {
@@ -65,7 +67,7 @@ impl Location {
                 ControlFlow::Break(()) => Err(StoreErrorKind::BackupStopped.into()),
             }
         })?;
-        self.on_same_vfs(partial.path().to_owned()).number_copy(environment)?;
+        copy.number_copy(environment)?;
         partial.finish(target)?;
         Ok(size)
     }

@@ -1,7 +1,7 @@
 //! Copies of a database that are written under a temporary name.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::model::values::id::crockford;
 
 /// An unfinished copy. If it is dropped unfinished, its file is deleted.
 pub(in crate::store::engine::sqlite) struct PartialCopy {
-    path: PathBuf,
-    file: File,
+    pub(in crate::store::engine::sqlite) path: PathBuf,
+    pub(in crate::store::engine::sqlite) file: File,
 }
 
 impl PartialCopy {
@@ -28,23 +28,6 @@ impl PartialCopy {
         Ok(Self { path, file })
     }
 
-    pub(in crate::store::engine::sqlite) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(in crate::store::engine::sqlite) fn set_permissions(
-        &self,
-        target: &Path,
-        permissions: Permissions,
-    ) -> Result<()> {
-        self.file.set_permissions(permissions).map_err(|error| failed(target, error))
-    }
-
-    /// Syncs what was written so far.
-    pub(in crate::store::engine::sqlite) fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-
     /// Syncs the complete copy and renames it to `target`, which must not exist. If this fails, there is no copy.
     pub(in crate::store::engine::sqlite) fn finish(self, target: &Path) -> Result<()> {
         // Without a sync of its folder, the copy may be gone after a power failure.
@@ -54,11 +37,6 @@ impl PartialCopy {
             ErrorKind::AlreadyExists => target_exists(target),
             _ => failed(target, error),
         })
-    }
-
-    /// Syncs the complete copy.
-    pub(in crate::store::engine::sqlite) fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
     }
 
     /// Renames the copy to `target`, which it replaces. The folder is not synced.

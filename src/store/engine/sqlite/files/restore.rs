@@ -67,11 +67,11 @@ impl Location {
     ) -> Result<PartialCopy> {
         let source = backup.open_unchanged()?;
         let copy = PartialCopy::create(self.path(), environment)?;
-        let location = self.on_same_vfs(copy.path().to_owned());
+        let location = self.on_same_vfs(copy.path.clone());
         source.copy_to(&location, |_| Ok(()))?;
         check(&location)?;
         location.number_copy(environment)?;
-        copy.sync_all().map_err(|error| failed(self.path(), error))?;
+        copy.file.sync_all().map_err(|error| failed(self.path(), error))?;
         Ok(copy)
     }
 

@@ -108,14 +108,15 @@ fn condition(tx: &Transaction<'_>, index: &str) -> Result<Option<String>> {
 /// supported.
 fn checksums_of_rows(tx: &Transaction<'_>, table: &str, indexes: &[Index]) -> Result<Option<Vec<Checksum>>> {
     // Most columns are in several indexes. Each is selected once.
-    let mut selected = Selection::default();
+    let mut selected = Vec::new();
     let mut places = Vec::with_capacity(indexes.len());
     for index in indexes {
-        let condition = index.condition.as_ref().map(|condition| selected.place_of(&format!("({condition}) IS TRUE")));
-        let columns: Vec<usize> = index.columns.iter().map(|column| selected.place_of(column)).collect();
+        let condition = index.condition.as_ref().map(|condition| format!("({condition}) IS TRUE"));
+        let condition = condition.map(|condition| place_of(&mut selected, &condition));
+        let columns: Vec<usize> = index.columns.iter().map(|column| place_of(&mut selected, column)).collect();
         places.push((condition, columns));
     }
-    let sql = format!("SELECT {} FROM {} NOT INDEXED", numbered(&selected.expressions), quoted(table));
+    let sql = format!("SELECT {} FROM {} NOT INDEXED", numbered(&selected), quoted(table));
     let mut checksums = vec![Checksum::default(); indexes.len()];
     let mut entry = Entry::default();
     let mut is_supported = true;
@@ -131,21 +132,13 @@ fn checksums_of_rows(tx: &Transaction<'_>, table: &str, indexes: &[Index]) -> Re
     Ok(is_supported.then_some(checksums))
 }
 
-/// The expressions of a query, each of them once.
-#[derive(Default)]
-struct Selection {
-    expressions: Vec<String>,
-}
-
-impl Selection {
-    /// The place of an expression among the columns of the result.
-    fn place_of(&mut self, expression: &str) -> usize {
-        let known = self.expressions.iter().position(|known| known == expression);
-        known.unwrap_or_else(|| {
-            self.expressions.push(expression.to_owned());
-            self.expressions.len() - 1
-        })
-    }
+/// The place of an expression among the columns of a query, to which it is added if it is not there.
+fn place_of(selected: &mut Vec<String>, expression: &str) -> usize {
+    let known = selected.iter().position(|known| known == expression);
+    known.unwrap_or_else(|| {
+        selected.push(expression.to_owned());
+        selected.len() - 1
+    })
 }
 
 /// Reads an index once. Returns the checksum of its entries; `None` if they are not in order, or a key is there twice.
