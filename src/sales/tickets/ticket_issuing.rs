@@ -32,9 +32,10 @@ pub(crate) fn issue(
     let sale = events::sale(tx, organization, ticket_type.event_id)?.ok_or(Error::NotFound(ResourceKind::Event))?;
     rules::check_issuable(sale.status, sale.over_at, tx.now())?;
 
+    // Before anything changes: to find the customer may need the job to start again.
+    let known = customers::find_or_lock(tx, organization, &request.customer.email)?;
     let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
     inventory::sell(tx, seats, release_limit)?;
-    let known = customers::find_or_lock(tx, organization, &request.customer.email)?;
     let customer = customers::update_or_insert(tx, organization, known, &request.customer)?;
     let holder = TicketHolder {
         organization,
