@@ -79,7 +79,9 @@ async fn authorize_and_execute(
     };
     // What not every request needs is boxed, because the future is allocated for each request.
     if !has_arrived || (tenant.is_none() && !is_look_up) {
-        let authorized = Box::pin(authorize_first(service, request, tenant, scope)).await?;
+        let first = Arc::clone(request);
+        let authorize = move |service: &TicketingService| first.authorize(service, scope);
+        let authorized = Box::pin(service.look_up(tenant, authorize)).await?;
         tenant = Some(authorized.organization);
         caller = Some(authorized);
     }
@@ -101,17 +103,6 @@ async fn authorize_and_execute(
         Some(permits) => service.call_with(permits, tenant, run).await,
         None => service.call(tenant, run).await,
     }
-}
-
-/// Authorizes the request before anything else of it is looked at.
-async fn authorize_first(
-    service: &BlockingService,
-    request: &Arc<IncomingRequest>,
-    tenant: Tenant,
-    scope: Scope,
-) -> Result<Caller, Problem> {
-    let request = Arc::clone(request);
-    service.look_up(tenant, move |service| request.authorize(service, scope)).await
 }
 
 /// A request that was read, and is to be executed.

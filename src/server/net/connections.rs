@@ -154,7 +154,11 @@ impl Connections {
             stream: SharedStream::new(stream),
         };
         let served = serve_connection(service, self.timeouts, self.shutdown.subscribe());
-        let task = self.tasks.spawn(count_while(served, GaugeGuard::new(&self.gauge)));
+        let counted = GaugeGuard::new(&self.gauge);
+        let task = self.tasks.spawn(async move {
+            let _counted = counted;
+            served.await;
+        });
         self.open.insert(task.id(), client.ip(), connection);
     }
 
@@ -188,10 +192,6 @@ impl Connections {
         }
         tokio::time::sleep(ACCEPT_ERROR_PAUSE).await;
     }
-}
-
-async fn count_while(served: impl Future<Output = ()>, _open: GaugeGuard) {
-    served.await;
 }
 
 /// Serves one connection until it ends, its client is too slow, or it is closed by the server.

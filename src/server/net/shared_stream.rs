@@ -1,7 +1,6 @@
 //! The TCP stream of a connection, shared by hyper and by the requests that watch whether their client is still there.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
@@ -49,7 +48,9 @@ impl SharedStream {
         let mut half_closed_since: Option<Instant> = None;
         loop {
             poll_fn(|cx| self.poll_next_check(cx)).await;
-            match self.peek().await {
+            let mut byte = [0];
+            // Looks at the next byte without taking it, and does not wait for one.
+            match poll_fn(|cx| Poll::Ready(self.lock().poll_peek(cx, &mut ReadBuf::new(&mut byte)))).await {
                 Poll::Pending | Poll::Ready(Ok(1..)) => {}
                 // It sends nothing more, and may or may not wait for the response: both look the same on TCP.
                 Poll::Ready(Ok(0)) => {
@@ -69,14 +70,5 @@ impl SharedStream {
         ready!(next_check.as_mut().poll(cx));
         next_check.as_mut().reset(Instant::now() + CHECK_INTERVAL);
         Poll::Ready(())
-    }
-
-    /// Looks at the next byte without taking it, and does not wait for one.
-    async fn peek(&self) -> Poll<io::Result<usize>> {
-        poll_fn(|cx| {
-            let mut byte = [0];
-            Poll::Ready(self.lock().poll_peek(cx, &mut ReadBuf::new(&mut byte)))
-        })
-        .await
     }
 }
