@@ -178,6 +178,9 @@ pub trait IdempotentCall: sealed::Sealed {
     /// What an operation returns whose result is a `T`.
     type Output<T>;
 
+    #[doc(hidden)]
+    fn as_caller(&self) -> &Caller;
+
     /// The caller, and the key if it has one.
     #[doc(hidden)]
     fn keyed(&self) -> KeyedCaller;
@@ -190,6 +193,10 @@ pub trait IdempotentCall: sealed::Sealed {
 impl IdempotentCall for Caller {
     type Output<T> = T;
 
+    fn as_caller(&self) -> &Caller {
+        self
+    }
+
     fn keyed(&self) -> KeyedCaller {
         KeyedCaller { caller: self.clone(), key: None }
     }
@@ -201,6 +208,10 @@ impl IdempotentCall for Caller {
 
 impl IdempotentCall for KeyedCaller {
     type Output<T> = Replayable<T>;
+
+    fn as_caller(&self) -> &Caller {
+        &self.caller
+    }
 
     fn keyed(&self) -> KeyedCaller {
         self.clone()

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::fair::InUseGuard;
 use crate::form::request::Request;
-use crate::model::tenants::caller::KeyedCaller;
+use crate::model::tenants::caller::{IdempotentCall, Identity, KeyedCaller};
 use crate::model::tenants::idempotency::{IdempotencyKey, Replayable};
 use crate::model::values::id::OrganizationId;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
@@ -66,94 +66,57 @@ impl TicketingService {
     }
 
     /// Runs an operation that is one transaction, and stores its result if the caller gave a key.
-    pub(in crate::service) fn write_idempotent<B, T>(
+    pub(in crate::service) fn write_idempotent<C: IdempotentCall, B, T>(
         &self,
-        call: &KeyedCaller,
+        caller: &C,
         target: OperationTarget,
         request: impl Into<Request<B>>,
-        work: impl Fn(&Transaction<'_>, &Request<B>) -> Result<T> + Send + 'static,
-    ) -> Result<Replayable<T>>
+        work: impl Fn(&Transaction<'_>, Identity, &Request<B>) -> Result<T> + Send + 'static,
+    ) -> Result<C::Output<T>>
     where
         B: Serialize + Send + 'static,
         T: OperationResult + Send + 'static,
     {
-        self.replay_or_run(call, target, request.into(), |operation, request| {
-            self.write_for(call.caller.identity(), move |tx| operation.run(tx, || work(tx, &request)))
+        let identity = caller.as_caller().identity();
+        self.replay_or_run(caller, target, request.into(), |operation, request| {
+            self.write_for(identity, move |tx| operation.run(tx, || work(tx, identity, &request)))
         })
     }
 
-    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that changes the sale of this event.
-    pub(in crate::service) fn write_event_idempotent<B, T>(
+    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that changes the sale of this event. It may
+    /// release expired holds of the event.
+    pub(in crate::service) fn write_event_idempotent<C: IdempotentCall, B, T>(
         &self,
-        call: &KeyedCaller,
+        caller: &C,
         target: OperationTarget,
         event: impl Into<EventKey>,
         request: impl Into<Request<B>>,
-        work: impl Fn(&LockedEvent<'_>, &Request<B>) -> Result<T> + Send + 'static,
-    ) -> Result<Replayable<T>>
-    where
-        B: Serialize + Send + 'static,
-        T: OperationResult + Send + 'static,
-    {
-        self.replay_or_run(call, target, request.into(), |operation, request| {
-            let run = move |tx: &LockedEvent<'_>| operation.run(tx, || work(tx, &request));
-            self.write_event_for(call.caller.identity(), event, run)
-        })
-    }
-
-    /// Like [`write_idempotent`](Self::write_idempotent), for an operation that may release expired holds of the event.
-    pub(in crate::service) fn write_idempotent_with_expired_holds<B, T>(
-        &self,
-        call: &KeyedCaller,
-        target: OperationTarget,
-        event: impl Into<EventKey>,
-        request: impl Into<Request<B>>,
-        work: impl Fn(&LockedEvent<'_>, &Request<B>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
-    ) -> Result<Replayable<T>>
+        work: impl Fn(&LockedEvent<'_>, Identity, &Request<B>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<C::Output<T>>
     where
         B: Serialize + Send + Sync + 'static,
         T: OperationResult + Send + 'static,
     {
-        self.replay_or_run(call, target, request.into(), |operation, request| {
-            self.write_with_expired_holds(call.caller.identity(), event, move |tx, release_limit| {
-                operation.run(tx, || work(tx, &request, release_limit))
+        let identity = caller.as_caller().identity();
+        self.replay_or_run(caller, target, request.into(), |operation, request| {
+            self.write_with_expired_holds(identity, event, move |tx, release_limit| {
+                operation.run(tx, || work(tx, identity, &request, release_limit))
             })
         })
     }
 
     /// Returns the stored result if the same request has succeeded before, and otherwise that of `run`.
-    fn replay_or_run<B: Serialize, T: OperationResult>(
+    fn replay_or_run<C: IdempotentCall, B: Serialize, T: OperationResult>(
         &self,
-        call: &KeyedCaller,
+        caller: &C,
         target: OperationTarget,
         request: Request<B>,
         run: impl FnOnce(IdempotentOperation, Request<B>) -> Result<Replayable<T>>,
-    ) -> Result<Replayable<T>> {
-        match self.begin_idempotent(call, target, &request)? {
-            Start::Replay(result) => Ok(Replayable::replayed(result)),
-            Start::Run(running) => run(running.operation(), request),
-        }
-    }
-
-    /// Runs an operation that only reads. With a key it needs a write transaction nevertheless, to store its result.
-    /// There it may release expired holds of the event.
-    pub(in crate::service) fn read_idempotent<B, T>(
-        &self,
-        call: &KeyedCaller,
-        target: OperationTarget,
-        event: impl Into<EventKey>,
-        request: impl Into<Request<B>>,
-        work: impl Fn(&Transaction<'_>, &Request<B>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
-    ) -> Result<Replayable<T>>
-    where
-        B: Serialize + Send + Sync + 'static,
-        T: OperationResult + Send + 'static,
-    {
-        if call.key.is_some() {
-            let work = move |tx: &LockedEvent<'_>, request: &_, release_limit: &_| work(tx, request, release_limit);
-            return self.write_idempotent_with_expired_holds(call, target, event, request, work);
-        }
-        let request = request.into();
-        self.store()?.read(|tx| work(tx, &request, &ReleaseLimit::of_reader())).map(Replayable::executed)
+    ) -> Result<C::Output<T>> {
+        let result = match self.begin_idempotent(&caller.keyed(), target, &request)? {
+            Start::Replay(result) => Replayable::replayed(result),
+            Start::Run(running) => run(running.operation(), request)?,
+        };
+        Ok(C::output(result))
     }
 }

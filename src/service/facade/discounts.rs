@@ -7,10 +7,12 @@ use crate::model::sale::discount::{
     CreateDiscount, Discount, DiscountValidationResponse, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
+use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::DiscountId;
 use crate::model::values::page::Page;
 use crate::sales::catalog::discount_changes;
 use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::service::TicketingService;
 use crate::store::sale::discounts;
 
@@ -66,14 +68,11 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateDiscount>>,
     ) -> Result<C::Output<Discount>> {
-        let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
-        let organization = call.caller.organization;
+        self.require_to_write(caller.as_caller(), Scope::DiscountsWrite)?;
         let (target, request) = (OperationTarget::new("create_discount"), request.into());
-        self.write_event_idempotent(&call, target, request.body.event_id, request, move |tx, request| {
-            discount_changes::create(tx, organization, request)
+        self.write_event_idempotent(caller, target, request.body.event_id, request, |tx, caller, request, _| {
+            discount_changes::create(tx, caller.organization, request)
         })
-        .map(C::output)
     }
 
     /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
@@ -109,16 +108,21 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<ValidateDiscount>>,
     ) -> Result<C::Output<DiscountValidationResponse>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::DiscountsRead)?;
-        let organization = call.caller.organization;
-        let (target, request) = (OperationTarget::new("validate_discount"), request.into());
-        let event = request.body.event_id;
+        caller.as_caller().require(Scope::DiscountsRead)?;
+        let request = request.into();
         let step = self.price_step();
-        self.read_idempotent(&call, target, event, request, move |tx, request, release_limit| {
-            discount_changes::validate(tx, organization, request, &step, release_limit)
+        if caller.keyed().key.is_none() {
+            let organization = caller.as_caller().organization;
+            let validated = self
+                .store()?
+                .read(|tx| discount_changes::validate(tx, organization, &request, &step, &ReleaseLimit::of_reader()))?;
+            return Ok(C::output(Replayable::executed(validated)));
+        }
+        // A write, because the result is stored with the key.
+        let (target, event) = (OperationTarget::new("validate_discount"), request.body.event_id);
+        self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, release_limit| {
+            discount_changes::validate(tx, caller.organization, request, &step, release_limit)
         })
-        .map(C::output)
     }
 
     /// Returns a discount.

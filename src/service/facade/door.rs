@@ -134,17 +134,14 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<UploadScans>>,
     ) -> Result<C::Output<UploadedScans>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::TicketsCheckIn)?;
+        caller.as_caller().require(Scope::TicketsCheckIn)?;
         let request: Request<UploadScans> = request.into();
-        request.body.event_id.map_or(Ok(()), |event| call.caller.require_event(event))?;
-        let own = call.caller.event;
-        let Identity { organization, key } = call.caller.identity();
-        self.write_idempotent(&call, OperationTarget::new("upload_scans"), request, move |tx, request| {
+        request.body.event_id.map_or(Ok(()), |event| caller.as_caller().require_event(event))?;
+        let own = caller.as_caller().event;
+        self.write_idempotent(caller, OperationTarget::new("upload_scans"), request, move |tx, caller, request| {
             let (event, request) = rules::check_upload(request.clone(), own)?;
-            scan_uploads::upload(tx, organization, event, key, &request)
+            scan_uploads::upload(tx, caller.organization, event, caller.key, &request)
         })
-        .map(C::output)
     }
 
     /// Lists the log of an event, newest first: scans, and cancelled tickets. Filters select by outcome, device and time.

@@ -71,13 +71,10 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateEvent>>,
     ) -> Result<C::Output<Event>> {
-        let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::EventsWrite)?;
-        let organization = call.caller.organization;
-        self.write_idempotent(&call, OperationTarget::new("create_event"), request, move |tx, request| {
-            event_changes::create(tx, organization, request)
+        self.require_to_write(caller.as_caller(), Scope::EventsWrite)?;
+        self.write_idempotent(caller, OperationTarget::new("create_event"), request, |tx, caller, request| {
+            event_changes::create(tx, caller.organization, request)
         })
-        .map(C::output)
     }
 
     /// Returns an event.

@@ -9,7 +9,7 @@ use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{
     CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
-use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
+use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrderId;
 use crate::model::values::page::Page;
@@ -296,18 +296,15 @@ impl TicketingService {
         id: OrderId,
         request: impl Into<Request<MarkPaid>>,
     ) -> Result<C::Output<Order>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::PaymentsWrite)?;
-        let Identity { organization, key } = call.caller.identity();
+        caller.as_caller().require(Scope::PaymentsWrite)?;
         let target = OperationTarget::on("mark_order_paid", id);
-        self.write_idempotent_with_expired_holds(&call, target, id, request, move |tx, request, release_limit| {
+        self.write_event_idempotent(caller, target, id, request, move |tx, caller, request, release_limit| {
             request.errors.clone().into_result()?;
             let MarkPaid { how, note } = &request.body;
             let method = how.unwrap_or(ManualMethod::Other);
-            let payment = ManualPayment { method, note: note.as_deref(), recorded_by: key };
-            order_lifecycle::mark_paid(tx, organization, id, &payment, release_limit)
+            let payment = ManualPayment { method, note: note.as_deref(), recorded_by: caller.key };
+            order_lifecycle::mark_paid(tx, caller.organization, id, &payment, release_limit)
         })
-        .map(C::output)
     }
 
     /// Records that the customer of a pending order was reminded to pay.
@@ -326,13 +323,10 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn mark_checkout_reminder_sent<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::OrdersWrite)?;
-        let organization = call.caller.organization;
+        caller.as_caller().require(Scope::OrdersWrite)?;
         let target = OperationTarget::on("mark_checkout_reminder_sent", id);
-        self.write_event_idempotent(&call, target, id, Nothing, move |tx, _| {
-            order_lifecycle::mark_reminder_sent(tx, organization, id)
+        self.write_event_idempotent(caller, target, id, Nothing, move |tx, caller, _, _| {
+            order_lifecycle::mark_reminder_sent(tx, caller.organization, id)
         })
-        .map(C::output)
     }
 }

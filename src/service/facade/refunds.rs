@@ -130,17 +130,15 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn withdraw_refund<C: IdempotentCall>(&self, caller: &C, id: RefundId) -> Result<C::Output<Refund>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::PaymentsWrite)?;
-        let organization = call.caller.organization;
+        caller.as_caller().require(Scope::PaymentsWrite)?;
+        let organization = caller.as_caller().organization;
         let target = OperationTarget::on("withdraw_refund", id);
         let found = self.store()?.read_one(|tx| refunds::order_of(tx, organization, id))?;
         let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
-        self.write_event_idempotent(&call, target, order, Nothing, move |tx, _| {
+        self.write_event_idempotent(caller, target, order, Nothing, move |tx, _, _, _| {
             partial_refunds::withdraw(tx, order, id)?;
             refunds::get(tx, organization, id)
         })
-        .map(C::output)
     }
 
     /// Records that money which was to be returned manually for an order was given back: for a manual payment, and
@@ -180,24 +178,20 @@ impl TicketingService {
         id: OrderId,
         request: impl Into<Request<MarkRefunded>>,
     ) -> Result<C::Output<MarkRefundedResponse>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::PaymentsWrite)?;
-        let identity = call.caller.identity();
+        caller.as_caller().require(Scope::PaymentsWrite)?;
+        let organization = caller.as_caller().organization;
         let request = request.into();
         let target = OperationTarget::on("mark_order_refunded", id);
         if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
-            let (payments, before) =
-                self.store()?.read(|tx| manual_refunds::before_asking(tx, identity.organization, id))?;
-            self.list_all(CheckoutOrder { organization: identity.organization, id }, &payments)?;
-            let result = self.write_idempotent(&call, target, request, move |tx, _| {
-                manual_refunds::settled_since(tx, identity.organization, id, &before)
+            let (payments, before) = self.store()?.read(|tx| manual_refunds::before_asking(tx, organization, id))?;
+            self.list_all(CheckoutOrder { organization, id }, &payments)?;
+            return self.write_idempotent(caller, target, request, move |tx, _, _| {
+                manual_refunds::settled_since(tx, organization, id, &before)
             });
-            return result.map(C::output);
         }
-        self.write_event_idempotent(&call, target, id, request, move |tx, request| {
-            manual_refunds::mark_refunded(tx, identity, id, request)
+        self.write_event_idempotent(caller, target, id, request, move |tx, caller, request, _| {
+            manual_refunds::mark_refunded(tx, caller, id, request)
         })
-        .map(C::output)
     }
 
     /// Asks the gateway at once what it lists of the payments for an order, and records it.

@@ -70,14 +70,11 @@ impl TicketingService {
         event: EventId,
         request: impl Into<Request<CreateTicketType>>,
     ) -> Result<C::Output<TicketType>> {
-        let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
-        let organization = call.caller.organization;
+        self.require_to_write(caller.as_caller(), Scope::TicketTypesWrite)?;
         let target = OperationTarget::on("create_ticket_type", event);
-        self.write_event_idempotent(&call, target, event, request, move |tx, request| {
-            ticket_type_changes::create(tx, organization, event, request)
+        self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, _| {
+            ticket_type_changes::create(tx, caller.organization, event, request)
         })
-        .map(C::output)
     }
 
     /// Returns a ticket type.

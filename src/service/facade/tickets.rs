@@ -3,7 +3,7 @@
 use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
-use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
+use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
@@ -102,15 +102,12 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<IssueTickets>>,
     ) -> Result<C::Output<IssueTicketsResponse>> {
-        let call = caller.keyed();
-        self.require_to_notify(&call.caller, Scope::TicketsWrite)?;
-        let organization = call.caller.organization;
+        self.require_to_notify(caller.as_caller(), Scope::TicketsWrite)?;
         let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
         let event = request.body.ticket_type_id;
-        self.write_idempotent_with_expired_holds(&call, target, event, request, move |tx, request, release_limit| {
-            ticket_issuing::issue(tx, organization, request, release_limit)
+        self.write_event_idempotent(caller, target, event, request, |tx, caller, request, release_limit| {
+            ticket_issuing::issue(tx, caller.organization, request, release_limit)
         })
-        .map(C::output)
     }
 
     /// Returns a ticket.
@@ -236,11 +233,10 @@ impl TicketingService {
         let call = caller.keyed();
         call.caller.require(Scope::TicketsCheckIn)?;
         let request = at_entrance(&call.caller, request.into())?;
-        let Identity { organization, key } = call.caller.identity();
-        let result =
-            self.write_idempotent(&call, OperationTarget::new("check_out_ticket"), request, move |tx, request| {
-                check_in::check_out(tx, organization, request, key)
-            })?;
+        let target = OperationTarget::new("check_out_ticket");
+        let result = self.write_idempotent(&call, target, request, |tx, caller, request| {
+            check_in::check_out(tx, caller.organization, request, caller.key)
+        })?;
         Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
     }
 
@@ -265,12 +261,10 @@ impl TicketingService {
         caller: &C,
         id: TicketId,
     ) -> Result<C::Output<CancelledIssuedTicket>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::TicketsWrite)?;
-        let organization = call.caller.organization;
-        self.write_event_idempotent(&call, OperationTarget::on("cancel_ticket", id), id, Nothing, move |tx, _| {
-            ticket_issuing::cancel(tx, organization, id)
+        caller.as_caller().require(Scope::TicketsWrite)?;
+        let target = OperationTarget::on("cancel_ticket", id);
+        self.write_event_idempotent(caller, target, id, Nothing, move |tx, caller, _, _| {
+            ticket_issuing::cancel(tx, caller.organization, id)
         })
-        .map(C::output)
     }
 }

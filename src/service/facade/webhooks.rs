@@ -64,14 +64,11 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateWebhook>>,
     ) -> Result<C::Output<CreatedWebhookEndpoint>> {
-        let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
-        let organization = call.caller.organization;
+        self.require_to_write(caller.as_caller(), Scope::WebhooksWrite)?;
         let allow_local = self.inner.webhooks.allow_local;
-        self.write_idempotent(&call, OperationTarget::new("create_webhook"), request, move |tx, request| {
-            webhook_changes::create(tx, organization, request, allow_local)
+        self.write_idempotent(caller, OperationTarget::new("create_webhook"), request, move |tx, caller, request| {
+            webhook_changes::create(tx, caller.organization, request, allow_local)
         })
-        .map(C::output)
     }
 
     /// Returns a webhook endpoint.
@@ -226,14 +223,11 @@ impl TicketingService {
         id: WebhookId,
         delivery: WebhookDeliveryId,
     ) -> Result<C::Output<ResentWebhookDelivery>> {
-        let call = caller.keyed();
-        self.require_to_notify(&call.caller, Scope::WebhooksWrite)?;
-        let organization = call.caller.organization;
+        self.require_to_notify(caller.as_caller(), Scope::WebhooksWrite)?;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
-        self.write_idempotent(&call, target, Request::of_value(id), move |tx, endpoint| {
-            webhook_changes::resend(tx, organization, endpoint.body, delivery)
+        self.write_idempotent(caller, target, Request::of_value(id), move |tx, caller, endpoint| {
+            webhook_changes::resend(tx, caller.organization, endpoint.body, delivery)
         })
-        .map(C::output)
     }
 }
