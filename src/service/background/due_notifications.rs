@@ -45,11 +45,12 @@ impl TicketingService {
     /// ```
     pub fn deliver_due_notifications(&self) -> Result<usize> {
         let store = self.store()?;
+        let service = self.even_if_suspended();
         let mut made = 0;
         loop {
             let made_before = made;
-            for call_next in self.inner.background.handler_calls() {
-                while call_next()? {
+            for handler in self.inner.background.handlers() {
+                while !self.is_closing() && service.call_next(&handler)? {
                     made += 1;
                 }
             }

@@ -131,7 +131,7 @@ impl TicketingService {
     /// Starts a thread that runs these steps every second.
     fn start_steps(&self, guard: &mut MaintenanceGuard, steps: &'static [Step]) -> Result<()> {
         let service = self.downgrade();
-        guard.start(move |stop| {
+        guard.start("ticketing-maintenance", None, move |stop| {
             let mut pause = PAUSE;
             while !stop.wait(pause) {
                 pause = PAUSE;

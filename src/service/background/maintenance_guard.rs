@@ -1,13 +1,16 @@
-//! The threads that run the maintenance, and the guard that stops them.
+//! The background threads of a service: how they wait, and the guard that stops them.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::environment::{Clock, SystemClock};
 use crate::error::{Result, StoreError};
+use crate::store::{CommitListener, CommittedWork, Store};
 
-/// How long dropping the guard waits for a run in progress.
-const GRACE: Duration = Duration::from_millis(1500);
+/// How long dropping the guard waits for a run in progress, or for a call of a notification handler.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How often it looks whether the threads have ended.
 const POLL: Duration = Duration::from_millis(2);
@@ -20,59 +23,86 @@ const POLL: Duration = Duration::from_millis(2);
 #[derive(Debug, Default)]
 #[must_use = "dropping the guard stops the maintenance"]
 pub struct MaintenanceGuard {
-    stops: Vec<SyncSender<()>>,
+    wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Tells a thread when to stop.
+/// Wakes a thread if notifications for handlers were queued, and stops it when it is dropped.
+#[derive(Debug)]
+struct Waker(SyncSender<()>);
+
+impl CommitListener for Waker {
+    fn on_commit(&self, work: &CommittedWork) {
+        if work.handlers {
+            // If the channel is full, the thread is about to wake.
+            let _ = self.0.try_send(());
+        }
+    }
+}
+
+/// Tells a thread when to stop, and when there is work.
 pub(in crate::service) struct StopSignal(Receiver<()>);
 
 impl StopSignal {
-    /// Waits for `pause`, or until the thread should stop. Returns whether it should.
+    /// Waits for `pause`, until there is work, or until the thread should stop. Returns whether it should.
     pub(in crate::service) fn wait(&self, pause: Duration) -> bool {
-        self.0.recv_timeout(pause) != Err(RecvTimeoutError::Timeout)
+        self.0.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected)
     }
 
     /// Whether the thread should stop.
     pub(in crate::service) fn is_set(&self) -> bool {
-        self.0.try_recv() != Err(TryRecvError::Empty)
+        self.0.try_recv() == Err(TryRecvError::Disconnected)
     }
 }
 
 impl MaintenanceGuard {
-    /// Starts a thread.
-    pub(in crate::service) fn start(&mut self, run: impl FnOnce(StopSignal) + Send + 'static) -> Result<()> {
-        let (stop, stopped) = sync_channel(0);
-        let thread = std::thread::Builder::new().name("ticketing-maintenance".to_owned());
-        let thread = thread.spawn(move || run(StopSignal(stopped)));
+    /// Starts a thread. Commits of `store` that queue notifications for handlers wake it.
+    pub(in crate::service) fn start(
+        &mut self,
+        name: &str,
+        store: Option<&Store>,
+        run: impl FnOnce(StopSignal) + Send + 'static,
+    ) -> Result<()> {
+        let (sender, receiver) = sync_channel(1);
+        let waker = Arc::new(Waker(sender));
+        if let Some(store) = store {
+            let listener: Arc<dyn CommitListener> = Arc::<Waker>::clone(&waker);
+            store.add_commit_listener(&listener);
+        }
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(move || run(StopSignal(receiver)));
         self.threads.push(thread.map_err(StoreError::no_thread)?);
-        self.stops.push(stop);
+        self.wakers.push(waker);
         Ok(())
+    }
+
+    /// Tells the threads to end after a run in progress, and does not wait for it.
+    pub(in crate::service) fn signal_stop(&mut self) {
+        self.wakers.clear();
     }
 
     /// Lets the threads end after a run in progress.
     pub(in crate::service) fn stop_without_waiting(mut self) {
-        self.stops.clear();
         self.threads.clear();
     }
 }
 
 impl Drop for MaintenanceGuard {
     fn drop(&mut self) {
-        self.stops.clear();
-        let mut waited = Duration::ZERO;
-        for thread in std::mem::take(&mut self.threads) {
+        self.signal_stop();
+        let start = SystemClock.monotonic();
+        for thread in self.threads.drain(..) {
             // The last handle of the service may be the one of a run in progress, which is dropped on the thread
             // itself.
             if thread.thread().id() == std::thread::current().id() {
                 continue;
             }
-            while !thread.is_finished() && waited < GRACE {
+            while !thread.is_finished() && SystemClock.monotonic().saturating_sub(start) < GRACE {
                 std::thread::sleep(POLL);
-                waited += POLL;
             }
+            let name = thread.thread().name().unwrap_or_default().to_owned();
             if thread.is_finished() && thread.join().is_err() {
-                tracing::error!(target: "ticketing::maintenance", "a maintenance thread panicked");
+                tracing::error!(target: "ticketing::maintenance", name, "a background thread panicked");
             }
         }
     }

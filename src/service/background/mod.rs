@@ -4,7 +4,6 @@ pub(super) mod clock_check;
 pub(super) mod clock_history;
 pub(super) mod deferred_rows;
 pub(super) mod due_notifications;
-pub(super) mod handler_thread;
 pub(super) mod maintenance;
 pub(super) mod maintenance_guard;
 pub(super) mod maintenance_steps;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use super::handler_thread::{HandlerThread, RegisteredHandler, Registration, Wakeup};
+use super::maintenance_guard::{MaintenanceGuard, StopSignal};
 use super::skipped_rows::SkippedTable;
 use crate::error::{FieldErrors, Result};
 use crate::model::notifications::notification::Notification;
+use crate::model::notifications::notification_types::NotificationTopic;
 use crate::model::values::id::{NotificationId, OrganizationId};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
@@ -28,10 +29,11 @@ const ROUNDS_UNTIL_REGISTERED: u32 = 14_400;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Call = dyn Fn(&TicketingService, &Notification) -> Result<(), BoxError> + Send + Sync;
 
-/// A notification handler, as the builder was given it.
+/// A notification handler, as the builder was given it. Its name and topics are registered in the database.
 #[derive(Clone)]
 pub(in crate::service) struct NotificationHandler {
-    pub(in crate::service) registration: Registration,
+    pub(in crate::service) name: String,
+    pub(in crate::service) topics: Vec<NotificationTopic>,
     pub(in crate::service) call: Arc<Call>,
     /// The organization of the last notification, whose turn is over. Clones share it.
     pub(in crate::service) last: Arc<AtomicI64>,
@@ -39,56 +41,46 @@ pub(in crate::service) struct NotificationHandler {
 
 impl fmt::Debug for NotificationHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NotificationHandler").field("name", &self.registration.name).finish_non_exhaustive()
+        f.debug_struct("NotificationHandler").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
 /// Checks that the names are usable and different, and that each handler has a topic.
 pub(in crate::service) fn check(handlers: &[NotificationHandler], errors: &mut FieldErrors) {
     for (index, handler) in handlers.iter().enumerate() {
-        let length = handler.registration.name.chars().count();
-        let known = handlers[..index].iter().any(|other| other.registration.name == handler.registration.name);
+        let length = handler.name.chars().count();
+        let known = handlers[..index].iter().any(|other| other.name == handler.name);
         let field = |name| format!("on_notification[{index}].{name}");
         errors.check((1..=100).contains(&length), field("name"), "must have 1 to 100 characters");
-        errors.check(!handler.registration.name.contains('\0'), field("name"), "must not contain U+0000");
+        errors.check(!handler.name.contains('\0'), field("name"), "must not contain U+0000");
         errors.check(!known, field("name"), "must not be the name of another handler");
-        errors.check(!handler.registration.topics.is_empty(), field("topics"), "must not be empty");
+        errors.check(!handler.topics.is_empty(), field("topics"), "must not be empty");
     }
 }
 
 impl TicketingService {
     /// Registers the handlers in the database, and starts a thread for each if there are to be threads.
     pub(in crate::service) fn start_handlers(&self, handlers: Vec<NotificationHandler>, threads: bool) -> Result<()> {
-        for handler in handlers {
-            let registration = handler.registration.clone();
-            self.register(registration.clone())?;
-            let service = self.downgrade();
-            let call_next = Arc::new({
-                let (service, handler) = (service.clone(), handler.clone());
-                move || match service.upgrade() {
-                    Some(service) => service.ignoring_suspension().call_next(&handler),
-                    None => Ok(false),
-                }
-            });
-            let thread = match threads {
-                true => {
-                    let run = move |wakeup: &Wakeup| run(&service, &handler, wakeup);
-                    Some(HandlerThread::start(self.store_in_operation(), run)?)
-                }
-                false => None,
-            };
-            self.inner.background.keep_handler(RegisteredHandler { registration, call_next, thread });
+        let mut guard = MaintenanceGuard::default();
+        for handler in &handlers {
+            self.register(handler)?;
+            if threads {
+                let (service, handler) = (self.downgrade(), handler.clone());
+                let store = Some(self.store_in_operation());
+                guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
+            }
         }
+        self.inner.background.keep_handlers(handlers, guard);
         Ok(())
     }
 
     /// Calls a handler with the next notification that is due. Returns `false` if none is.
-    fn call_next(&self, handler: &NotificationHandler) -> Result<bool> {
+    pub(in crate::service) fn call_next(&self, handler: &NotificationHandler) -> Result<bool> {
         let store = self.store_in_operation();
-        if !store.read(|tx| handler_queue::any_due(tx, &handler.registration.name))? {
+        if !store.read(|tx| handler_queue::any_due(tx, &handler.name))? {
             return Ok(false);
         }
-        let name = handler.registration.name.clone();
+        let name = handler.name.clone();
         let last = OrganizationId::from_raw(handler.last.load(Ordering::Relaxed));
         match store.write(None, move |tx| handler_queue::claim(tx, &name, last))? {
             Claim::Nothing => return Ok(false),
@@ -104,14 +96,14 @@ impl TicketingService {
 
     /// Records that the handlers of this service are in use.
     pub(in crate::service) fn register_handlers_again(&self) -> Result<()> {
-        for registration in self.inner.background.registrations() {
-            self.register(registration)?;
+        for handler in self.inner.background.handlers() {
+            self.register(&handler)?;
         }
         Ok(())
     }
 
-    fn register(&self, registration: Registration) -> Result<()> {
-        let Registration { name, topics } = registration;
+    fn register(&self, handler: &NotificationHandler) -> Result<()> {
+        let NotificationHandler { name, topics, .. } = handler.clone();
         self.store_in_operation().write(None, move |tx| handler_queue::register(tx, &name, &topics))
     }
 
@@ -125,7 +117,7 @@ impl TicketingService {
         };
         let Notification { id, attempt, .. } = claimed.notification;
         if let Some(next) = store.write(None, move |tx| handler_queue::retry(tx, &claimed))? {
-            let name = &handler.registration.name;
+            let name = &handler.name;
             tracing::warn!(
                 target: "ticketing::notifications",
                 handler = name,
@@ -143,31 +135,33 @@ impl TicketingService {
 }
 
 /// Calls a handler whenever a notification is due, until the service is closed.
-fn run(service: &WeakTicketingService, handler: &NotificationHandler, wakeup: &Wakeup) {
+fn run(service: &WeakTicketingService, handler: &NotificationHandler, stop: &StopSignal) {
     let mut rounds: u32 = 0;
-    while !wakeup.is_stopping() {
+    let mut pause = Duration::ZERO;
+    while !stop.wait(pause) {
         // The handle is dropped before the thread waits, because it keeps the service open.
         let Some(service) = service.upgrade().map(TicketingService::ignoring_suspension) else { return };
         if service.stopped().is_some() {
             return;
         }
         rounds = (rounds + 1) % ROUNDS_UNTIL_REGISTERED;
-        let registered = if rounds == 0 { service.register(handler.registration.clone()) } else { Ok(()) };
+        let registered = if rounds == 0 { service.register(handler) } else { Ok(()) };
         let called = registered.and_then(|()| service.call_next(handler));
         let stopped = service.stopped().is_some();
         drop(service);
         match called {
-            Ok(true) => {}
-            Ok(false) => wakeup.wait(POLL),
+            Ok(true) => pause = Duration::ZERO,
+            Ok(false) => pause = POLL,
             Err(_) if stopped => return,
             Err(error) => {
                 tracing::warn!(
                     target: "ticketing::notifications",
-                    handler = handler.registration.name,
+                    handler = handler.name,
                     %error,
                     "the queue of a notification handler could not be read or written; this is tried again"
                 );
-                wakeup.pause(FAILURE_PAUSE);
+                // Notifications that are queued do not end it.
+                std::thread::sleep(FAILURE_PAUSE);
             }
         }
     }
@@ -177,7 +171,7 @@ fn run(service: &WeakTicketingService, handler: &NotificationHandler, wakeup: &W
 fn give_up(handler: &NotificationHandler, id: NotificationId, problem: &str) {
     tracing::error!(
         target: "ticketing::notifications",
-        handler = handler.registration.name,
+        handler = handler.name,
         notification = %id,
         problem,
         "a notification is given up: its handler was called eight times"

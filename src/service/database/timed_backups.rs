@@ -63,7 +63,7 @@ impl TicketingService {
         }
         let service = self.downgrade();
         let mut guard = MaintenanceGuard::default();
-        guard.start(move |stop| {
+        guard.start("ticketing-maintenance", None, move |stop| {
             let mut due = None;
             while let Some(next) = make_if_due(&service, &schedule, due, &stop) {
                 due = Some(next);

@@ -10,7 +10,6 @@ use crate::model::notifications::notification::Notification;
 use crate::model::notifications::notification_types::NotificationTopic;
 use crate::payment::PaymentGateway;
 use crate::service::TicketingService;
-use crate::service::background::handler_thread::Registration;
 use crate::service::background::notification_handlers::NotificationHandler;
 use crate::webhook::{SenderOptions, Transport};
 
@@ -204,8 +203,8 @@ impl Builder {
         + Sync
         + 'static,
     ) -> Self {
-        let registration = Registration { name: name.into(), topics: topics.into_iter().collect() };
-        self.handlers.push(NotificationHandler { registration, call: Arc::new(handler), last: Arc::default() });
+        let (name, topics) = (name.into(), topics.into_iter().collect());
+        self.handlers.push(NotificationHandler { name, topics, call: Arc::new(handler), last: Arc::default() });
         self
     }
 
