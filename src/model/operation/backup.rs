@@ -3,36 +3,26 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// When a service makes backups by itself: see [`start_backups`](crate::TicketingService::start_backups).
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BackupSchedule {
-    /// The folder of the backups.
-    pub folder: PathBuf,
-    /// The time from one backup to the next. Default: 24 hours.
-    pub every: Duration,
-    /// How many backups are kept: at least 1. Default: 7.
-    pub keep: usize,
+use crate::form::declare::setters::with_setters;
+
+with_setters! {
+    /// When a service makes backups by itself: see [`start_backups`](crate::TicketingService::start_backups).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct BackupSchedule {
+        /// The folder of the backups.
+        pub folder: PathBuf,
+        /// The time from one backup to the next. Default: 24 hours. Backups are not made more often than once in a
+        /// second.
+        pub every: Duration,
+        /// How many backups are kept: at least 1. Default: 7.
+        pub keep: usize,
+    }
 }
 
 impl BackupSchedule {
     /// A backup every day. The newest seven are kept.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), every: Duration::from_hours(24), keep: 7 }
-    }
-
-    /// Sets the time from one backup to the next. Backups are not made more often than once in a second.
-    #[must_use]
-    pub fn every(mut self, every: Duration) -> Self {
-        self.every = every;
-        self
-    }
-
-    /// Sets how many backups are kept.
-    #[must_use]
-    pub fn keep(mut self, keep: usize) -> Self {
-        self.keep = keep;
-        self
     }
 }
 

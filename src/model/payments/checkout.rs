@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::enums::text_enum::text_enum;
+use crate::form::declare::setters::with_setters;
 use crate::model::sale::event::EventStatus;
 use crate::model::sale::new_order::CheckoutRedirectUrls;
 use crate::model::sale::order::Order;
@@ -62,19 +63,20 @@ impl GatewayPayment {
     }
 }
 
-/// What an order would ask of the gateway, before it is stored:
-/// [`Limits::check_terms`](crate::payment::Limits::check_terms).
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CheckoutTerms {
-    /// The amount to pay.
-    pub amount: Amount,
-    /// The currency, as an ISO 4217 code.
-    pub currency: String,
-    /// What each item costs, less the discount.
-    pub items: Vec<Amount>,
-    /// How long the order will reserve its seats.
-    pub hold: Duration,
+with_setters! {
+    /// What an order would ask of the gateway, before it is stored:
+    /// [`Limits::check_terms`](crate::payment::Limits::check_terms).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct CheckoutTerms {
+        /// The amount to pay.
+        pub amount: Amount,
+        /// The currency, as an ISO 4217 code.
+        pub currency: String,
+        /// What each item costs, less the discount.
+        pub items: Vec<Amount>,
+        /// How long the order will reserve its seats.
+        pub hold: Duration,
+    }
 }
 
 impl CheckoutTerms {
@@ -82,20 +84,6 @@ impl CheckoutTerms {
     #[must_use]
     pub fn new(amount: Amount, currency: impl Into<String>) -> Self {
         Self { amount, currency: currency.into(), items: vec![amount], hold: Duration::from_mins(15) }
-    }
-
-    /// Sets what each item costs.
-    #[must_use]
-    pub fn items(mut self, items: impl IntoIterator<Item = Amount>) -> Self {
-        self.items = items.into_iter().collect();
-        self
-    }
-
-    /// Sets how long the order will reserve its seats.
-    #[must_use]
-    pub const fn hold(mut self, hold: Duration) -> Self {
-        self.hold = hold;
-        self
     }
 }
 

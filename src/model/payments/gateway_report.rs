@@ -1,26 +1,28 @@
 //! Refunds and disputes, as a payment gateway reports them.
 
 use super::dispute::DisputeStatus;
+use crate::form::declare::setters::with_setters;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::RefundId;
 
-/// A refund, as the gateway reports it: one that this service asked for, or one that somebody made in the account at
-/// the gateway.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct GatewayRefund {
-    /// The gateway's id of the refund.
-    pub reference: String,
-    /// Which refund of this service it is, if the gateway has kept its id. It counts only if that refund is of the same
-    /// order and payment, and has this amount, currency and reference: an organization that has an account of its own
-    /// at the provider may be able to write any id.
-    pub refund_id: Option<RefundId>,
-    /// The amount that is given back.
-    pub amount: Amount,
-    /// The currency, as an ISO 4217 code.
-    pub currency: String,
-    /// What became of it.
-    pub state: RefundState,
+with_setters! {
+    /// A refund, as the gateway reports it: one that this service asked for, or one that somebody made in the account
+    /// at the gateway.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct GatewayRefund {
+        /// The gateway's id of the refund.
+        pub reference: String,
+        /// Which refund of this service it is, if the gateway has kept its id. It counts only if that refund is of the
+        /// same order and payment, and has this amount, currency and reference: an organization that has an account of
+        /// its own at the provider may be able to write any id.
+        pub refund_id: Option<RefundId>,
+        /// The amount that is given back.
+        pub amount: Amount,
+        /// The currency, as an ISO 4217 code.
+        pub currency: String,
+        /// What became of it.
+        pub state: RefundState,
+    }
 }
 
 /// What became of a refund at the gateway.
@@ -48,41 +50,28 @@ impl GatewayRefund {
     pub(crate) const fn has_failed(&self) -> bool {
         matches!(self.state, RefundState::Failed(_))
     }
-
-    /// Sets which refund of this service it is.
-    #[must_use]
-    pub const fn refund(mut self, id: RefundId) -> Self {
-        self.refund_id = Some(id);
-        self
-    }
-
-    /// Sets what became of it.
-    #[must_use]
-    pub fn state(mut self, state: RefundState) -> Self {
-        self.state = state;
-        self
-    }
 }
 
-/// A dispute of a payment, as the gateway reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct GatewayDispute {
-    /// The gateway's id of the dispute.
-    pub reference: String,
-    /// The gateway's id of the payment, if it says so.
-    pub payment_reference: Option<String>,
-    /// The disputed amount.
-    pub amount: Amount,
-    /// What the gateway has taken from the organizer for it and has not given back. It is less than the amount, or
-    /// nothing, if the bank only asks questions, or if the dispute was won.
-    pub taken: Amount,
-    /// The currency, as an ISO 4217 code.
-    pub currency: String,
-    /// The gateway's word for the reason.
-    pub reason: String,
-    /// What became of it.
-    pub status: DisputeStatus,
+with_setters! {
+    /// A dispute of a payment, as the gateway reports it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct GatewayDispute {
+        /// The gateway's id of the dispute.
+        pub reference: String,
+        /// The gateway's id of the payment, if it says so.
+        pub payment_reference: Option<String>,
+        /// The disputed amount.
+        pub amount: Amount,
+        /// What the gateway has taken from the organizer for it and has not given back. It is less than the amount, or
+        /// nothing, if the bank only asks questions, or if the dispute was won.
+        pub taken: Amount,
+        /// The currency, as an ISO 4217 code.
+        pub currency: String,
+        /// The gateway's word for the reason.
+        pub reason: String,
+        /// What became of it. For a dispute that was won, set also [what is taken](Self::taken): usually nothing.
+        pub status: DisputeStatus,
+    }
 }
 
 impl GatewayDispute {
@@ -99,33 +88,5 @@ impl GatewayDispute {
             reason: "general".to_owned(),
             status: DisputeStatus::Open,
         }
-    }
-
-    /// Sets the gateway's id of the payment.
-    #[must_use]
-    pub fn payment_reference(mut self, reference: impl Into<String>) -> Self {
-        self.payment_reference = Some(reference.into());
-        self
-    }
-
-    /// Sets what the gateway has taken for it and has not given back.
-    #[must_use]
-    pub const fn taken(mut self, taken: Amount) -> Self {
-        self.taken = taken;
-        self
-    }
-
-    /// Sets the gateway's word for the reason.
-    #[must_use]
-    pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = reason.into();
-        self
-    }
-
-    /// Sets what became of it. For a dispute that was won, set also [what is taken](Self::taken): usually nothing.
-    #[must_use]
-    pub const fn status(mut self, status: DisputeStatus) -> Self {
-        self.status = status;
-        self
     }
 }
