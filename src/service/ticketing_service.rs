@@ -14,7 +14,6 @@ use super::background::threads::Background;
 use super::calls::backlog_limit::BacklogLimit;
 use super::calls::write_quota::WriteQuota;
 use super::opening::downtime::Downtime;
-use super::opening::webhook_settings::WebhookSettings;
 use super::payments::look_up_limit::LookUpLimit;
 use crate::enums::scope::Scope;
 use crate::environment::Environment;
@@ -31,6 +30,7 @@ use crate::sales::orders::holds::HoldTerms;
 use crate::store::tenants::change_context;
 use crate::store::webhooks::{outbox, outbox_backlog};
 use crate::store::{EventKey, LockedEvent, Store, Transaction};
+use crate::webhook::Transport;
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///
@@ -90,7 +90,10 @@ pub(super) struct Inner {
     pub(super) gateway: Option<GatewayCalls>,
     /// The sandbox, if it is the gateway: its hosted checkout needs no API key.
     pub(super) sandbox: Option<Arc<SandboxGateway>>,
-    pub(super) webhooks: WebhookSettings,
+    /// Whether webhook endpoints may have loopback addresses and plain `http` URLs.
+    pub(super) allow_local_webhooks: bool,
+    /// The transport of all webhook senders; `None` for the HTTPS transport.
+    pub(super) webhook_transport: Option<Arc<dyn Transport>>,
     pub(super) hold: HoldTerms,
     /// How long delivered notifications are kept.
     pub(super) webhook_retention: Duration,

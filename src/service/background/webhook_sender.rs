@@ -1,8 +1,10 @@
 //! Starts the threads that send webhooks.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::service::TicketingService;
-use crate::webhook::{SenderOptions, WebhookSenderGuard, deliver_due};
+use crate::webhook::{SenderOptions, Transport, WebhookSenderGuard, deliver_due};
 
 /// # Sending webhooks
 impl TicketingService {
@@ -31,7 +33,8 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_webhook_sender(&self, options: SenderOptions) -> Result<WebhookSenderGuard> {
-        self.inner.webhooks.start_sender(self.store()?, &self.inner.environment, options)
+        let store = Arc::clone(self.store()?);
+        WebhookSenderGuard::start(store, self.inner.environment.clone(), self.webhook_transport()?, options)
     }
 
     /// Makes all attempts to send notifications that are due now, one after another on this thread, and returns how
@@ -77,6 +80,30 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deliver_due_webhooks(&self) -> Result<usize> {
-        deliver_due(self.store()?, &self.inner.environment, self.inner.webhooks.transport()?)
+        deliver_due(self.store()?, &self.inner.environment, self.webhook_transport()?)
     }
+
+    /// The transport of a new sender.
+    fn webhook_transport(&self) -> Result<Arc<dyn Transport>> {
+        match &self.inner.webhook_transport {
+            Some(transport) => Ok(Arc::clone(transport)),
+            // One for each sender: when a sender stops, the connections of its transport are closed.
+            None => https_transport(self.inner.allow_local_webhooks),
+        }
+    }
+}
+
+#[cfg(feature = "webhooks")]
+fn https_transport(allow_local: bool) -> Result<Arc<dyn Transport>> {
+    use crate::webhook::HttpsTransport;
+    Ok(Arc::new(HttpsTransport::builder().allow_local(allow_local).build()?))
+}
+
+#[cfg(not(feature = "webhooks"))]
+fn https_transport(_: bool) -> Result<Arc<dyn Transport>> {
+    use crate::error::Error;
+    Err(Error::field(
+        "webhook_transport",
+        "must be set, because the crate `ticketing` is compiled without its feature `webhooks`",
+    ))
 }

@@ -65,7 +65,7 @@ impl TicketingService {
         request: impl Into<Request<CreateWebhook>>,
     ) -> Result<C::Output<CreatedWebhookEndpoint>> {
         self.require_to_write(caller.as_caller(), Scope::WebhooksWrite)?;
-        let allow_local = self.inner.webhooks.allow_local;
+        let allow_local = self.inner.allow_local_webhooks;
         self.write_idempotent(caller, OperationTarget::new("create_webhook"), request, move |tx, caller, request| {
             webhook_changes::create(tx, caller.organization, request, allow_local)
         })
@@ -121,7 +121,7 @@ impl TicketingService {
         let call = caller.into();
         self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
         let request = request.into();
-        let allow_local = self.inner.webhooks.allow_local;
+        let allow_local = self.inner.allow_local_webhooks;
         self.write_for(call.caller.identity(), move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
     }
 

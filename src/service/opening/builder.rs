@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::database_file::DatabaseFile;
 use super::downtime::Downtime;
-use super::webhook_settings::WebhookSettings;
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::fair::InUse;
@@ -227,11 +226,6 @@ impl Builder {
             }
         };
         let store = Arc::new(Store::open(&options, self.readers, &environment)?);
-        let webhooks = WebhookSettings { allow_local: self.allow_local_webhooks, transport: self.webhook_transport };
-        let background = Background::default();
-        if let Some(options) = self.webhook_sender {
-            background.keep_webhook_sender(webhooks.start_sender(&store, &environment, options)?);
-        }
         let mut sandbox = None;
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
             Gateway::None => None,
@@ -240,9 +234,10 @@ impl Builder {
         };
         let downtime = Downtime::new(environment.now());
         let inner = Inner {
-            background,
+            background: Background::default(),
             closing: AtomicBool::new(false),
-            webhooks,
+            allow_local_webhooks: self.allow_local_webhooks,
+            webhook_transport: self.webhook_transport,
             store,
             environment,
             gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
@@ -269,6 +264,9 @@ impl Builder {
         let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
         service.read_suspended_organizations()?;
         service.report_work_without_gateway()?;
+        if let Some(options) = self.webhook_sender {
+            service.inner.background.keep_webhook_sender(service.start_webhook_sender(options)?);
+        }
         service.start_handlers(self.handlers, self.handler_threads)?;
         if self.maintenance {
             service.inner.background.keep_maintenance(service.start_maintenance()?);

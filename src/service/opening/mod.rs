@@ -7,4 +7,3 @@ pub(super) mod database_file;
 pub(super) mod downtime;
 #[cfg(feature = "postgres")]
 pub(super) mod postgres_database;
-pub(super) mod webhook_settings;
