@@ -13,7 +13,8 @@ pub(crate) const RANDOM_LENGTH: usize = 30;
 /// The base62 digits in ascending order: the characters of a key after `tk_`.
 pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-pub(crate) fn check(request: CreateApiKey, now: Timestamp, mut errors: FieldErrors) -> Result<Checked<CreateApiKey>> {
+pub(crate) fn check(request: CreateApiKey, now: Timestamp) -> Result<Checked<CreateApiKey>> {
+    let mut errors = FieldErrors::default();
     text::check_name(&mut errors, &request.name);
     errors.check(!request.scopes.is_empty(), "scopes", "must name at least one scope");
     let is_allowed = request.event_id.is_none() || request.only_checks_in();

@@ -2,8 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::form::request::Request;
-use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization, OrganizationFields, UpdateOrganization};
+use crate::model::tenants::organization::{
+    ApiKey, CreateApiKey, CreatedApiKey, Organization, OrganizationFields, UpdateOrganization,
+};
 use crate::model::values::id::OrganizationId;
+use crate::model::values::secret::Secret;
 use crate::rules::count_limit::API_KEYS;
 use crate::rules::{self, Checked};
 use crate::store::sale::events;
@@ -11,17 +14,20 @@ use crate::store::tenants::{api_keys, organizations};
 use crate::store::tickets::scan_log;
 use crate::store::{Lock, Transaction};
 
-/// A new API key as it is stored: without the key itself.
+/// A new API key. Only its hash is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct NewApiKey {
     pub(crate) request: Checked<CreateApiKey>,
+    pub(crate) key: Secret,
     /// The SHA-256 hash of the key.
     pub(crate) hash: [u8; 32],
 }
 
-pub(crate) struct OrganizationWithKey {
-    pub(crate) organization: Organization,
-    pub(crate) api_key: ApiKey,
+impl NewApiKey {
+    fn insert(&self, tx: &Transaction<'_>, organization: &Organization) -> Result<CreatedApiKey> {
+        let api_key = api_keys::insert(tx, organization, &self.request, &self.hash)?;
+        Ok(CreatedApiKey { api_key, key: self.key.clone() })
+    }
 }
 
 /// Creates an organization with an API key, unless there is an organization already.
@@ -29,20 +35,20 @@ pub(crate) fn create_first(
     tx: &Transaction<'_>,
     organization: &Checked<OrganizationFields>,
     key: &NewApiKey,
-) -> Result<Option<OrganizationWithKey>> {
+) -> Result<Option<(Organization, CreatedApiKey)>> {
     let Some(organization) = organizations::insert_first(tx, organization)? else { return Ok(None) };
-    let api_key = api_keys::insert(tx, &organization, &key.request, &key.hash)?;
-    Ok(Some(OrganizationWithKey { organization, api_key }))
+    let key = key.insert(tx, &organization)?;
+    Ok(Some((organization, key)))
 }
 
 pub(crate) fn create_with_key(
     tx: &Transaction<'_>,
     organization: &Checked<OrganizationFields>,
     key: &NewApiKey,
-) -> Result<OrganizationWithKey> {
+) -> Result<(Organization, CreatedApiKey)> {
     let organization = organizations::insert(tx, organization)?;
-    let api_key = api_keys::insert(tx, &organization, &key.request, &key.hash)?;
-    Ok(OrganizationWithKey { organization, api_key })
+    let key = key.insert(tx, &organization)?;
+    Ok((organization, key))
 }
 
 pub(crate) fn update(
@@ -74,7 +80,11 @@ pub(crate) fn resume(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organiz
 }
 
 /// Creates an API key of an organization. If it is one of an event, the event is locked.
-pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId, key: &NewApiKey) -> Result<ApiKey> {
+pub(crate) fn create_api_key(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    key: &NewApiKey,
+) -> Result<CreatedApiKey> {
     tx.lock(Lock::Organization(organization))?;
     let organization = organizations::get(tx, organization)?;
     if api_keys::has_at_least_usable(tx, organization.id, API_KEYS.most)? {
@@ -88,7 +98,7 @@ pub(crate) fn create_api_key(tx: &Transaction<'_>, organization: OrganizationId,
         }
         scan_log::start(tx, organization.id, event)?;
     }
-    api_keys::insert(tx, &organization, &key.request, &key.hash)
+    key.insert(tx, &organization)
 }
 
 /// Returns the API keys of an organization, newest first.

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, FieldErrors, Result};
+use crate::error::{Error, Result};
 use crate::model::tenants::caller::Caller;
 use crate::model::tenants::organization::{ApiKey, CreateApiKey, CreatedApiKey};
 use crate::model::values::id::{ApiKeyId, OrganizationId};
@@ -12,12 +12,6 @@ use crate::sales::catalog::organization_changes::{self, NewApiKey};
 use crate::service::TicketingService;
 use crate::service::ticketing_service::Inner;
 use crate::store::tenants::api_keys::{self, AuthenticatedKey};
-
-/// A new API key and the key itself.
-pub(in crate::service) struct GeneratedApiKey {
-    pub(in crate::service) stored: NewApiKey,
-    pub(in crate::service) key: Secret,
-}
 
 /// How many uses of keys one transaction stores. Other writes wait for as long as this takes.
 const USES_PER_TRANSACTION: usize = 500;
@@ -49,24 +43,21 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_api_key(&self, organization: OrganizationId, request: CreateApiKey) -> Result<CreatedApiKey> {
-        let GeneratedApiKey { stored, key } = self.generate_api_key(request)?;
+        let key = self.generate_api_key(request)?;
         let store = self.store()?;
-        let api_key = match stored.request.event_id {
-            None => {
-                store.write(organization, move |tx| organization_changes::create_api_key(tx, organization, &stored))?
-            }
+        match key.request.event_id {
+            None => store.write(organization, move |tx| organization_changes::create_api_key(tx, organization, &key)),
             Some(event) => store.write_event(organization, event.into(), move |tx| {
-                organization_changes::create_api_key(tx, organization, &stored)
-            })?,
-        };
-        Ok(CreatedApiKey { api_key, key })
+                organization_changes::create_api_key(tx, organization, &key)
+            }),
+        }
     }
 
-    pub(in crate::service) fn generate_api_key(&self, request: CreateApiKey) -> Result<GeneratedApiKey> {
-        let request = rules::check(request, self.inner.environment.now(), FieldErrors::default())?;
+    pub(in crate::service) fn generate_api_key(&self, request: CreateApiKey) -> Result<NewApiKey> {
+        let request = rules::check(request, self.inner.environment.now())?;
         let random = self.inner.environment.random_text(rules::ALPHABET, rules::RANDOM_LENGTH);
         let key = rules::from_random(&random);
-        Ok(GeneratedApiKey { stored: NewApiKey { request, hash: hash(&key) }, key: Secret::new(key) })
+        Ok(NewApiKey { request, hash: hash(&key), key: Secret::new(key) })
     }
 
     /// Returns the API keys of an organization, newest first, including revoked ones.

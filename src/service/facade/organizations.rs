@@ -1,6 +1,5 @@
 //! Organizations, and callers that act for them.
 
-use super::api_keys::GeneratedApiKey;
 use crate::enums::scope::Scopes;
 use crate::error::Result;
 use crate::form::request::Request;
@@ -78,10 +77,8 @@ impl TicketingService {
         key: CreateApiKey,
     ) -> Result<(Organization, CreatedApiKey)> {
         let organization = rules::organization::check_new(organization)?;
-        let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
-        let created =
-            self.store()?.write(None, move |tx| organization_changes::create_with_key(tx, &organization, &stored))?;
-        Ok((created.organization, CreatedApiKey { api_key: created.api_key, key }))
+        let key = self.generate_api_key(key)?;
+        self.store()?.write(None, move |tx| organization_changes::create_with_key(tx, &organization, &key))
     }
 
     /// Creates the first organization of a database together with an API key. A server uses it to make a new database
@@ -111,10 +108,8 @@ impl TicketingService {
         key: CreateApiKey,
     ) -> Result<Option<(Organization, CreatedApiKey)>> {
         let organization = rules::organization::check_new(organization)?;
-        let GeneratedApiKey { stored, key } = self.generate_api_key(key)?;
-        let first =
-            self.store()?.write(None, move |tx| organization_changes::create_first(tx, &organization, &stored))?;
-        Ok(first.map(|first| (first.organization, CreatedApiKey { api_key: first.api_key, key })))
+        let key = self.generate_api_key(key)?;
+        self.store()?.write(None, move |tx| organization_changes::create_first(tx, &organization, &key))
     }
 
     /// Lists all organizations, newest first. [`page::all`](crate::page::all) iterates over all pages.
