@@ -1,7 +1,5 @@
 //! The errors of payment gateways.
 
-use std::fmt;
-
 /// Why a call to the payment gateway failed. The text is for logs, and for [`Refund::last_error`]. It may reveal
 /// internal addresses: it is not in the message of the error that
 /// [`create_order`](crate::TicketingService::create_order) returns, only in its source, and the server sends it to no
@@ -36,29 +34,18 @@ pub enum GatewayError {
 }
 
 /// A payment gateway that returned no checkout for a new order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the payment gateway returned no checkout link; the order{} was cancelled and its seats were released",
+    .cancelled_order.as_ref().map(|order| format!(" {order}")).unwrap_or_default()
+)]
 #[non_exhaustive]
 pub struct GatewayFailure {
     /// The id of the order, which was cancelled, and whose seats were released.
     pub cancelled_order: Option<String>,
     /// Why. It is for logs.
+    #[source]
     pub cause: GatewayError,
-}
-
-impl fmt::Display for GatewayFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the payment gateway returned no checkout link; ")?;
-        match &self.cancelled_order {
-            Some(order) => write!(f, "the order {order} was cancelled and its seats were released"),
-            None => f.write_str("the order was cancelled and its seats were released"),
-        }
-    }
-}
-
-impl std::error::Error for GatewayFailure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.cause)
-    }
 }
 
 impl From<GatewayError> for GatewayFailure {
