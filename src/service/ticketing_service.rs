@@ -3,8 +3,8 @@
 use std::fmt;
 #[cfg(feature = "exports")]
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::background::clock_history::ClockHistory;
@@ -115,8 +115,8 @@ pub(super) struct Inner {
     pub(super) write_quota: Option<WriteQuota>,
     /// `None` if there is no limit.
     pub(super) backlog_limit: Option<BacklogLimit>,
-    /// Whether the maintenance may act on the clock.
-    pub(super) clock_history: ClockHistory,
+    /// Whether the maintenance may act on the clock. `None` before its first run.
+    pub(super) clock_history: Mutex<Option<ClockHistory>>,
     /// Whether the program was down before the service was opened.
     pub(super) downtime: Downtime,
     /// The folder of the temporary files of exports. `None` for that of the database.

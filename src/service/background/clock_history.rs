@@ -8,10 +8,13 @@
 //! that was stopped for long, together with the machine or the program, looks the same as a wrong one. Only time tells
 //! them apart: a clock that is still there after an hour is believed.
 
-use std::sync::Mutex;
+use std::time::Duration;
 
-use crate::environment::{Clock, Locked};
+use crate::environment::Locked;
+use crate::error::Result;
 use crate::model::values::timestamp::Timestamp;
+use crate::service::TicketingService;
+use crate::store::maintenance_clock;
 
 /// The largest jump that is believed at once, in milliseconds.
 const LARGEST_JUMP: i64 = 60 * 60 * 1000;
@@ -19,22 +22,18 @@ const LARGEST_JUMP: i64 = 60 * 60 * 1000;
 /// How long a clock has to go on after a larger jump, in milliseconds of the monotonic clock.
 const CONFIRMATION: i64 = 60 * 60 * 1000;
 
-/// What the service knows of the clock since its first maintenance run; `None` before it.
-#[derive(Debug, Default)]
-pub(in crate::service) struct ClockHistory(Mutex<Option<State>>);
+/// How old the stored time may be, in milliseconds. It is far below the jump that is believed at once, so that a
+/// restart is no jump.
+const STORED_AGE: i64 = 10 * 60 * 1000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::service) struct State {
-    history: History,
-    /// The time in the database, in milliseconds.
-    pub(in crate::service) stored: Option<i64>,
-}
-
-/// How the wall clock moved. Offsets are the wall clock minus the monotonic clock, which only a jump changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct History {
+/// How the wall clock moved since the first maintenance run. Offsets are the wall clock minus the monotonic clock, which
+/// only a jump changes.
+#[derive(Debug)]
+pub(in crate::service) struct ClockHistory {
     believed_offset: i64,
     doubt: Option<Doubt>,
+    /// The time in the database, in milliseconds.
+    stored: Option<i64>,
 }
 
 /// A jump that is not confirmed yet.
@@ -46,7 +45,7 @@ struct Doubt {
 
 /// What a look at the clock found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::service) enum Verdict {
+enum Verdict {
     Believed,
     /// It is believed again: it was put right, or is confirmed.
     BelievedAgain,
@@ -55,7 +54,11 @@ pub(in crate::service) enum Verdict {
     Doubted,
 }
 
-impl History {
+impl ClockHistory {
+    fn new(stored: Option<i64>, wall: i64, monotonic: i64) -> Self {
+        Self { believed_offset: stored.unwrap_or(wall).saturating_sub(monotonic), doubt: None, stored }
+    }
+
     fn look(&mut self, wall: i64, monotonic: i64) -> Verdict {
         let offset = wall.saturating_sub(monotonic);
         let jump = offset.saturating_sub(self.believed_offset);
@@ -76,32 +79,46 @@ impl History {
     }
 }
 
-impl ClockHistory {
-    /// Looks at the clock, and returns the verdict together with the state after it.
-    pub(in crate::service) fn look(&self, clock: &dyn Clock, stored: Option<Timestamp>) -> (Verdict, State) {
-        let mut state = self.0.locked();
-        let (wall, monotonic) = (clock.now().millis(), monotonic_millis(clock));
-        let state = state.get_or_insert_with(|| {
-            let stored = stored.map(Timestamp::millis);
-            let believed_offset = stored.unwrap_or(wall).saturating_sub(monotonic);
-            State { history: History { believed_offset, doubt: None }, stored }
-        });
-        (state.history.look(wall, monotonic), *state)
-    }
-
-    pub(in crate::service) fn is_new(&self) -> bool {
-        self.0.locked().is_none()
-    }
-
-    pub(in crate::service) fn set_stored(&self, stored: Timestamp) {
-        if let Some(state) = &mut *self.0.locked() {
-            state.stored = Some(stored.millis());
+impl TicketingService {
+    /// Whether maintenance may act on the current time.
+    pub(in crate::service) fn believes_clock(&self) -> Result<bool> {
+        let clock = &*self.inner.environment.clock;
+        if clock.is_trusted() {
+            return Ok(true);
         }
+        let now = clock.now();
+        let (wall, monotonic) = (now.millis(), i64::try_from(clock.monotonic().as_millis()).unwrap_or(i64::MAX));
+        let mut history = self.inner.clock_history.locked();
+        let history = match &mut *history {
+            Some(history) => history,
+            new => {
+                let stored = self.store()?.read(maintenance_clock::read)?;
+                new.insert(ClockHistory::new(stored.map(Timestamp::millis), wall, monotonic))
+            }
+        };
+        match history.look(wall, monotonic) {
+            Verdict::Believed => {}
+            Verdict::BelievedAgain => tracing::info!(
+                target: "ticketing::maintenance",
+                "the clock is believed again; maintenance expires and deletes what is due"
+            ),
+            Verdict::Jumped(jump) => {
+                tracing::warn!(
+                    target: "ticketing::maintenance",
+                    seconds = Duration::from_millis(jump.unsigned_abs()).as_secs(),
+                    "the clock jumped ahead; maintenance expires and deletes nothing until the clock is back, or has \
+                     gone on for an hour"
+                );
+                return Ok(false);
+            }
+            Verdict::Doubted => return Ok(false),
+        }
+        if history.stored.is_none_or(|stored| (wall - stored).abs() >= STORED_AGE) {
+            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
+            history.stored = Some(wall);
+        }
+        Ok(true)
     }
-}
-
-fn monotonic_millis(clock: &dyn Clock) -> i64 {
-    i64::try_from(clock.monotonic().as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -111,8 +128,8 @@ mod tests {
     const HOUR: i64 = 60 * 60 * 1000;
 
     /// A history that believes the wall time 0 at the monotonic time 0.
-    fn history() -> History {
-        History { believed_offset: 0, doubt: None }
+    fn history() -> ClockHistory {
+        ClockHistory::new(None, 0, 0)
     }
 
     #[test]

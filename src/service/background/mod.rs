@@ -1,6 +1,5 @@
 //! Work without a caller: maintenance, webhook senders and notification handlers.
 
-pub(super) mod clock_check;
 pub(super) mod clock_history;
 pub(super) mod deferred_rows;
 pub(super) mod due_notifications;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::database_file::DatabaseFile;
@@ -17,7 +17,6 @@ use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::rules::money::gateway_choice::is_name;
 use crate::sales::orders::holds::HoldTerms;
-use crate::service::background::clock_history::ClockHistory;
 use crate::service::background::deferred_rows::DeferredRows;
 use crate::service::background::notification_handlers::{self, NotificationHandler};
 use crate::service::background::skipped_rows::SkippedRows;
@@ -254,7 +253,7 @@ impl Builder {
             renewal_look_ups: LookUpLimit::for_renewals(),
             suspended: SuspendedOrganizations::default(),
             skipped_rows: SkippedRows::default(),
-            clock_history: ClockHistory::default(),
+            clock_history: Mutex::default(),
             downtime,
             #[cfg(feature = "exports")]
             export_folder: self.export_folder,
