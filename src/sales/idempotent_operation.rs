@@ -3,8 +3,8 @@
 //! The result is stored in the transaction that does the work, so that a crash leaves both or neither. Errors are not
 //! stored: after an error, the same key runs the operation again.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
@@ -21,8 +21,8 @@ pub(crate) trait OperationResult: Amounts + Clone + Serialize + DeserializeOwned
 
 impl<T: Amounts + Clone + Serialize + DeserializeOwned> OperationResult for T {}
 
-/// The JSON of a stored result: the fields of the result, and last the decimals of its amounts, which the numbers of
-/// JSON do not have.
+/// The JSON of a stored result: the fields of the result, and the decimals of its amounts, which the numbers of JSON do
+/// not have.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredResult<'a, T> {
@@ -32,18 +32,20 @@ struct StoredResult<'a, T> {
     amount_decimals: Option<u8>,
 }
 
+/// The decimals in the JSON of a [`StoredResult`].
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredDecimals {
+    amount_decimals: Option<u8>,
+}
+
 fn read_result<T: OperationResult>(json: &str) -> serde_json::Result<T> {
     let mut result: T = serde_json::from_str(json)?;
-    if let Some(decimals) = stored_decimals(json) {
+    let StoredDecimals { amount_decimals } = serde_json::from_str(json)?;
+    if let Some(decimals) = amount_decimals {
         result.set_decimals(decimals);
     }
     Ok(result)
-}
-
-/// The decimals in the JSON of a [`StoredResult`]. They are its last member, so that the JSON need not be parsed again.
-fn stored_decimals(json: &str) -> Option<u8> {
-    let (_, decimals) = json.rsplit_once(r#""amountDecimals":"#)?;
-    decimals.strip_suffix('}')?.parse().ok()
 }
 
 /// What an operation acts on. A key that was used for one target cannot be used for another.
@@ -166,22 +168,4 @@ fn fingerprint<B: Serialize>(target: OperationTarget, request: &Request<B>) -> R
         hash.update(format!(" {:?}", request.errors));
     }
     Ok(hash.finalize().into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_member_of_a_stored_result_has_the_decimals_of_its_amounts() {
-        for (json, decimals) in [
-            (r#"{"total":20,"amountDecimals":2}"#, Some(2)),
-            (r#"{"metadata":{"amountDecimals":"7"},"total":20,"amountDecimals":0}"#, Some(0)),
-            (r#"{"total":20}"#, None),
-            (r#"{"total":20,"locationMetadata":{"amountDecimals":7}}"#, None),
-            (r#"{"name":"\"amountDecimals\":7}"}"#, None),
-        ] {
-            assert_eq!(stored_decimals(json), decimals, "{json}");
-        }
-    }
 }
