@@ -31,8 +31,7 @@
 /// event_id: EventId; };` has required fields that an update cannot change. Without `create …;` there is only an
 /// update.
 ///
-/// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request. The update has
-/// the function `forgive_unchanged`.
+/// `…Fields` is a struct of all fields, with the functions `create` and `update` that apply a request.
 macro_rules! writable_fields {
     (
         $(#[$($create_attribute:tt)*])*
@@ -122,7 +121,7 @@ macro_rules! update_form {
         impl $update {
             /// Removes the errors of fields that are set to the value which they have already, if they are about their
             /// limits. A value that was stored before a limit was introduced is refused only if it is changed.
-            pub(crate) fn forgive_unchanged(&self, current: &$resource, errors: &mut $crate::error::FieldErrors) {
+            fn forgive_unchanged(&self, current: &$resource, errors: &mut $crate::error::FieldErrors) {
                 $(
                     if $crate::form::declare::writable_fields::is_unchanged!($presence, self.$field, current.$field) {
                         let field = const {
@@ -147,11 +146,18 @@ macro_rules! update_form {
         }
 
         impl $fields {
-            /// The fields of an existing resource, with the changes applied.
-            pub(crate) fn update(current: &$resource, changes: $update) -> Self {
-                Self {
+            /// The fields of an existing resource, with the changes applied, and the errors of the changes.
+            pub(crate) fn update(
+                current: &$resource,
+                request: &$crate::form::request::Request<$update>,
+            ) -> (Self, $crate::error::FieldErrors) {
+                let mut errors = request.errors.clone();
+                request.body.forgive_unchanged(current, &mut errors);
+                let changes = request.body.clone();
+                let fields = Self {
                     $($field: $crate::form::declare::writable_fields::updated!($presence, changes.$field, current.$field.clone()),)*
-                }
+                };
+                (fields, errors)
             }
         }
     };

@@ -47,19 +47,17 @@ pub(crate) fn update(
     let current = CurrentDiscount::from(discounts::stored(tx, organization, id)?);
     call.check_revision(current.revision)?;
 
-    let mut errors = request.errors.clone();
-    request.body.forgive_unchanged(&current, &mut errors);
+    let (fields, mut errors) = DiscountFields::update(&current, request);
     // If the list stays as it is, it may contain ticket types that were deleted.
     let changed_types = match &request.body.applicable_ticket_types {
         Change::Set(types) => types.as_slice(),
         Change::Keep => &[],
     };
     let decimals = check_references(tx, organization, current.event_id, changed_types, &mut errors)?;
-    let (event, counts_already) = (current.event_id, current.auto_apply && current.is_active);
-    let fields = DiscountFields::update(&current, request.body.clone());
     let fields = rules::check(fields, decimals, errors)?;
+    let counts_already = current.auto_apply && current.is_active;
     if is_enabled_automatic(&fields) && !counts_already {
-        check_room_for_automatic(tx, event)?;
+        check_room_for_automatic(tx, current.event_id)?;
     }
     discounts::update(tx, organization, id, &fields)?;
     let mut updated = discounts::stored(tx, organization, id)?;

@@ -38,9 +38,7 @@ pub(crate) fn update(
     let current = events::get(tx, organization, id)?;
     call.check_revision(current.revision)?;
 
-    let mut errors = request.errors.clone();
-    request.body.forgive_unchanged(&current, &mut errors);
-    let fields = EventFields::update(&current, request.body.clone());
+    let (fields, errors) = EventFields::update(&current, request);
     let fields = rules::check(fields, errors)?;
     // The query may read many orders, and only a change of the status depends on it.
     let is_in_use = fields.status != current.status && events::has_live_orders_or_tickets(tx, id)?;
@@ -67,9 +65,7 @@ pub(crate) fn update_settings(
 ) -> Result<Event> {
     let current = events::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
-    let mut errors = request.errors.clone();
-    request.body.forgive_unchanged(&current, &mut errors);
-    let settings = EventSettingsFields::update(&current, request.body.clone());
+    let (settings, errors) = EventSettingsFields::update(&current, request);
     let settings = checked(settings, errors)?;
     events::update_settings(tx, &current, &settings)?;
     events::get(tx, call.caller.organization, id)

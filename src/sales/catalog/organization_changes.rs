@@ -58,9 +58,7 @@ pub(crate) fn update(
 ) -> Result<Organization> {
     tx.lock(Lock::Organization(id))?;
     let current = organizations::get(tx, id)?;
-    let mut errors = request.errors.clone();
-    request.body.forgive_unchanged(&current, &mut errors);
-    let fields = OrganizationFields::update(&current, request.body.clone());
+    let (fields, errors) = OrganizationFields::update(&current, request);
     let fields = rules::organization::check(fields, errors)?;
     organizations::update(tx, id, &fields)?;
     organizations::get(tx, id)

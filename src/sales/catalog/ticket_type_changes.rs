@@ -43,9 +43,7 @@ pub(crate) fn update(
     call.check_revision(current.revision)?;
     let event = events::get(tx, organization, current.event_id)?;
 
-    let mut errors = request.errors.clone();
-    request.body.forgive_unchanged(&current, &mut errors);
-    let fields = TicketTypeFields::update(&current, request.body.clone());
+    let (fields, errors) = TicketTypeFields::update(&current, request);
     let fields = rules::check(fields, decimals_of_stored(&event.currency)?, errors)?;
     let added = fields.quantity - current.quantity;
     if added < 0 {

@@ -43,12 +43,11 @@ pub(crate) fn update(
     tx.lock(Lock::Organization(call.caller.organization))?;
     let current = endpoints::get(tx, call.caller.organization, id)?;
     call.check_revision(current.revision)?;
-    let mut errors = request.errors.clone();
-    request.body.forgive_unchanged(&current, &mut errors);
+    let (fields, mut errors) = WebhookFields::update(&current, request);
     if let Change::Set(url) = &request.body.url {
         endpoint_url::check(&mut errors, "url", url, allow_local);
     }
-    let fields = rules::check(WebhookFields::update(&current, request.body.clone()), errors)?;
+    let fields = rules::check(fields, errors)?;
     endpoints::update(tx, call.caller.organization, &current, &fields)?;
     endpoints::get(tx, call.caller.organization, id)
 }
