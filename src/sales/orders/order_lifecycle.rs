@@ -21,6 +21,7 @@ use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::payments::refund::RefundSource;
 use crate::model::sale::event::EventStatus;
 use crate::model::sale::order::{CancelOrderResponse, Order, OrderStatus, PaymentStatus};
+use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
@@ -183,20 +184,19 @@ fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
 pub(crate) fn cancel(
     tx: &LockedEvent<'_>,
     operation: &IdempotentOperation,
-    organization: OrganizationId,
+    caller: Identity,
     id: OrderId,
     terms: &RefundTerms,
-    decided_by: Option<ApiKeyId>,
     may_refund: &Result<()>,
 ) -> Result<Decided<CancelOrderResponse>> {
     if let PriorOutcome::Result(response) = operation.prior_outcome(tx)? {
         return Ok(Decided { response: Replayable::replayed(response), due: None });
     }
-    let state = load(tx, organization, id)?;
+    let state = load(tx, caller.organization, id)?;
     if state.status == OrderStatus::Completed && state.total > 0 {
         may_refund.clone()?;
     }
-    let cancellation = cancel_loaded(tx, &state, terms, decided_by)?;
+    let cancellation = cancel_loaded(tx, &state, terms, caller.key)?;
     operation.store_result(tx, &cancellation.response.value)?;
     Ok(cancellation)
 }

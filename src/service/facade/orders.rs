@@ -9,18 +9,17 @@ use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{
     CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
-use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
-use crate::model::values::id::OrderId;
+use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::page::Page;
 use crate::rules::money::gateway_choice::is_missing;
 use crate::rules::{self, Checked, checked};
 use crate::sales::checkouts::checkout_links::{self, OrderProgress, PaymentTerms};
-use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::sales::money::manual_payments::ManualPayment;
 use crate::sales::orders::{order_creation, order_lifecycle};
 use crate::service::TicketingService;
-use crate::service::calls::idempotency::Start;
 use crate::store::lists::order_lists;
 use crate::store::money::checkouts;
 use crate::store::sale::{order_details, orders};
@@ -115,49 +114,55 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateOrder>>,
     ) -> Result<C::Output<CreateOrderResponse>> {
-        let call = caller.keyed();
-        self.require_to_notify(&call.caller, Scope::OrdersWrite)?;
+        self.require_to_notify(caller.as_caller(), Scope::OrdersWrite)?;
         let request = request.into();
         if request.body.payment == Some(PaymentChoice::Paid) {
-            call.caller.require(Scope::PaymentsWrite)?;
+            caller.as_caller().require(Scope::PaymentsWrite)?;
         }
-        let running = match self.begin_idempotent(&call, OperationTarget::new("create_order"), &request)? {
-            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
-            Start::Run(running) => running,
-        };
-        let request = self.check_order(&call.caller, request)?;
+        self.run_idempotent(caller, OperationTarget::new("create_order"), request, |operation, request| {
+            self.try_create_order(caller.as_caller().identity(), operation, request)
+        })
+    }
+
+    fn try_create_order(
+        &self,
+        caller: Identity,
+        operation: IdempotentOperation,
+        request: Request<CreateOrder>,
+    ) -> Result<Replayable<CreateOrderResponse>> {
+        let organization = caller.organization;
+        let request = self.check_order(organization, request)?;
         let is_manual = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
-        let organization = call.caller.organization;
         let gateway = if is_manual { None } else { self.gateway_terms(organization)? };
-        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: call.caller.key };
-        let operation = running.operation();
+        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.key };
         // Check a large order on a reader first, so that an order that cannot be created costs the writer nothing. Not
         // with an idempotency key: the order may exist already, and is then resumed without a check.
         let check = match order_creation::has_many_items(&request) && !operation.has_key() {
             true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
             false => Ok(()),
         };
+        let started = operation.clone();
         let progress = check.and_then(|()| {
-            self.write_with_expired_holds(call.caller.identity(), request.event_id, move |tx, release_limit| {
-                checkout_links::create_or_resume(tx, &operation, organization, &request, &terms, release_limit)
+            self.write_with_expired_holds(caller, request.event_id, move |tx, release_limit| {
+                checkout_links::create_or_resume(tx, &started, organization, &request, &terms, release_limit)
             })
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
-            OrderProgress::Finished(response) => Ok(C::output(*response)),
-            OrderProgress::NeedsLink(order) => self.open_checkout(*order, &running.operation()).map(C::output),
+            OrderProgress::Finished(response) => Ok(*response),
+            OrderProgress::NeedsLink(order) => self.open_checkout(*order, &operation),
         }
     }
 
     /// Checks the fields of an order request. If one is invalid, checks the references to events and ticket types too,
     /// so that the client gets all errors at once.
-    fn check_order(&self, caller: &Caller, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
+    fn check_order(&self, organization: OrganizationId, request: Request<CreateOrder>) -> Result<Checked<CreateOrder>> {
         let Request { body, mut errors } = request;
         rules::order::check_tickets(&body, &mut errors);
         rules::order::check_payment(&body, &mut errors);
         if errors.is_empty() {
             return checked(body, errors);
         }
-        self.store()?.read(|tx| order_creation::check_references(tx, caller.organization, &body, &mut errors))?;
+        self.store()?.read(|tx| order_creation::check_references(tx, organization, &body, &mut errors))?;
         Err(Error::Validation(errors))
     }
 
@@ -248,23 +253,17 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel_order<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<CancelOrderResponse>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::OrdersWrite)?;
-        let target = OperationTarget::on("cancel_order", id);
-        let running = match self.begin_idempotent(&call, target, &Request::from(Nothing))? {
-            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
-            Start::Run(running) => running,
-        };
-        let organization = call.caller.organization;
+        caller.as_caller().require(Scope::OrdersWrite)?;
+        let identity = caller.as_caller().identity();
+        let may_refund = caller.as_caller().require(Scope::PaymentsWrite);
         let terms = self.refund_terms();
-        let key = call.caller.key;
-        let may_refund = call.caller.require(Scope::PaymentsWrite);
-        let operation = running.operation();
-        let cancellation = self.write_event_for(call.caller.identity(), id, move |tx| {
-            order_lifecycle::cancel(tx, &operation, organization, id, &terms, key, &may_refund)
-        })?;
-        self.attempt_decided(cancellation.due);
-        Ok(C::output(cancellation.response))
+        self.run_idempotent(caller, OperationTarget::on("cancel_order", id), Nothing, |operation, _| {
+            let cancellation = self.write_event_for(identity, id, move |tx| {
+                order_lifecycle::cancel(tx, &operation, identity, id, &terms, &may_refund)
+            })?;
+            self.attempt_decided(cancellation.due);
+            Ok(cancellation.response)
+        })
     }
 
     /// Completes an order that was paid otherwise than through the gateway, and issues its tickets.

@@ -7,7 +7,6 @@ use crate::model::payments::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
 };
 use crate::model::tenants::caller::{Caller, IdempotentCall};
-use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, RefundId};
 use crate::model::values::page::Page;
 use crate::payment::Waiting;
@@ -15,7 +14,6 @@ use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::money::{manual_refunds, partial_refunds};
 use crate::service::TicketingService;
-use crate::service::calls::idempotency::Start;
 use crate::service::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
@@ -88,26 +86,21 @@ impl TicketingService {
         id: OrderId,
         request: impl Into<Request<RefundOrder>>,
     ) -> Result<C::Output<RefundOrderResponse>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::PaymentsWrite)?;
+        caller.as_caller().require(Scope::PaymentsWrite)?;
         let request = request.into();
-        if request.body.amount.is_some() && call.key.is_none() {
+        if request.body.amount.is_some() && caller.keyed().key.is_none() {
             return Err(Error::IdempotencyKeyRequired);
         }
-        let target = OperationTarget::on("refund_order", id);
-        let running = match self.begin_idempotent(&call, target, &request)? {
-            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
-            Start::Run(running) => running,
-        };
-        let identity = call.caller.identity();
+        let identity = caller.as_caller().identity();
         let terms = self.refund_terms();
         let step = self.price_step();
-        let operation = running.operation();
-        let refunded = self.write_event_for(identity, id, move |tx| {
-            partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
-        })?;
-        self.attempt_decided(refunded.due);
-        Ok(C::output(refunded.response))
+        self.run_idempotent(caller, OperationTarget::on("refund_order", id), request, |operation, request| {
+            let refunded = self.write_event_for(identity, id, move |tx| {
+                partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
+            })?;
+            self.attempt_decided(refunded.due);
+            Ok(refunded.response)
+        })
     }
 
     /// Takes back what has not gone back of a refund. The money stays with the organizer.

@@ -4,7 +4,6 @@ use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::tenants::caller::{Caller, IdempotentCall};
-use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
@@ -15,7 +14,6 @@ use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::check_in::{self, Scan};
 use crate::sales::tickets::ticket_issuing;
 use crate::service::TicketingService;
-use crate::service::calls::idempotency::Start;
 use crate::store::Transaction;
 use crate::store::lists::ticket_lists;
 use crate::store::tickets::issued_tickets;
@@ -187,22 +185,19 @@ impl TicketingService {
         let call = caller.keyed();
         call.caller.require(Scope::TicketsCheckIn)?;
         let request = at_entrance(&call.caller, request.into())?;
-        let running = match self.begin_idempotent(&call, OperationTarget::new("check_in_ticket"), &request)? {
-            Start::Replay(ticket) => return Ok(C::output(Replayable::replayed(visible(&call.caller, ticket)))),
-            Start::Run(running) => running,
-        };
-        let request = rules::check_scan(request.body, request.errors)?;
-        let organization = call.caller.organization;
-        let api_key = call.caller.key;
-        let operation = running.operation();
-        let scan = self.write_for(call.caller.identity(), move |tx| {
-            check_in::check_in(tx, &operation, organization, &request, api_key)
-        });
-        let scan = scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))?;
-        match scan {
-            Scan::Accepted(ticket) => Ok(C::output(ticket.map(|ticket| visible(&call.caller, *ticket)))),
-            Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
-        }
+        let identity = call.caller.identity();
+        let target = OperationTarget::new("check_in_ticket");
+        let result = self.run_idempotent(&call, target, request, |operation, request| {
+            let request = rules::check_scan(request.body, request.errors)?;
+            let scan = self.write_for(identity, move |tx| {
+                check_in::check_in(tx, &operation, identity.organization, &request, identity.key)
+            });
+            match scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))? {
+                Scan::Accepted(ticket) => Ok(ticket.map(|ticket| *ticket)),
+                Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
+            }
+        })?;
+        Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
     }
 
     /// Checks a ticket out: its holder leaves, and the ticket can be checked in again. This does not count as a scan.

@@ -5,9 +5,9 @@ use super::checkout_links::checkout_request;
 use super::look_up_limit::LookUpPermission;
 use crate::enums::scope::Scope;
 use crate::error::{Error, Reason, Result};
-use crate::form::request::{Nothing, Request};
+use crate::form::request::Nothing;
 use crate::model::payments::checkout::{CheckoutState, RenewCheckoutResponse};
-use crate::model::tenants::caller::IdempotentCall;
+use crate::model::tenants::caller::{IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
@@ -15,7 +15,6 @@ use crate::sales::checkouts::checkout_links::LeasedStart;
 use crate::sales::checkouts::checkout_renewal::{self, RenewalProgress, ToRenew};
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::service::TicketingService;
-use crate::service::calls::idempotency::Start;
 use crate::store::money::checkout_renewals;
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 
@@ -65,15 +64,19 @@ impl TicketingService {
         caller: &C,
         id: OrderId,
     ) -> Result<C::Output<RenewCheckoutResponse>> {
-        let call = caller.keyed();
-        self.require_to_write(&call.caller, Scope::OrdersWrite)?;
-        let target = OperationTarget::on("renew_checkout", id);
-        let running = match self.begin_idempotent(&call, target, &Request::from(Nothing))? {
-            Start::Replay(response) => return Ok(C::output(Replayable::replayed(response))),
-            Start::Run(running) => running,
-        };
-        let organization = call.caller.organization;
-        let operation = running.operation();
+        self.require_to_write(caller.as_caller(), Scope::OrdersWrite)?;
+        self.run_idempotent(caller, OperationTarget::on("renew_checkout", id), Nothing, |operation, _| {
+            self.try_renew_checkout(caller.as_caller().identity(), operation, id)
+        })
+    }
+
+    fn try_renew_checkout(
+        &self,
+        caller: Identity,
+        operation: IdempotentOperation,
+        id: OrderId,
+    ) -> Result<Replayable<RenewCheckoutResponse>> {
+        let organization = caller.organization;
         let seen = self.store()?.read(|tx| checkout_renewal::examine(tx, organization, id))?;
         let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
@@ -81,19 +84,17 @@ impl TicketingService {
         seen.check_gateway(gateway.name())?;
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
-            let kept = self.write_event_for(call.caller.identity(), id, move |tx| {
+            return self.write_event_for(caller, id, move |tx| {
                 checkout_renewal::keep(tx, &operation, organization, id, &seen)
-            })?;
-            return Ok(C::output(kept));
+            });
         }
-        let progress = self.write_event_for(call.caller.identity(), id, move |tx| {
-            checkout_renewal::begin(tx, &operation, organization, id, &seen, &terms)
+        let begun = operation.clone();
+        let progress = self.write_event_for(caller, id, move |tx| {
+            checkout_renewal::begin(tx, &begun, organization, id, &seen, &terms)
         })?;
         match progress {
-            RenewalProgress::Finished(response) => Ok(C::output(response)),
-            RenewalProgress::NeedsLink(start) => {
-                self.start_renewed(gateway, *start, &running.operation()).map(C::output)
-            }
+            RenewalProgress::Finished(response) => Ok(response),
+            RenewalProgress::NeedsLink(start) => self.start_renewed(gateway, *start, &operation),
         }
     }
 
