@@ -82,7 +82,7 @@ pub struct TicketingService {
 /// The state that all clones of a service share.
 pub(super) struct Inner {
     /// The threads that the builder has started. Dropped first: the webhook sender uses the store.
-    pub(super) background: Background,
+    pub(super) background: Mutex<Background>,
     /// Whether new work is refused, because the service is being closed.
     pub(super) closing: AtomicBool,
     pub(super) store: Arc<Store>,

@@ -1,5 +1,6 @@
 //! Notifications without threads, for tests.
 
+use crate::environment::Locked;
 use crate::error::Result;
 use crate::model::values::id::WebhookId;
 use crate::service::TicketingService;
@@ -49,7 +50,8 @@ impl TicketingService {
         let mut made = 0;
         loop {
             let made_before = made;
-            for handler in self.inner.background.handlers() {
+            let handlers = self.inner.background.locked().handlers.clone();
+            for handler in handlers {
                 while !self.is_closing() && service.call_next(&handler)? {
                     made += 1;
                 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::maintenance_guard::{MaintenanceGuard, StopSignal};
 use super::skipped_rows::SkippedTable;
+use crate::environment::Locked;
 use crate::error::{FieldErrors, Result};
 use crate::model::notifications::notification::Notification;
 use crate::model::notifications::notification_types::NotificationTopic;
@@ -70,7 +71,9 @@ impl TicketingService {
                 guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
             }
         }
-        self.inner.background.keep_handlers(handlers, guard);
+        let mut background = self.inner.background.locked();
+        background.handlers = handlers;
+        background.handler_threads = guard;
         Ok(())
     }
 
@@ -96,10 +99,8 @@ impl TicketingService {
 
     /// Records that the handlers of this service are in use.
     pub(in crate::service) fn register_handlers_again(&self) -> Result<()> {
-        for handler in self.inner.background.handlers() {
-            self.register(&handler)?;
-        }
-        Ok(())
+        let handlers = self.inner.background.locked().handlers.clone();
+        handlers.iter().try_for_each(|handler| self.register(handler))
     }
 
     fn register(&self, handler: &NotificationHandler) -> Result<()> {

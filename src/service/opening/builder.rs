@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::database_file::DatabaseFile;
 use super::downtime::Downtime;
-use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
+use crate::environment::{Clock, Entropy, Environment, Locked, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::fair::InUse;
 use crate::form::text::is_uri;
@@ -20,7 +20,6 @@ use crate::sales::orders::holds::HoldTerms;
 use crate::service::background::deferred_rows::DeferredRows;
 use crate::service::background::notification_handlers::{self, NotificationHandler};
 use crate::service::background::skipped_rows::SkippedRows;
-use crate::service::background::threads::Background;
 use crate::service::calls::backlog_limit::BacklogLimit;
 use crate::service::calls::write_quota::WriteQuota;
 #[cfg(feature = "documents")]
@@ -233,7 +232,7 @@ impl Builder {
         };
         let downtime = Downtime::new(environment.now());
         let inner = Inner {
-            background: Background::default(),
+            background: Mutex::default(),
             closing: AtomicBool::new(false),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
@@ -264,11 +263,11 @@ impl Builder {
         service.read_suspended_organizations()?;
         service.report_work_without_gateway()?;
         if let Some(options) = self.webhook_sender {
-            service.inner.background.keep_webhook_sender(service.start_webhook_sender(options)?);
+            service.inner.background.locked().webhook_sender = Some(service.start_webhook_sender(options)?);
         }
         service.start_handlers(self.handlers, self.handler_threads)?;
         if self.maintenance {
-            service.inner.background.keep_maintenance(service.start_maintenance()?);
+            service.inner.background.locked().maintenance = service.start_maintenance()?;
         }
         Ok(service)
     }

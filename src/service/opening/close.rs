@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::environment::{Clock, SystemClock};
+use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::Error;
 use crate::service::TicketingService;
 use crate::service::ticketing_service::Inner;
@@ -111,7 +111,8 @@ impl TicketingService {
     /// ```
     pub fn close(self, timeout: Duration) -> Result<(), CloseError> {
         self.inner.closing.store(true, Ordering::SeqCst);
-        self.inner.background.stop();
+        let background = std::mem::take(&mut *self.inner.background.locked());
+        background.stop();
         // A thread that waits for notifications may have a handle of the service.
         self.inner.store.end_subscriptions();
         let mut inner = self.inner;
