@@ -9,7 +9,7 @@ use super::inventory;
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::notifications::handler_notification::OrderCreated;
 use crate::model::notifications::notification_data::OrderCompleted;
-use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::notifications::notification_types::NotificationDetails;
 use crate::model::sale::discount::DiscountRefusal;
 use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{Order, OrderItem};
@@ -20,12 +20,13 @@ use crate::rules::order::Sale;
 use crate::rules::ticket_type::Offer;
 use crate::rules::{self, Checked};
 use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
+use crate::sales::tickets::ticket_issuing;
 use crate::store::sale::customers::StoredCustomer;
 use crate::store::sale::orders::NewOrder;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customers, events, order_items, orders, ticket_types};
 use crate::store::tickets::issued_tickets::{self, TicketHolder};
-use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::webhooks::handler_queue;
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 
 /// An order that was just created, the currency of its amounts, and the title of its event.
@@ -270,8 +271,14 @@ fn insert(
     tx.record(CommitEvent::OrderCreated);
     report_created(tx, &order, &sale.currency)?;
     if free {
-        tx.record(CommitEvent::OrderCompleted);
-        report_completed(tx, &order, &sale.currency)?;
+        let completed = OrderCompleted {
+            order_id: order.id,
+            event_id: order.event_id,
+            customer_id: order.customer_id,
+            total: order.total,
+            currency: sale.currency.clone(),
+        };
+        ticket_issuing::report_completed(tx, organization, completed, order.tickets())?;
     }
     Ok(CreatedOrder { order, currency: sale.currency, event_title: sale.title })
 }
@@ -295,18 +302,4 @@ fn report_created(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result
         currency: currency.to_owned(),
     });
     handler_queue::enqueue(tx, order.organizer_id, [notification])
-}
-
-fn report_completed(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result<()> {
-    let mut notifications = vec![NotificationData::OrderCompleted(OrderCompleted {
-        order_id: order.id,
-        event_id: order.event_id,
-        customer_id: order.customer_id,
-        total: order.total,
-        currency: currency.to_owned(),
-    })];
-    for ticket in order.tickets() {
-        notifications.push(issued_tickets::issued_notification(ticket, order.event_id, order.id));
-    }
-    outbox::enqueue(tx, order.organizer_id, notifications)
 }

@@ -144,7 +144,6 @@ pub(in crate::sales) fn complete(
     {
         return Err(Error::conflict(Reason::DiscountUsedUp, "the usage limit of the discount is reached"));
     }
-    tx.record(CommitEvent::OrderCompleted);
     issue_tickets(tx, state)
 }
 
@@ -164,19 +163,18 @@ fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
         customer_name: &state.customer_name,
         locale: None,
     };
-    let mut notifications = vec![NotificationData::OrderCompleted(OrderCompleted {
+    let mut tickets = Vec::new();
+    for item in order_items::of_orders(tx, &[state.id])? {
+        tickets.extend(issued_tickets::issue_for_item(tx, &holder, item)?);
+    }
+    let completed = OrderCompleted {
         order_id: state.id,
         event_id: state.event,
         customer_id: state.customer,
         total: Amount::in_currency(state.total, decimals_of_stored(&state.currency)?),
         currency: state.currency.clone(),
-    })];
-    for item in order_items::of_orders(tx, &[state.id])? {
-        for ticket in issued_tickets::issue_for_item(tx, &holder, item)? {
-            notifications.push(issued_tickets::issued_notification(&ticket, state.event, state.id));
-        }
-    }
-    outbox::enqueue(tx, state.organization, notifications)
+    };
+    ticket_issuing::report_completed(tx, state.organization, completed, &tickets)
 }
 
 /// Cancels an order and its tickets. What is left of its payment goes back. `may_refund` is the error of

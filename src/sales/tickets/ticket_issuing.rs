@@ -4,18 +4,19 @@ use super::server_scans;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::notifications::handler_notification::TicketCancelled;
-use crate::model::notifications::notification_data::TicketIssued;
+use crate::model::notifications::notification_data::{OrderCompleted, TicketIssued};
 use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
+use crate::model::sale::order::OrderTicket;
 use crate::model::tickets::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
-use crate::model::values::id::{EventId, OrganizationId, TicketId};
+use crate::model::values::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::{checked, ticket as rules};
 use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::inventory;
-use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customers, events, ticket_types};
 use crate::store::tickets::issued_tickets::{self, CancelledTicket, TicketHolder};
 use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::{CommitEvent, LockedEvent};
 
 /// Issues tickets without an order. Fails with the conflict `sold-out` if too few seats are available.
 pub(crate) fn issue(
@@ -54,20 +55,34 @@ pub(crate) fn issue(
 
 /// Inserts a ticket for each seat, and queues a notification for each ticket.
 fn insert_tickets(tx: &LockedEvent<'_>, holder: &TicketHolder<'_>, seats: Seats) -> Result<Vec<NewTicket>> {
-    let mut issued = Vec::new();
-    let mut notifications = Vec::new();
-    for _ in 0..seats.count {
-        let ticket = issued_tickets::issue(tx, holder, seats.ticket_type, None)?;
-        notifications.push(NotificationData::TicketIssued(TicketIssued {
-            issued_ticket_id: ticket.id,
-            ticket_type_id: seats.ticket_type,
-            event_id: seats.event,
-            order_id: None,
-        }));
-        issued.push(ticket);
-    }
+    let issue = |_| issued_tickets::issue(tx, holder, seats.ticket_type, None);
+    let tickets: Vec<_> = (0..seats.count).map(issue).collect::<Result<_>>()?;
+    let notifications = tickets.iter().map(|ticket| issued(ticket.id, seats.ticket_type, seats.event, None));
     outbox::enqueue(tx, holder.organization, notifications)?;
-    Ok(issued)
+    Ok(tickets)
+}
+
+/// Counts and reports a completed order, and reports its tickets.
+pub(in crate::sales) fn report_completed<'t>(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    completed: OrderCompleted,
+    tickets: impl IntoIterator<Item = &'t OrderTicket>,
+) -> Result<()> {
+    tx.record(CommitEvent::OrderCompleted);
+    let (event, order) = (completed.event_id, Some(completed.order_id));
+    let of_tickets = tickets.into_iter().map(|ticket| issued(ticket.id, ticket.ticket_type_id, event, order));
+    let notifications = std::iter::once(NotificationData::OrderCompleted(completed)).chain(of_tickets);
+    outbox::enqueue(tx, organization, notifications)
+}
+
+fn issued(ticket: TicketId, ticket_type: TicketTypeId, event: EventId, order: Option<OrderId>) -> NotificationData {
+    NotificationData::TicketIssued(TicketIssued {
+        issued_ticket_id: ticket,
+        ticket_type_id: ticket_type,
+        event_id: event,
+        order_id: order,
+    })
 }
 
 /// Cancels a ticket, and makes its seat available again.

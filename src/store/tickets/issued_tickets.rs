@@ -4,8 +4,6 @@ use std::sync::LazyLock;
 
 use super::link_urls;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
-use crate::model::notifications::notification_data::TicketIssued;
-use crate::model::notifications::notification_types::NotificationData;
 use crate::model::sale::customer::Customer;
 use crate::model::sale::order::OrderTicket;
 use crate::model::tickets::ticket::{IssuedTicket, NewTicket, TicketStatus, TicketTypeOfTicket};
@@ -158,15 +156,6 @@ pub(crate) fn issue_for_item(
         issued.push(OrderTicket { id, code, status, ticket_type_id: item.ticket_type_id });
     }
     Ok(issued)
-}
-
-pub(crate) fn issued_notification(ticket: &OrderTicket, event: EventId, order: OrderId) -> NotificationData {
-    NotificationData::TicketIssued(TicketIssued {
-        issued_ticket_id: ticket.id,
-        ticket_type_id: ticket.ticket_type_id,
-        event_id: event,
-        order_id: Some(order),
-    })
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<IssuedTicket> {
