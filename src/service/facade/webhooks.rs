@@ -10,7 +10,6 @@ use crate::model::notifications::webhook::{
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
 use crate::model::values::id::{WebhookDeliveryId, WebhookId};
 use crate::model::values::page::Page;
-use crate::rules::checked_request;
 use crate::sales::catalog::webhook_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
@@ -33,9 +32,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_webhooks(&self, caller: &Caller, request: ListWebhooks) -> Result<Page<WebhookEndpoint, WebhookId>> {
-        caller.require(Scope::WebhooksRead)?;
-        let request = checked_request(request)?;
-        self.store()?.read(|tx| endpoints::list(tx, caller.organization, &request))
+        self.list(caller, Scope::WebhooksRead, request, endpoints::list)
     }
 
     /// Creates a webhook endpoint: a URL that receives notifications of the requested types.
