@@ -16,13 +16,6 @@ use crate::service::payments::payment_steps::{CHECKOUT_STEPS, REFUND_STEPS};
 /// How long a thread waits between two runs.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A run that has ended.
-struct FinishedRun {
-    report: MaintenanceReport,
-    /// Whether a step has more to do now.
-    has_more: bool,
-}
-
 /// # Maintenance
 impl TicketingService {
     /// Runs the maintenance once, for all organizations:
@@ -62,25 +55,26 @@ impl TicketingService {
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
         let steps = STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS);
-        self.run_steps(steps, &|| false).map(|finished| finished.report)
+        let mut run = Run::new(&|| false);
+        self.run_steps(steps, &mut run)?;
+        Ok(run.report)
     }
 
-    /// Runs these steps of the maintenance, or the part of them that is done when `stop` returns `true`.
-    fn run_steps<'s>(&self, steps: impl IntoIterator<Item = &'s Step>, stop: &dyn Fn() -> bool) -> Result<FinishedRun> {
-        let mut run = Run::new(stop);
+    /// Runs these steps of the maintenance, or the part of them that is done when the run stops.
+    fn run_steps<'s>(&self, steps: impl IntoIterator<Item = &'s Step>, run: &mut Run<'_>) -> Result<()> {
         let mut first_error = None;
         for step in steps {
             if run.stops() {
                 break;
             }
             // A panic in the clock or another part of the program must not keep the next steps from running.
-            let result = catch_unwind(AssertUnwindSafe(|| step.run(self, &mut run)))
+            let result = catch_unwind(AssertUnwindSafe(|| step.run(self, run)))
                 .unwrap_or_else(|_| Err(Error::Internal("a step of the maintenance panicked".to_owned())));
             if let Err(error) = result {
                 first_error.get_or_insert(error);
             }
         }
-        let Run { report, has_more, .. } = run;
+        let report = run.report;
         if report.held_back {
             self.store_in_operation().counters().update(|counts| counts.maintenance.held_back += 1);
         }
@@ -101,7 +95,7 @@ impl TicketingService {
                 "maintenance done"
             );
         }
-        first_error.map_or(Ok(FinishedRun { report, has_more }), Err)
+        first_error.map_or(Ok(()), Err)
     }
 
     /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment
@@ -139,9 +133,11 @@ impl TicketingService {
                 if service.stopped().is_some() {
                     return;
                 }
-                match service.run_steps(steps, &|| stop.is_set()) {
-                    Ok(finished) if finished.has_more => pause = Duration::ZERO,
-                    Ok(_) => {}
+                let is_set = || stop.is_set();
+                let mut run = Run::new(&is_set);
+                match service.run_steps(steps, &mut run) {
+                    Ok(()) if run.has_more => pause = Duration::ZERO,
+                    Ok(()) => {}
                     Err(_) if service.is_closing() || service.stopped().is_some() => {}
                     Err(error) => tracing::warn!(
                         target: "ticketing::maintenance",
