@@ -53,7 +53,9 @@ impl TicketingService {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         let organization = caller.organization;
         let read = move |tx: &Transaction<'_>| orders::get(tx, organization, id);
-        let (report, terms) = (self.report(None, None, false, None), self.refund_terms());
+        let mode = self.payment_mode();
+        let report = Report { checkout: None, payment: None, is_returned: false, listing: None, mode };
+        let terms = self.refund_terms();
         let (recorded, order) = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
             let receive = move |tx: &LockedEvent<'_>| {
@@ -68,16 +70,8 @@ impl TicketingService {
         self.store_in_operation().read(read)
     }
 
-    /// A report for the transaction. `listing` is the first part of what the gateway lists.
-    fn report(
-        &self,
-        checkout: Option<&str>,
-        payment: Option<&GatewayPayment>,
-        is_returned: bool,
-        listing: Option<Listing>,
-    ) -> Report {
-        let mode = self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode);
-        Report { checkout: checkout.map(str::to_owned), payment: payment.cloned(), is_returned, listing, mode }
+    fn payment_mode(&self) -> PaymentMode {
+        self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode)
     }
 
     /// Records a payment that the gateway reports. `checkout` is the gateway's id of the checkout, if it is known.
@@ -96,7 +90,13 @@ impl TicketingService {
         let terms = self.refund_terms();
         let mut listings = listing.map(parts).unwrap_or_default().into_iter();
         let first = listing.is_some().then(|| listings.next().unwrap_or_default());
-        let report = self.report(checkout, Some(payment), is_returned, first);
+        let report = Report {
+            checkout: checkout.map(str::to_owned),
+            payment: Some(payment.clone()),
+            is_returned,
+            listing: first,
+            mode: self.payment_mode(),
+        };
         let recorded = self.with_expired_holds(organization, id, |after| {
             let (report, terms) = (report.clone(), terms.clone());
             self.store()?.write_event(organization, id.into(), move |tx| {
