@@ -1,7 +1,11 @@
 //! The format of API keys, and validation of requests to create them.
 
-use super::{Checked, text};
+use super::Checked;
 use crate::error::{FieldErrors, Result};
+use crate::form::limits::LINE_LENGTH;
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
+use crate::form::path::Path;
+use crate::form::value::FormValue;
 use crate::model::tenants::organization::CreateApiKey;
 use crate::model::values::timestamp::Timestamp;
 
@@ -15,7 +19,7 @@ pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabc
 
 pub(crate) fn check(request: CreateApiKey, now: Timestamp) -> Result<Checked<CreateApiKey>> {
     let mut errors = FieldErrors::default();
-    text::check_name(&mut errors, &request.name);
+    request.name.check(&[MinLength(1), MaxLength(LINE_LENGTH)], Path::Root.field("name"), &mut errors);
     errors.check(!request.scopes.is_empty(), "scopes", "must name at least one scope");
     let is_allowed = request.event_id.is_none() || request.only_checks_in();
     errors.check(is_allowed, "scopes", "must be tickets:check-in, the only scope of a key of one event");

@@ -1,15 +1,4 @@
-//! Text operations that several rules share.
-
-use crate::error::FieldErrors;
-use crate::form::limits::LINE_LENGTH;
-use crate::form::limits::TextLimit::{MaxLength, MinLength};
-use crate::form::path::Path;
-use crate::form::value::FormValue;
-
-/// Checks a name: 1 to 255 characters.
-pub(crate) fn check_name(errors: &mut FieldErrors, name: &String) {
-    name.check(&[MinLength(1), MaxLength(LINE_LENGTH)], Path::Root.field("name"), errors);
-}
+//! How texts are compared if upper and lower case are equivalent.
 
 /// Converts a text into the form in which it is compared with others if upper and lower case are equivalent.
 ///
