@@ -6,10 +6,10 @@
 use super::server_scans;
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
+use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::scan::LoggedKind;
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
-use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::ticket as rules;
@@ -28,10 +28,10 @@ pub(crate) enum Scan {
 pub(crate) fn check_in(
     tx: &Transaction<'_>,
     operation: &IdempotentOperation,
-    organization: OrganizationId,
+    caller: Identity,
     request: &Checked<CheckInTicket>,
-    api_key: Option<ApiKeyId>,
 ) -> Result<Scan> {
+    let organization = caller.organization;
     operation.lock(tx)?;
     tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
     // With a key, it is locked after the outcome is known.
@@ -44,8 +44,8 @@ pub(crate) fn check_in(
     let scanned = scans::find(tx, organization, request)?;
     let at = server_scans::time_of_scan(tx, organization, &scanned)?;
     let scan = match scanned.state.check_in(request.event_id, at) {
-        Ok(()) => accept(tx, organization, scanned, at, api_key)?,
-        Err(refusal) => refuse(tx, organization, &scanned, at, api_key, refusal)?,
+        Ok(()) => accept(tx, caller, scanned, at)?,
+        Err(refusal) => refuse(tx, caller, &scanned, at, refusal)?,
     };
     if let Scan::Accepted(ticket) = &scan {
         operation.store_result(tx, &*ticket.value)?;
@@ -53,23 +53,17 @@ pub(crate) fn check_in(
     Ok(scan)
 }
 
-fn accept(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    scanned: LockedTicket,
-    at: Timestamp,
-    api_key: Option<ApiKeyId>,
-) -> Result<Scan> {
-    server_scans::log(tx, organization, &scanned, LoggedKind::In, at, api_key, None)?;
+fn accept(tx: &Transaction<'_>, caller: Identity, scanned: LockedTicket, at: Timestamp) -> Result<Scan> {
+    server_scans::log(tx, caller, &scanned, LoggedKind::In, at, None)?;
     let notification = scanned.checked_in(at);
     let LockedTicket { mut ticket, state, .. } = scanned;
     let expires_at = match state.first_scan_date {
         None => state.expiry_after_first_scan(at),
         Some(_) => state.expires_at,
     };
-    scans::check_in(tx, ticket.id, at, api_key, expires_at)?;
+    scans::check_in(tx, ticket.id, at, caller.key, expires_at)?;
     tx.record(CommitEvent::ScanAccepted);
-    outbox::enqueue(tx, organization, [notification])?;
+    outbox::enqueue(tx, caller.organization, [notification])?;
     // A ticket that admits its holder again on another day is checked in already.
     if state.status != TicketStatus::CheckedIn {
         // Last, because all scans of the ticket type wait for each other from here to the commit.
@@ -78,7 +72,7 @@ fn accept(
 
     ticket.status = TicketStatus::CheckedIn;
     ticket.check_in_date = Some(at);
-    ticket.checked_in_by_id = api_key;
+    ticket.checked_in_by_id = caller.key;
     ticket.first_scan_date = ticket.first_scan_date.or(Some(at));
     ticket.expires_at = expires_at;
     ticket.last_scan_date = Some(at);
@@ -89,15 +83,14 @@ fn accept(
 
 fn refuse(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
+    caller: Identity,
     scanned: &LockedTicket,
     at: Timestamp,
-    api_key: Option<ApiKeyId>,
     refusal: Conflict,
 ) -> Result<Scan> {
     // The log is that of the entrance of the event, and other entrances are not logged there.
     if refusal.reason != Reason::WrongEvent {
-        server_scans::log(tx, organization, scanned, LoggedKind::In, at, api_key, Some(refusal.reason))?;
+        server_scans::log(tx, caller, scanned, LoggedKind::In, at, Some(refusal.reason))?;
     }
     scans::record_refusal(tx, scanned.ticket.id, at)?;
     tx.record(CommitEvent::ScanRefused(refusal.reason));
@@ -107,15 +100,15 @@ fn refuse(
 /// Checks a ticket out, so that it can be checked in again.
 pub(crate) fn check_out(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
+    caller: Identity,
     request: &Request<CheckInTicket>,
-    api_key: Option<ApiKeyId>,
 ) -> Result<IssuedTicket> {
+    let organization = caller.organization;
     let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
     let scanned = scans::find(tx, organization, &request)?;
     scanned.state.check_out(request.event_id).map_err(Error::Conflict)?;
     let at = server_scans::time_of_scan(tx, organization, &scanned)?;
-    server_scans::log(tx, organization, &scanned, LoggedKind::Out, at, api_key, None)?;
+    server_scans::log(tx, caller, &scanned, LoggedKind::Out, at, None)?;
     let mut ticket = scanned.ticket;
     scans::check_out(tx, ticket.id, at)?;
     sales_figures::inside_changed(tx, ticket.ticket_type_id, -1)?;

@@ -10,12 +10,13 @@ use uuid::Uuid;
 use super::server_scans;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::notifications::notification_types::NotificationData;
+use crate::model::tenants::caller::Identity;
 use crate::model::tickets::scan::{
     LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket, UploadScans,
     UploadedScans, Verdict,
 };
 use crate::model::tickets::ticket::TicketStatus;
-use crate::model::values::id::{ApiKeyId, EventId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::values::id::{EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::Checked;
 use crate::rules::entrance::door::{is_proof, no_door_link, time_of_scan};
 use crate::rules::entrance::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
@@ -28,9 +29,8 @@ use crate::store::{CommitEvent, Transaction};
 /// The device that reports scans.
 #[derive(Debug, Clone, Copy)]
 struct Device<'r> {
-    organization: OrganizationId,
+    caller: Identity,
     event: EventId,
-    api_key: Option<ApiKeyId>,
     name: &'r str,
 }
 
@@ -59,12 +59,12 @@ struct Changes {
 /// Adds the scans of a report to the logs of their tickets. A scan that was reported before is not added again.
 pub(crate) fn upload(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
+    caller: Identity,
     event: EventId,
-    api_key: Option<ApiKeyId>,
     request: &Checked<UploadScans>,
 ) -> Result<UploadedScans> {
-    let device = Device { organization, event, api_key, name: &request.device };
+    let organization = caller.organization;
+    let device = Device { caller, event, name: &request.device };
     tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
     match scan_log::is_kept(tx, organization, event)? {
         None => return Err(Error::NotFound(ResourceKind::Event)),
@@ -112,7 +112,7 @@ pub(crate) fn upload(
 
 /// The scans of a report, each id once, with what their codes belong to.
 fn entries<'r>(tx: &Transaction<'_>, device: &Device<'_>, scans: &'r [NewScan]) -> Result<Vec<Reported<'r>>> {
-    let of_code = |code: &str| scans::ticket_of_code(tx, device.organization, code);
+    let of_code = |code: &str| scans::ticket_of_code(tx, device.caller.organization, code);
     tx.read_ahead(|| scans.iter().filter_map(|scan| scan.code.as_deref()).try_for_each(|code| of_code(code).map(drop)));
     let mut entries: Vec<Reported<'r>> = Vec::with_capacity(scans.len());
     for (index, scan) in scans.iter().enumerate() {
@@ -156,7 +156,7 @@ fn known_scans(
     device: &Device<'_>,
     entries: &[Reported<'_>],
 ) -> Result<HashMap<String, StoredScan>> {
-    let find = |scan: &Reported<'_>| scan_log::find(tx, device.organization, &scan.uuid);
+    let find = |scan: &Reported<'_>| scan_log::find(tx, device.caller.organization, &scan.uuid);
     tx.read_ahead(|| entries.iter().try_for_each(|scan| find(scan).map(drop)));
     let mut known = HashMap::new();
     for scan in entries {
@@ -194,7 +194,7 @@ fn without_ticket(
     let logged = LoggedScan { outcome: Some(outcome), reason, ..new_row(tx, device, scan, None) };
     let row = StoredScan::from(logged);
     if has_passed {
-        scan_log::insert(tx, device.organization, &row)?;
+        scan_log::insert(tx, device.caller.organization, &row)?;
     }
     if row.logged.kind == LoggedKind::In {
         tx.record(reason.map_or(CommitEvent::ScanUnknown, CommitEvent::ScanRefused));
@@ -212,7 +212,7 @@ fn new_row(tx: &Transaction<'_>, device: &Device<'_>, scan: &Reported<'_>, ticke
     let at = time_of_scan(*scanned_at, scan.index, tx.now());
     LoggedScan {
         uuid: Some(scan.uuid.clone()),
-        api_key_id: device.api_key,
+        api_key_id: device.caller.key,
         device: Some(device.name.to_owned()),
         verdict: *verdict,
         is_override: is_override.unwrap_or_default(),
@@ -264,7 +264,7 @@ fn merge(
     }
     let Replay { state, judgements, .. } = replay;
     if has_new {
-        write(tx, device.organization, ticket, &state, &mut log, &judgements, changes)?;
+        write(tx, device.caller.organization, ticket, &state, &mut log, &judgements, changes)?;
     }
     let shown = if has_new { &state } else { &present };
     for scan in scans {

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use crate::error::{Reason, Result};
+use crate::model::tenants::caller::Identity;
 use crate::model::tickets::scan::{LoggedKind, LoggedScan, ScanOutcome, Verdict};
 use crate::model::tickets::ticket::TicketStatus;
-use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
+use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::Transaction;
 use crate::store::tickets::issued_tickets::CancelledTicket;
@@ -52,11 +53,10 @@ pub(super) fn next_after(tx: &Transaction<'_>, last: Option<Timestamp>) -> Times
 /// Adds a scan to the log of its event, if it has one. `refusal` is why it was refused.
 pub(super) fn log(
     tx: &Transaction<'_>,
-    organization: OrganizationId,
+    caller: Identity,
     scanned: &LockedTicket,
     kind: LoggedKind,
     at: Timestamp,
-    api_key: Option<ApiKeyId>,
     refusal: Option<Reason>,
 ) -> Result<()> {
     if !scanned.has_log {
@@ -69,8 +69,8 @@ pub(super) fn log(
     };
     let row = LoggedScan::new(scanned.state.event_id, Some(scanned.ticket.id), kind, at, tx.now());
     let decision = LoggedScan { verdict: Some(verdict), outcome: Some(outcome), reason: refusal, ..row };
-    let logged = LoggedScan { api_key_id: api_key, ..decision };
-    scan_log::insert(tx, organization, &StoredScan { logged, is_reported: outcome == ScanOutcome::Admitted })
+    let logged = LoggedScan { api_key_id: caller.key, ..decision };
+    scan_log::insert(tx, caller.organization, &StoredScan { logged, is_reported: outcome == ScanOutcome::Admitted })
 }
 
 /// The row with which the log of a ticket begins that is checked in.

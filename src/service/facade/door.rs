@@ -140,7 +140,7 @@ impl TicketingService {
         let own = caller.as_caller().event;
         self.write_idempotent(caller, OperationTarget::new("upload_scans"), request, move |tx, caller, request| {
             let (event, request) = rules::check_upload(request.clone(), own)?;
-            scan_uploads::upload(tx, caller.organization, event, caller.key, &request)
+            scan_uploads::upload(tx, caller, event, &request)
         })
     }
 

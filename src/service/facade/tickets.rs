@@ -189,9 +189,7 @@ impl TicketingService {
         let target = OperationTarget::new("check_in_ticket");
         let result = self.run_idempotent(&call, target, request, |operation, request| {
             let request = rules::check_scan(request.body, request.errors)?;
-            let scan = self.write_for(identity, move |tx| {
-                check_in::check_in(tx, &operation, identity.organization, &request, identity.key)
-            });
+            let scan = self.write_for(identity, move |tx| check_in::check_in(tx, &operation, identity, &request));
             match scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))? {
                 Scan::Accepted(ticket) => Ok(ticket.map(|ticket| *ticket)),
                 Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
@@ -229,9 +227,8 @@ impl TicketingService {
         call.caller.require(Scope::TicketsCheckIn)?;
         let request = at_entrance(&call.caller, request.into())?;
         let target = OperationTarget::new("check_out_ticket");
-        let result = self.write_idempotent(&call, target, request, |tx, caller, request| {
-            check_in::check_out(tx, caller.organization, request, caller.key)
-        })?;
+        let result = self
+            .write_idempotent(&call, target, request, |tx, caller, request| check_in::check_out(tx, caller, request))?;
         Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
     }
 
