@@ -1,6 +1,5 @@
 //! Backups that a service makes by itself, every so often, into a folder.
 
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -141,8 +140,7 @@ fn rename(copy: &Path, name: &Path) -> Result<()> {
 /// Deletes all backups but the newest `keep`. Those with a later time than now were made while the clock was wrong:
 /// they stay, and count for nothing.
 fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
-    let mut backups = backups(folder).unwrap_or_default();
-    backups.retain(|(made, _)| *made <= now);
+    let mut backups: Vec<_> = dated_files(folder, time_in).filter(|(made, _)| *made <= now).collect();
     backups.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
     for (_, path) in backups.iter().skip(keep.max(1)) {
         delete(path);
@@ -151,33 +149,23 @@ fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
 
 /// When the first backup after a start is due: after the newest one in the folder.
 fn first_due(schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
-    // If the folder cannot be read, the backup will say why.
-    let backups = backups(&schedule.folder).unwrap_or_default();
-    backups.iter().map(|(made, _)| made.saturating_add(schedule.every)).max().unwrap_or(now)
+    dated_files(&schedule.folder, time_in).map(|(made, _)| made.saturating_add(schedule.every)).max().unwrap_or(now)
 }
 
-/// The backups in a folder, and when they were made.
-fn backups(folder: &Path) -> io::Result<Vec<(Timestamp, PathBuf)>> {
-    let mut found = Vec::new();
-    for entry in folder.read_dir()? {
-        let entry = entry?;
-        if let Some(made) = entry.file_name().to_str().and_then(time_in) {
-            found.push((made, entry.path()));
-        }
-    }
-    Ok(found)
+/// The files in a folder in whose names `time` finds a time. If the folder cannot be read, there are none: the next
+/// backup says why.
+fn dated_files(folder: &Path, time: impl Fn(&str) -> Option<Timestamp>) -> impl Iterator<Item = (Timestamp, PathBuf)> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    entries.filter_map(move |entry| Some((time(entry.file_name().to_str()?)?, entry.path())))
 }
 
 /// Deletes unfinished and unchecked copies that a killed program has left behind: each may be as large as the database.
 fn delete_abandoned(folder: &Path, now: Timestamp) {
-    let Ok(entries) = folder.read_dir() else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        // A copy that is being made has another suffix behind this one.
-        let unfinished = name.to_str().and_then(|name| name.split_once(UNCHECKED));
-        let begun = unfinished.and_then(|(backup, _)| time_in(backup));
-        if begun.is_some_and(|begun| begun.saturating_add(ABANDONED) <= now) {
-            delete(&entry.path());
+    // A copy that is being made has another suffix behind this one.
+    let time_of_unchecked = |name: &str| time_in(name.split_once(UNCHECKED)?.0);
+    for (begun, path) in dated_files(folder, time_of_unchecked) {
+        if begun.saturating_add(ABANDONED) <= now {
+            delete(&path);
         }
     }
 }
@@ -268,7 +256,7 @@ mod tests {
         for path in &paths {
             std::fs::write(path, "").expect("a file");
         }
-        assert!(backups(folder.path()).expect("a folder").is_empty());
+        assert_eq!(dated_files(folder.path(), time_in).count(), 0);
         delete_abandoned(folder.path(), at("2026-11-26T05:00:00Z"));
         assert_eq!(paths.map(|path| path.exists()), [false, false, true, true]);
     }
