@@ -120,7 +120,13 @@ impl TicketingService {
             return Err(Error::OrganizationSuspended);
         }
         self.remember_key_use(&found);
-        Ok(Caller { event: found.event, ..self.caller(found.organization, found.scopes, Some(found.id)) })
+        Ok(Caller {
+            organization: found.organization,
+            scopes: found.scopes,
+            key: Some(found.id),
+            event: found.event,
+            suspended: self.inner.suspended.clone(),
+        })
     }
 
     /// Remembers that a key was used, to the minute, until the next maintenance stores it.

@@ -8,7 +8,7 @@ use crate::model::tenants::organization::{
     CreateApiKey, CreateOrganization, CreatedApiKey, ListOrganizations, Organization, UpdateOrganization,
 };
 use crate::model::tenants::suspended::SuspendedOrganizations;
-use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::id::OrganizationId;
 use crate::model::values::page::Page;
 use crate::rules;
 use crate::sales::catalog::organization_changes;
@@ -221,16 +221,6 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Returns a caller that notices a suspension that this process knows of.
-    pub(in crate::service) fn caller(
-        &self,
-        organization: OrganizationId,
-        scopes: Scopes,
-        key: Option<ApiKeyId>,
-    ) -> Caller {
-        Caller { organization, scopes, key, event: None, suspended: self.inner.suspended.clone() }
-    }
-
     /// Returns a caller that acts for an organization with all scopes and without an API key. For a
     /// [suspended](Self::suspend_organization) organization, it can only report payments, unless this is a handle of
     /// [`even_if_suspended`](Self::even_if_suspended).
@@ -251,12 +241,11 @@ impl TicketingService {
     pub fn act_for(&self, organization: OrganizationId) -> Result<Caller> {
         let organization = self.store()?.read_one(|tx| organizations::get(tx, organization))?;
         self.inner.suspended.set(organization.id, organization.suspended_at.is_some());
-        let caller = self.caller(organization.id, Scopes::all(), None);
-        // A caller that knows of no suspension is never refused.
-        Ok(if self.ignores_suspension {
-            Caller { suspended: SuspendedOrganizations::default(), ..caller }
-        } else {
-            caller
-        })
+        let suspended = match self.ignores_suspension {
+            // A caller that knows of no suspension is never refused.
+            true => SuspendedOrganizations::default(),
+            false => self.inner.suspended.clone(),
+        };
+        Ok(Caller { organization: organization.id, scopes: Scopes::all(), key: None, event: None, suspended })
     }
 }
