@@ -120,14 +120,14 @@ impl TicketingService {
             caller.as_caller().require(Scope::PaymentsWrite)?;
         }
         self.run_idempotent(caller, OperationTarget::new("create_order"), request, |operation, request| {
-            self.try_create_order(caller.as_caller().identity(), operation, request)
+            self.try_create_order(caller.as_caller().identity(), &operation, request)
         })
     }
 
     fn try_create_order(
         &self,
         caller: Identity,
-        operation: IdempotentOperation,
+        operation: &IdempotentOperation,
         request: Request<CreateOrder>,
     ) -> Result<Replayable<CreateOrderResponse>> {
         let organization = caller.organization;
@@ -141,15 +141,15 @@ impl TicketingService {
             true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
             false => Ok(()),
         };
-        let started = operation.clone();
+        let of_transaction = operation.clone();
         let progress = check.and_then(|()| {
             self.write_with_expired_holds(caller, request.event_id, move |tx, release_limit| {
-                checkout_links::create_or_resume(tx, &started, organization, &request, &terms, release_limit)
+                checkout_links::create_or_resume(tx, &of_transaction, organization, &request, &terms, release_limit)
             })
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
             OrderProgress::Finished(response) => Ok(*response),
-            OrderProgress::NeedsLink(order) => self.open_checkout(*order, &operation),
+            OrderProgress::NeedsLink(order) => self.open_checkout(*order, operation),
         }
     }
 

@@ -66,17 +66,18 @@ impl TicketingService {
     ) -> Result<C::Output<RenewCheckoutResponse>> {
         self.require_to_write(caller.as_caller(), Scope::OrdersWrite)?;
         self.run_idempotent(caller, OperationTarget::on("renew_checkout", id), Nothing, |operation, _| {
-            self.try_renew_checkout(caller.as_caller().identity(), operation, id)
+            self.try_renew_checkout(caller.as_caller().identity(), &operation, id)
         })
     }
 
     fn try_renew_checkout(
         &self,
         caller: Identity,
-        operation: IdempotentOperation,
+        operation: &IdempotentOperation,
         id: OrderId,
     ) -> Result<Replayable<RenewCheckoutResponse>> {
         let organization = caller.organization;
+        let of_transaction = operation.clone();
         let seen = self.store()?.read(|tx| checkout_renewal::examine(tx, organization, id))?;
         let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
@@ -85,16 +86,15 @@ impl TicketingService {
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
             return self.write_event_for(caller, id, move |tx| {
-                checkout_renewal::keep(tx, &operation, organization, id, &seen)
+                checkout_renewal::keep(tx, &of_transaction, organization, id, &seen)
             });
         }
-        let begun = operation.clone();
         let progress = self.write_event_for(caller, id, move |tx| {
-            checkout_renewal::begin(tx, &begun, organization, id, &seen, &terms)
+            checkout_renewal::begin(tx, &of_transaction, organization, id, &seen, &terms)
         })?;
         match progress {
             RenewalProgress::Finished(response) => Ok(response),
-            RenewalProgress::NeedsLink(start) => self.start_renewed(gateway, *start, &operation),
+            RenewalProgress::NeedsLink(start) => self.start_renewed(gateway, *start, operation),
         }
     }
 
