@@ -27,25 +27,3 @@ pub(crate) fn response_text(bytes: &[u8]) -> String {
     };
     String::from_utf8_lossy(cut).replace('\0', "\u{fffd}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_delays_grow_from_one_minute_to_eighty_and_end_with_the_eighth_attempt() {
-        let minutes: Vec<_> = (1..=7).map(|attempt| delay_after(attempt).unwrap().as_secs() / 60).collect();
-        assert_eq!(minutes, [1, 2, 5, 10, 20, 40, 80]);
-        assert_eq!((delay_after(8), delay_after(0), delay_after(-1)), (None, None, None));
-    }
-
-    #[test]
-    fn a_response_of_any_bytes_is_valid_text_without_u_0000() {
-        assert_eq!(response_text(b"ok"), "ok");
-        assert_eq!(response_text(b"a\0b"), "a\u{fffd}b");
-        assert_eq!(response_text(b"\xffx"), "\u{fffd}x");
-        // The last of the three bytes of the euro sign is missing.
-        assert_eq!(response_text(b"12 \xe2\x82"), "12 ");
-        assert_eq!(response_text(b"\xff \xe2\x82"), "\u{fffd} \u{fffd}");
-    }
-}

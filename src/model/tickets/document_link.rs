@@ -137,9 +137,6 @@ impl DocumentLinks {
 
 #[cfg(test)]
 mod tests {
-    use rand::rngs::StdRng;
-    use rand::{Rng, RngExt, SeedableRng};
-
     use super::*;
 
     const SECRET: LinkSecret = LinkSecret(*b"0123456789abcdef0123456789ABCDEF");
@@ -223,35 +220,5 @@ mod tests {
         for other in others {
             assert!(LinkToken::parse(&other).is_none(), "{other}");
         }
-    }
-
-    #[test]
-    fn no_mutated_token_is_that_of_a_ticket() {
-        let mut random = StdRng::seed_from_u64(7);
-        let links = links();
-        let mut spelled = 0;
-        for round in 0..100_000 {
-            let (_, version, text) = TICKETS[round % TICKETS.len()];
-            let mut mutated = text.as_bytes().to_vec();
-            match random.random_range(0..3) {
-                // One digit, several digits, or all digits after the id.
-                0 => mutated[random.random_range(0..DIGITS)] = crockford::ALPHABET[random.random_range(0..32)],
-                1 => (0..random.random_range(2..10)).for_each(|_| {
-                    mutated[random.random_range(0..DIGITS)] = crockford::ALPHABET[random.random_range(0..32)];
-                }),
-                _ => mutated[13..]
-                    .iter_mut()
-                    .for_each(|digit| *digit = crockford::ALPHABET[(random.next_u32() & 31) as usize]),
-            }
-            let mutated = String::from_utf8(mutated).unwrap();
-            if mutated == text {
-                continue;
-            }
-            if let Some(token) = LinkToken::parse(&mutated) {
-                spelled += 1;
-                assert!(!links.is_of_ticket(token, version), "{mutated}");
-            }
-        }
-        assert!(spelled > 50_000, "{spelled}");
     }
 }

@@ -23,25 +23,3 @@ pub(crate) fn is_missing(recorded: Option<&str>) -> String {
         None => "the program does not have the payment gateway of the checkout".to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_have_up_to_50_lower_case_letters_digits_and_hyphens() {
-        for name in ["stripe", "a", "pay-2", &"a".repeat(50)] {
-            assert!(is_name(name), "{name}");
-        }
-        for name in ["", "Stripe", "pay_2", "pay 2", "pay.2", "zahlung-ä", "a\n", &"a".repeat(51)] {
-            assert!(!is_name(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn only_the_gateway_that_has_a_checkout_is_asked_about_it() {
-        assert!(is_asked("stripe", Some("stripe")) && is_asked("sandbox", Some("sandbox")));
-        assert!(!is_asked("stripe", Some("sandbox")) && !is_asked("sandbox", Some("stripe")));
-        assert!(is_asked("stripe", None) && !is_asked("sandbox", None));
-    }
-}

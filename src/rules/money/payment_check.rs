@@ -40,14 +40,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payment_is_looked_up_after_1_7_and_30_days() {
-        let days: Vec<_> =
-            [1, 2].map(|answers| next_check(answers, false).map(|delay| delay.as_secs() / 86_400)).into();
-        assert_eq!((FIRST_CHECK, days), (Duration::from_hours(24), vec![Some(7 - 1), Some(30 - 7)]));
-        assert_eq!((next_check(0, false), next_check(3, false), next_check(i64::MAX, false)), (None, None, None));
-    }
-
-    #[test]
     fn what_waits_for_a_bank_or_the_customer_is_looked_up_every_day() {
         assert_eq!([0, 1, 2, 3, 400].map(|answers| next_check(answers, true)), [Some(DAY); 5]);
     }

@@ -124,37 +124,6 @@ mod tests {
     use super::*;
     use crate::model::values::amount::Amount;
 
-    #[test]
-    fn a_total_is_the_sum_of_price_times_quantity() {
-        let price =
-            full_price(vec![ItemPrice::full(1250, 2), ItemPrice::full(0, 5), ItemPrice::full(999, 3)]).expect("small");
-        assert_eq!(price.total, 2500 + 2997);
-        assert_eq!(price.discounted, None);
-        assert_eq!(price.items[2].final_amount(), 2997);
-    }
-
-    #[test]
-    fn a_total_that_is_not_exact_in_json_is_refused() {
-        let highest_price_in_kwd = 1_000_000_000_000;
-        assert!(full_price(vec![ItemPrice::full(highest_price_in_kwd, 100); 10]).is_some());
-        assert!(full_price(vec![ItemPrice::full(highest_price_in_kwd, 100); 11]).is_none());
-        assert!(full_price(vec![ItemPrice::full(i64::MAX, 100)]).is_none());
-    }
-
-    #[test]
-    fn a_percentage_is_rounded_half_up_at_any_size() {
-        let of =
-            |subtotal, units, decimals| percent_of(subtotal, Percentage::new(units, decimals).expect("a percentage"));
-        assert_eq!(of(1, 50, 0), 1);
-        assert_eq!(of(1, 49_999_999_999_999, 12), 0);
-        assert_eq!(of(3, 50, 0), 2);
-        assert_eq!(of(999, 10, 0), 100);
-        assert_eq!(of(994, 10, 0), 99);
-        assert_eq!(of(MAX_TOTAL, 100, 0), MAX_TOTAL);
-        assert_eq!(of(MAX_TOTAL, 100_000_000_000_000_000, 15), MAX_TOTAL);
-        assert_eq!(of(MAX_TOTAL, 0, 0), 0);
-    }
-
     /// The discount of each item.
     fn discounts(prices: &[(i64, i64)], value: DiscountValue, step: i64) -> Vec<i64> {
         let items = prices.iter().map(|(price, quantity)| ItemPrice::full(*price, *quantity)).collect();
@@ -173,23 +142,6 @@ mod tests {
 
     fn minor(amount: i64, decimals: u8) -> DiscountValue {
         DiscountValue::FixedAmount(Amount::new(amount, decimals).expect("an amount"))
-    }
-
-    #[test]
-    fn a_percentage_is_rounded_up_so_that_the_rest_of_each_item_is_a_multiple_of_the_step() {
-        // 33 % of 333 ariary is 109.89, so 223.11 would be left: 223, which is 110 less.
-        assert_eq!(discounts(&[(33_300, 1)], percent(33), 100), [11_000]);
-        // 33 % of 9.990 dinars is 3.2967, rounded 3.297, so 6.693 would be left: 6.690, which is 3.300 less.
-        assert_eq!(discounts(&[(9_990, 1)], percent(33), 10), [3_300]);
-        // Item by item: of 9.990 and 2 × 4.990 (33 %: 3.2934, so 6.687 would be left).
-        assert_eq!(discounts(&[(9_990, 1), (4_990, 2)], percent(33), 10), [3_300, 3_300]);
-        // What is a multiple already, and what takes off nothing or everything, stays.
-        assert_eq!(discounts(&[(10_000, 1)], percent(33), 10), [3_300]);
-        assert_eq!(discounts(&[(9_990, 1)], percent(0), 10), [0]);
-        assert_eq!(discounts(&[(9_990, 1)], percent(100), 10), [9_990]);
-        // In a currency that the gateway takes to the minor unit.
-        assert_eq!(discounts(&[(9_990, 1)], percent(33), 1), [3_297]);
-        assert_eq!(discounts(&[(999, 1)], percent(33), 1), [330]);
     }
 
     #[test]
@@ -216,19 +168,5 @@ mod tests {
         let full = full_price(vec![ItemPrice::full(9_995, 1), ItemPrice::full(9_995, 1)]).expect("small");
         let reduced = reduce(&full, percent(50), &[false, true], 10);
         assert_eq!(reduced.items.iter().map(|item| item.discount).collect::<Vec<_>>(), [0, 5_005]);
-    }
-
-    #[test]
-    fn an_amount_is_distributed_by_largest_remainder_and_the_first_of_equal_ones() {
-        assert_eq!(distribute(100, &[1, 1, 1]), [1, 1, 1]);
-        assert_eq!(distribute(10, &[100, 100, 100]), [4, 3, 3]);
-        assert_eq!(distribute(11, &[100, 100, 100]), [4, 4, 3]);
-        // The exact shares are 0.5, 1, 1.5 and 2.
-        assert_eq!(distribute(5, &[1, 2, 3, 4]), [1, 1, 1, 2]);
-        assert_eq!(distribute(1, &[0, 1, 2, 0]), [0, 0, 1, 0]);
-        assert_eq!(distribute(0, &[5]), [0]);
-        assert_eq!(distribute(7, &[0, 0]), [0, 0]);
-        assert_eq!(distribute(7, &[]), [0; 0]);
-        assert_eq!(distribute(MAX_TOTAL - 1, &[MAX_TOTAL - 1, 1]), [MAX_TOTAL - 2, 1]);
     }
 }

@@ -147,12 +147,4 @@ mod tests {
         assert_eq!(history.look(21 * HOUR + HOUR / 2, HOUR), Verdict::Doubted);
         assert_eq!(history.look(22 * HOUR, HOUR + HOUR / 2), Verdict::BelievedAgain);
     }
-
-    #[test]
-    fn a_clock_that_is_put_right_is_believed_at_once_and_so_is_one_that_goes_back() {
-        let mut history = history();
-        assert_eq!(history.look(10 * HOUR, 0), Verdict::Jumped(10 * HOUR));
-        assert_eq!(history.look(HOUR / 2, HOUR / 2), Verdict::BelievedAgain);
-        assert_eq!(history.look(-10 * HOUR, HOUR), Verdict::Believed);
-    }
 }
