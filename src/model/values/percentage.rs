@@ -22,7 +22,8 @@ const MAX_DECIMALS: u8 = 12;
 /// assert!(Percentage::whole(101).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Amount")]
 pub struct Percentage(Amount);
 
 impl Percentage {
@@ -116,18 +117,6 @@ impl FromStr for Percentage {
             Err(AmountError::TooManyDecimals) => Err(PercentageError::TooManyDecimals),
             Err(_) => Err(PercentageError::OutOfRange),
         }
-    }
-}
-
-impl serde::Serialize for Percentage {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Percentage {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Amount::deserialize(deserializer)?.try_into().map_err(serde::de::Error::custom)
     }
 }
 
