@@ -1,7 +1,7 @@
 //! A clock and a source of randomness for tests, which decide what they return.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
@@ -37,7 +37,7 @@ impl ManualClock {
 
     /// Sets the wall clock to `now`, forwards or backwards. The monotonic clock only follows forwards.
     pub fn set(&self, now: Timestamp) {
-        let mut time = self.time();
+        let mut time = self.0.locked();
         let forwards = now.duration_since(time.wall).unwrap_or_default();
         time.monotonic = time.monotonic.saturating_add(forwards);
         time.wall = now;
@@ -45,23 +45,19 @@ impl ManualClock {
 
     /// Moves both clocks forwards, the wall clock up to [`Timestamp::MAX`].
     pub fn advance(&self, by: Duration) {
-        let mut time = self.time();
+        let mut time = self.0.locked();
         time.monotonic = time.monotonic.saturating_add(by);
         time.wall = time.wall.saturating_add(by);
-    }
-
-    fn time(&self) -> MutexGuard<'_, ManualTime> {
-        self.0.locked()
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        self.time().wall
+        self.0.locked().wall
     }
 
     fn monotonic(&self) -> Duration {
-        self.time().monotonic
+        self.0.locked().monotonic
     }
 
     /// Always true: a test that moves the clock wants to see what is due then.
