@@ -227,8 +227,7 @@ impl TicketingService {
         call.caller.require(Scope::TicketsCheckIn)?;
         let request = at_entrance(&call.caller, request.into())?;
         let target = OperationTarget::new("check_out_ticket");
-        let result = self
-            .write_idempotent(&call, target, request, |tx, caller, request| check_in::check_out(tx, caller, request))?;
+        let result = self.write_idempotent(&call, target, request, check_in::check_out)?;
         Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
     }
 
