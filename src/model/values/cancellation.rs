@@ -4,32 +4,35 @@
 //! To pass it on, each call would need a handle of the service of its own.
 
 use std::cell::RefCell;
+#[cfg(any(test, feature = "tokio"))]
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Weak;
 
 thread_local! {
     static CURRENT: RefCell<Option<CancellationToken>> = const { RefCell::new(None) };
 }
 
-/// Tells the work that runs with it that its result is no longer needed. Clones share one state.
+/// Tells the work that runs with it that its result is no longer needed: what waited for the result is dropped.
 ///
 /// Reads that may take long stop when their token is cancelled. Writes do not.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CancellationToken(Arc<AtomicBool>);
+#[derive(Debug, Clone)]
+pub(crate) struct CancellationToken(Weak<()>);
 
 impl CancellationToken {
+    /// Returns a token, and what cancels it when it is dropped.
+    #[cfg(any(test, feature = "tokio"))]
+    pub(crate) fn new() -> (Self, Arc<()>) {
+        let waiting = Arc::new(());
+        (Self(Arc::downgrade(&waiting)), waiting)
+    }
+
     /// The token that the work of this thread runs with.
     pub(crate) fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    #[cfg(any(test, feature = "tokio"))]
-    pub(crate) fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.strong_count() == 0
     }
 
     /// Runs `work` with this token.
@@ -49,30 +52,18 @@ impl CancellationToken {
     }
 }
 
-/// Cancels its token when it is dropped.
-#[cfg(feature = "tokio")]
-#[derive(Debug)]
-pub(crate) struct CancelOnDrop(pub(crate) CancellationToken);
-
-#[cfg(feature = "tokio")]
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn work_sees_the_token_that_it_runs_with() {
-        let token = CancellationToken::default();
-        let inner = CancellationToken::default();
+        let (token, waiting) = CancellationToken::new();
+        let (inner, inner_waiting) = CancellationToken::new();
         token.run(|| {
-            inner.run(|| inner.cancel());
+            inner.run(|| drop(inner_waiting));
             assert!(!CancellationToken::current().unwrap().is_cancelled());
-            token.cancel();
+            drop(waiting);
             assert!(CancellationToken::current().unwrap().is_cancelled());
         });
         assert!(CancellationToken::current().is_none());

@@ -7,7 +7,7 @@ use tokio::task::JoinError;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result, Unavailable};
-use crate::model::values::cancellation::{CancelOnDrop, CancellationToken};
+use crate::model::values::cancellation::CancellationToken;
 use crate::service::TicketingService;
 
 /// How long a call waits for a permit.
@@ -66,8 +66,7 @@ pub(crate) async fn spawn_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
     let span = tracing::Span::current();
-    let token = CancellationToken::default();
-    let _cancel = CancelOnDrop(token.clone());
+    let (token, _waiting) = CancellationToken::new();
     tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 

@@ -166,11 +166,12 @@ mod tests {
         for format in formats {
             let request = Export::new(ExportKind::Orders).from(from).before(before).format(*format);
             let export = |ends: bool| {
-                let token = CancellationToken::default();
+                let (token, waiting) = CancellationToken::new();
+                let mut waiting = Some(waiting);
                 // All rows are read.
                 let progress = |_| {
                     if ends {
-                        token.cancel();
+                        drop(waiting.take());
                     }
                     ControlFlow::Continue(())
                 };
