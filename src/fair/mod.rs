@@ -15,7 +15,9 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use in_use::{InUse, InUseGuard};
+pub(crate) use in_use::InUse;
+#[cfg(feature = "server")]
+pub(crate) use in_use::InUseGuard;
 pub(crate) use round_robin::RoundRobin;
 pub(crate) use semaphore::{Limits, Permit, Semaphore, is_fair};
 

@@ -487,7 +487,7 @@ fn the_table_has_every_post_operation_and_every_idempotent_one() {
     named.sort_unstable();
     assert_eq!(names_after("src/service", &["OperationTarget::new(", "OperationTarget::on("]), named);
     let posts = ["create", "action", "action_with_options", "action_on"]
-        .map(|kind| [format!("operation!({kind},"), format!("Operation::{kind}(")])
+        .map(|kind| [format!("operation!({kind},"), format!("Operation::{kind}(Route::new(")])
         .concat();
     let posts: Vec<_> = posts.iter().map(String::as_str).collect();
     assert_eq!(names_after("src/server/operations", &posts), named);
