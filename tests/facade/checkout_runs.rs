@@ -37,6 +37,13 @@ fn status(fixture: &Fixture, order: &Order) -> CheckoutStatus {
     fixture.service.get_checkout(&fixture.caller, order.id).expect("a checkout").status
 }
 
+/// The minutes at which the maintenance runs: each one until the checkout has long ended, and about a day after its end,
+/// and every tenth one between.
+fn minutes(last: u64) -> impl Iterator<Item = u64> {
+    let a_day_after = 30 + 24 * 60;
+    (0..=last).filter(move |minute| *minute <= 120 || minute.abs_diff(a_day_after) <= 15 || minute % 10 == 0)
+}
+
 fn fail_to_start(fixture: &Fixture, ticket_type: &TicketType) {
     let failed = fixture
         .service
@@ -160,7 +167,10 @@ fn a_gateway_that_refuses_to_say_what_became_of_a_checkout_is_asked_until_a_day_
     fixture.gateway.on_close(GatewayBehavior::Refuse);
     fixture.gateway.on_look_up(GatewayBehavior::Refuse);
     let mut attempts = Vec::new();
-    for minute in 0..=30 + 25 * 60 {
+    let mut now = 0;
+    for minute in minutes(30 + 25 * 60) {
+        fixture.clock.advance(Duration::from_mins(minute - now));
+        now = minute;
         let before = fixture.gateway.looked_up().len();
         run(&fixture);
         if fixture.gateway.looked_up().len() > before {
@@ -168,7 +178,6 @@ fn a_gateway_that_refuses_to_say_what_became_of_a_checkout_is_asked_until_a_day_
         }
         let expected = if minute < 30 + 24 * 60 { CheckoutStatus::Closing } else { CheckoutStatus::Closed };
         assert_eq!(status(&fixture, &order), expected, "minute {minute}");
-        fixture.clock.advance(Duration::from_mins(1));
     }
     // With a doubling delay until the checkout ends, then as after the end of a hold.
     assert_eq!(attempts[attempts.len() - 4..], [30, 35, 90, 30 + 24 * 60]);
@@ -176,18 +185,20 @@ fn a_gateway_that_refuses_to_say_what_became_of_a_checkout_is_asked_until_a_day_
 }
 
 /// The minutes in which the gateway is asked to close the checkout of an order that is cancelled at once, in two days.
-fn attempts_in_two_days(behavior: GatewayBehavior) -> (Vec<i32>, CheckoutStatus) {
+fn attempts_in_two_days(behavior: GatewayBehavior) -> (Vec<u64>, CheckoutStatus) {
     let (fixture, ticket_type) = fixture();
     let order = cancelled_order(&fixture, &ticket_type);
     fixture.gateway.on_close(behavior);
     let mut attempts = Vec::new();
-    for minute in 0..=48 * 60 {
+    let mut now = 0;
+    for minute in minutes(48 * 60) {
+        fixture.clock.advance(Duration::from_mins(minute - now));
+        now = minute;
         let before = fixture.gateway.closed().len();
         run(&fixture);
         if fixture.gateway.closed().len() > before {
             attempts.push(minute);
         }
-        fixture.clock.advance(Duration::from_mins(1));
     }
     (attempts, status(&fixture, &order))
 }
