@@ -16,7 +16,7 @@ mod sync;
 mod tests;
 
 pub(crate) use in_use::InUse;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use in_use::InUseGuard;
 pub(crate) use round_robin::RoundRobin;
 pub(crate) use semaphore::{Limits, Permit, Semaphore, is_fair};
