@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::background::clock_history::ClockHistory;
 use super::background::deferred_rows::DeferredRows;
+use super::background::notification_handler::NotificationHandler;
 use super::background::skipped_rows::SkippedRows;
 use super::background::threads::Background;
 use super::calls::backlog_limit::BacklogLimit;
@@ -83,6 +84,8 @@ pub struct TicketingService {
 pub(super) struct Inner {
     /// The threads that the builder has started. Dropped first: the webhook sender uses the store.
     pub(super) background: Mutex<Background>,
+    /// The functions that are called with notifications.
+    pub(super) handlers: Vec<Arc<NotificationHandler<TicketingService>>>,
     /// Whether new work is refused, because the service is being closed.
     pub(super) closing: AtomicBool,
     pub(super) store: Arc<Store>,

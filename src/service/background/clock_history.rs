@@ -8,23 +8,11 @@
 //! that was stopped for long, together with the machine or the program, looks the same as a wrong one. Only time tells
 //! them apart: a clock that is still there after an hour is believed.
 
-use std::time::Duration;
-
-use crate::environment::Locked;
-use crate::error::Result;
-use crate::model::values::timestamp::Timestamp;
-use crate::service::TicketingService;
-use crate::store::maintenance_clock;
-
 /// The largest jump that is believed at once, in milliseconds.
 const LARGEST_JUMP: i64 = 60 * 60 * 1000;
 
 /// How long a clock has to go on after a larger jump, in milliseconds of the monotonic clock.
 const CONFIRMATION: i64 = 60 * 60 * 1000;
-
-/// How old the stored time may be, in milliseconds. It is far below the jump that is believed at once, so that a
-/// restart is no jump.
-const STORED_AGE: i64 = 10 * 60 * 1000;
 
 /// How the wall clock moved since the first maintenance run. Offsets are the wall clock minus the monotonic clock, which
 /// only a jump changes.
@@ -33,7 +21,7 @@ pub(in crate::service) struct ClockHistory {
     believed_offset: i64,
     doubt: Option<Doubt>,
     /// The time in the database, in milliseconds.
-    stored: Option<i64>,
+    pub(super) stored: Option<i64>,
 }
 
 /// A jump that is not confirmed yet.
@@ -45,7 +33,7 @@ struct Doubt {
 
 /// What a look at the clock found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Believed,
     /// It is believed again: it was put right, or is confirmed.
     BelievedAgain,
@@ -55,11 +43,11 @@ enum Verdict {
 }
 
 impl ClockHistory {
-    fn new(stored: Option<i64>, wall: i64, monotonic: i64) -> Self {
+    pub(super) fn new(stored: Option<i64>, wall: i64, monotonic: i64) -> Self {
         Self { believed_offset: stored.unwrap_or(wall).saturating_sub(monotonic), doubt: None, stored }
     }
 
-    fn look(&mut self, wall: i64, monotonic: i64) -> Verdict {
+    pub(super) fn look(&mut self, wall: i64, monotonic: i64) -> Verdict {
         let offset = wall.saturating_sub(monotonic);
         let jump = offset.saturating_sub(self.believed_offset);
         let doubt = self.doubt.filter(|doubt| offset.saturating_sub(doubt.offset).saturating_abs() <= LARGEST_JUMP);
@@ -76,48 +64,6 @@ impl ClockHistory {
         }
         self.doubt = Some(Doubt { offset, since_monotonic: monotonic });
         Verdict::Jumped(jump)
-    }
-}
-
-impl TicketingService {
-    /// Whether maintenance may act on the current time.
-    pub(in crate::service) fn believes_clock(&self) -> Result<bool> {
-        let clock = &*self.inner.environment.clock;
-        if clock.is_trusted() {
-            return Ok(true);
-        }
-        let now = clock.now();
-        let (wall, monotonic) = (now.millis(), i64::try_from(clock.monotonic().as_millis()).unwrap_or(i64::MAX));
-        let mut history = self.inner.clock_history.locked();
-        let history = match &mut *history {
-            Some(history) => history,
-            new => {
-                let stored = self.store()?.read(maintenance_clock::read)?;
-                new.insert(ClockHistory::new(stored.map(Timestamp::millis), wall, monotonic))
-            }
-        };
-        match history.look(wall, monotonic) {
-            Verdict::Believed => {}
-            Verdict::BelievedAgain => tracing::info!(
-                target: "ticketing::maintenance",
-                "the clock is believed again; maintenance expires and deletes what is due"
-            ),
-            Verdict::Jumped(jump) => {
-                tracing::warn!(
-                    target: "ticketing::maintenance",
-                    seconds = Duration::from_millis(jump.unsigned_abs()).as_secs(),
-                    "the clock jumped ahead; maintenance expires and deletes nothing until the clock is back, or has \
-                     gone on for an hour"
-                );
-                return Ok(false);
-            }
-            Verdict::Doubted => return Ok(false),
-        }
-        if history.stored.is_none_or(|stored| (wall - stored).abs() >= STORED_AGE) {
-            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
-            history.stored = Some(wall);
-        }
-        Ok(true)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Notifications without threads, for tests.
 
-use crate::environment::Locked;
 use crate::error::Result;
 use crate::model::values::id::WebhookId;
 use crate::service::TicketingService;
@@ -50,9 +49,8 @@ impl TicketingService {
         let mut made = 0;
         loop {
             let made_before = made;
-            let handlers = self.inner.background.locked().handlers.clone();
-            for handler in handlers {
-                while !self.is_closing() && service.call_next(&handler)? {
+            for handler in &self.inner.handlers {
+                while !self.is_closing() && service.call_next(handler)? {
                     made += 1;
                 }
             }

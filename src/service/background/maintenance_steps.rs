@@ -237,7 +237,7 @@ fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
     let retention = service.inner.webhook_retention;
     if service.store()?.read(|tx| handler_queue::any_old(tx, retention))? {
         // This process may have been suspended for long.
-        service.register_handlers_again()?;
+        service.register_handlers()?;
     }
     while !run.stops() && service.store()?.read(|tx| handler_queue::any_old(tx, retention))? {
         let deleted = service.store()?.write(None, move |tx| handler_queue::delete_old(tx, retention))?;

@@ -18,7 +18,7 @@ use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::rules::money::gateway_choice::is_name;
 use crate::sales::orders::holds::HoldTerms;
 use crate::service::background::deferred_rows::DeferredRows;
-use crate::service::background::notification_handlers::{self, NotificationHandler};
+use crate::service::background::notification_handler::{self, NotificationHandler};
 use crate::service::background::skipped_rows::SkippedRows;
 use crate::service::calls::backlog_limit::BacklogLimit;
 use crate::service::calls::write_quota::WriteQuota;
@@ -67,7 +67,7 @@ pub struct Builder {
     pub(in crate::service) webhook_transport: Option<Arc<dyn Transport>>,
     pub(in crate::service) webhook_sender: Option<SenderOptions>,
     pub(in crate::service) maintenance: bool,
-    pub(in crate::service) handlers: Vec<NotificationHandler>,
+    pub(in crate::service) handlers: Vec<Arc<NotificationHandler<TicketingService>>>,
     pub(in crate::service) handler_threads: bool,
     pub(in crate::service) allow_local_webhooks: bool,
     #[cfg(feature = "exports")]
@@ -233,6 +233,7 @@ impl Builder {
         let downtime = Downtime::new(environment.now());
         let inner = Inner {
             background: Mutex::default(),
+            handlers: self.handlers,
             closing: AtomicBool::new(false),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
@@ -265,7 +266,7 @@ impl Builder {
         if let Some(options) = self.webhook_sender {
             service.inner.background.locked().webhook_sender = Some(service.start_webhook_sender(options)?);
         }
-        service.start_handlers(self.handlers, self.handler_threads)?;
+        service.start_handlers(self.handler_threads)?;
         if self.maintenance {
             service.inner.background.locked().maintenance = service.start_maintenance()?;
         }
@@ -297,7 +298,7 @@ impl Builder {
                 format!("must have a name of 1 to 50 lower-case letters, digits and hyphens, which {name:?} is not");
             errors.check(is_name(name), "payment_gateway", problem);
         }
-        notification_handlers::check(&self.handlers, &mut errors);
+        notification_handler::check(&self.handlers, &mut errors);
         errors.into_result()?;
         match &self.webhook_sender {
             Some(options) => options.check(),

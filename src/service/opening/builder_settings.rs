@@ -1,6 +1,7 @@
 //! The settings of a [`Builder`], by topic.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::builder::{Builder, Gateway};
@@ -10,7 +11,7 @@ use crate::model::notifications::notification::Notification;
 use crate::model::notifications::notification_types::NotificationTopic;
 use crate::payment::PaymentGateway;
 use crate::service::TicketingService;
-use crate::service::background::notification_handlers::NotificationHandler;
+use crate::service::background::notification_handler::NotificationHandler;
 use crate::webhook::{SenderOptions, Transport};
 
 /// # Payments and orders
@@ -204,7 +205,8 @@ impl Builder {
         + 'static,
     ) -> Self {
         let (name, topics) = (name.into(), topics.into_iter().collect());
-        self.handlers.push(NotificationHandler { name, topics, call: Arc::new(handler), last: Arc::default() });
+        let handler = NotificationHandler { name, topics, call: Box::new(handler), last: AtomicI64::default() };
+        self.handlers.push(Arc::new(handler));
         self
     }
 

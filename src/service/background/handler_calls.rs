@@ -1,17 +1,16 @@
-//! Calls the notification handlers of the program.
+//! Calls the notification handlers of the program: registers them, and runs a thread for each.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::maintenance_guard::{MaintenanceGuard, StopSignal};
+use super::notification_handler::NotificationHandler;
 use super::skipped_rows::SkippedTable;
 use crate::environment::Locked;
-use crate::error::{FieldErrors, Result};
+use crate::error::Result;
 use crate::model::notifications::notification::Notification;
-use crate::model::notifications::notification_types::NotificationTopic;
 use crate::model::values::id::{NotificationId, OrganizationId};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
@@ -27,58 +26,22 @@ const FAILURE_PAUSE: Duration = Duration::from_millis(500);
 /// there are no notifications.
 const ROUNDS_UNTIL_REGISTERED: u32 = 14_400;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Call = dyn Fn(&TicketingService, &Notification) -> Result<(), BoxError> + Send + Sync;
-
-/// A notification handler, as the builder was given it. Its name and topics are registered in the database.
-#[derive(Clone)]
-pub(in crate::service) struct NotificationHandler {
-    pub(in crate::service) name: String,
-    pub(in crate::service) topics: Vec<NotificationTopic>,
-    pub(in crate::service) call: Arc<Call>,
-    /// The organization of the last notification, whose turn is over. Clones share it.
-    pub(in crate::service) last: Arc<AtomicI64>,
-}
-
-impl fmt::Debug for NotificationHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NotificationHandler").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// Checks that the names are usable and different, and that each handler has a topic.
-pub(in crate::service) fn check(handlers: &[NotificationHandler], errors: &mut FieldErrors) {
-    for (index, handler) in handlers.iter().enumerate() {
-        let length = handler.name.chars().count();
-        let known = handlers[..index].iter().any(|other| other.name == handler.name);
-        let field = |name| format!("on_notification[{index}].{name}");
-        errors.check((1..=100).contains(&length), field("name"), "must have 1 to 100 characters");
-        errors.check(!handler.name.contains('\0'), field("name"), "must not contain U+0000");
-        errors.check(!known, field("name"), "must not be the name of another handler");
-        errors.check(!handler.topics.is_empty(), field("topics"), "must not be empty");
-    }
-}
-
 impl TicketingService {
     /// Registers the handlers in the database, and starts a thread for each if there are to be threads.
-    pub(in crate::service) fn start_handlers(&self, handlers: Vec<NotificationHandler>, threads: bool) -> Result<()> {
+    pub(in crate::service) fn start_handlers(&self, threads: bool) -> Result<()> {
+        self.register_handlers()?;
         let mut guard = MaintenanceGuard::default();
-        for handler in &handlers {
-            self.register(handler)?;
-            if threads {
-                let (service, handler) = (self.downgrade(), handler.clone());
-                let store = Some(self.store_in_operation());
-                guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
-            }
+        for handler in self.inner.handlers.iter().filter(|_| threads) {
+            let (service, handler) = (self.downgrade(), Arc::clone(handler));
+            let store = Some(self.store_in_operation());
+            guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
         }
-        let mut background = self.inner.background.locked();
-        background.handlers = handlers;
-        background.handler_threads = guard;
+        self.inner.background.locked().handlers = guard;
         Ok(())
     }
 
     /// Calls a handler with the next notification that is due. Returns `false` if none is.
-    pub(in crate::service) fn call_next(&self, handler: &NotificationHandler) -> Result<bool> {
+    pub(in crate::service) fn call_next(&self, handler: &NotificationHandler<Self>) -> Result<bool> {
         let store = self.store_in_operation();
         if !store.read(|tx| handler_queue::any_due(tx, &handler.name))? {
             return Ok(false);
@@ -98,17 +61,16 @@ impl TicketingService {
     }
 
     /// Records that the handlers of this service are in use.
-    pub(in crate::service) fn register_handlers_again(&self) -> Result<()> {
-        let handlers = self.inner.background.locked().handlers.clone();
-        handlers.iter().try_for_each(|handler| self.register(handler))
+    pub(in crate::service) fn register_handlers(&self) -> Result<()> {
+        self.inner.handlers.iter().try_for_each(|handler| self.register(handler))
     }
 
-    fn register(&self, handler: &NotificationHandler) -> Result<()> {
-        let NotificationHandler { name, topics, .. } = handler.clone();
+    fn register(&self, handler: &NotificationHandler<Self>) -> Result<()> {
+        let (name, topics) = (handler.name.clone(), handler.topics.clone());
         self.store_in_operation().write(None, move |tx| handler_queue::register(tx, &name, &topics))
     }
 
-    fn call(&self, handler: &NotificationHandler, claimed: ClaimedNotification) -> Result<()> {
+    fn call(&self, handler: &NotificationHandler<Self>, claimed: ClaimedNotification) -> Result<()> {
         let store = self.store_in_operation();
         let called = catch_unwind(AssertUnwindSafe(|| (handler.call)(self, &claimed.notification)));
         let problem = match called {
@@ -136,7 +98,7 @@ impl TicketingService {
 }
 
 /// Calls a handler whenever a notification is due, until the service is closed.
-fn run(service: &WeakTicketingService, handler: &NotificationHandler, stop: &StopSignal) {
+fn run(service: &WeakTicketingService, handler: &NotificationHandler<TicketingService>, stop: &StopSignal) {
     let mut rounds: u32 = 0;
     let mut pause = Duration::ZERO;
     while !stop.wait(pause) {
@@ -169,7 +131,7 @@ fn run(service: &WeakTicketingService, handler: &NotificationHandler, stop: &Sto
 }
 
 /// Logs a notification that is lost for a handler.
-fn give_up(handler: &NotificationHandler, id: NotificationId, problem: &str) {
+fn give_up(handler: &NotificationHandler<TicketingService>, id: NotificationId, problem: &str) {
     tracing::error!(
         target: "ticketing::notifications",
         handler = handler.name,

@@ -1,0 +1,56 @@
+//! Whether maintenance may act on the current time.
+
+use std::time::Duration;
+
+use super::clock_history::{ClockHistory, Verdict};
+use crate::environment::Locked;
+use crate::error::Result;
+use crate::model::values::timestamp::Timestamp;
+use crate::service::TicketingService;
+use crate::store::maintenance_clock;
+
+/// How old the stored time may be, in milliseconds. It is far below the jump that is believed at once, so that a
+/// restart is no jump.
+const STORED_AGE: i64 = 10 * 60 * 1000;
+
+impl TicketingService {
+    /// Whether maintenance may act on the current time.
+    pub(in crate::service) fn believes_clock(&self) -> Result<bool> {
+        let clock = &*self.inner.environment.clock;
+        if clock.is_trusted() {
+            return Ok(true);
+        }
+        let now = clock.now();
+        let (wall, monotonic) = (now.millis(), i64::try_from(clock.monotonic().as_millis()).unwrap_or(i64::MAX));
+        let mut history = self.inner.clock_history.locked();
+        let history = match &mut *history {
+            Some(history) => history,
+            new => {
+                let stored = self.store()?.read(maintenance_clock::read)?;
+                new.insert(ClockHistory::new(stored.map(Timestamp::millis), wall, monotonic))
+            }
+        };
+        match history.look(wall, monotonic) {
+            Verdict::Believed => {}
+            Verdict::BelievedAgain => tracing::info!(
+                target: "ticketing::maintenance",
+                "the clock is believed again; maintenance expires and deletes what is due"
+            ),
+            Verdict::Jumped(jump) => {
+                tracing::warn!(
+                    target: "ticketing::maintenance",
+                    seconds = Duration::from_millis(jump.unsigned_abs()).as_secs(),
+                    "the clock jumped ahead; maintenance expires and deletes nothing until the clock is back, or has \
+                     gone on for an hour"
+                );
+                return Ok(false);
+            }
+            Verdict::Doubted => return Ok(false),
+        }
+        if history.stored.is_none_or(|stored| (wall - stored).abs() >= STORED_AGE) {
+            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
+            history.stored = Some(wall);
+        }
+        Ok(true)
+    }
+}
