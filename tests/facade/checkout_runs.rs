@@ -39,7 +39,7 @@ fn status(fixture: &Fixture, order: &Order) -> CheckoutStatus {
 
 /// The minutes at which the maintenance runs: each one until the checkout has long ended, and about a day after its end,
 /// and every tenth one between.
-fn minutes(last: u64) -> impl Iterator<Item = u64> {
+pub fn minutes(last: u64) -> impl Iterator<Item = u64> {
     let a_day_after = 30 + 24 * 60;
     (0..=last).filter(move |minute| *minute <= 120 || minute.abs_diff(a_day_after) <= 15 || minute % 10 == 0)
 }
