@@ -1,5 +1,5 @@
 //! Upgrades from 0.2.0 and later versions: the current version opens their databases, finds everything in them, and works
-//! with them.
+//! with them. On PostgreSQL, the databases are those of 0.3.0 and later.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::{Caller, Error};
 
 use crate::common::door::decided;
+use crate::common::skipped::skipped;
 use crate::common::transport::{FakeTransport, respond};
 use crate::common::*;
 use crate::upgrade::{answers, assert_contains, assert_current_schema, assert_rows_are_kept};
@@ -23,45 +24,61 @@ use crate::upgrade::{answers, assert_contains, assert_current_schema, assert_row
 #[derive(Clone, Copy)]
 struct Written {
     folder: &'static str,
-    schema: i64,
-    database: &'static str,
+    file: Stored,
+    /// The same database on PostgreSQL, as the program of that version has copied it.
+    on_postgres: Option<Stored>,
     answers: &'static str,
+}
+
+/// A stored database: the SHA-256, and the version of the schema.
+#[derive(Clone, Copy)]
+struct Stored {
+    sha256: &'static str,
+    schema: i64,
 }
 
 const OF_0_2_0: Written = Written {
     folder: "0.2.0",
-    schema: 23,
-    database: "aa6c08db870fea784b2ff4e8d17276ca7c3a6fb7a3f8fc04f8c92a16803ad250",
+    file: Stored { sha256: "aa6c08db870fea784b2ff4e8d17276ca7c3a6fb7a3f8fc04f8c92a16803ad250", schema: 23 },
+    on_postgres: None,
     answers: "4295dd46ae01fe56cdc1f3d3e1d0cfaf450b70b70e161f1d17b246d7720973c9",
 };
 
 /// Of a program between 0.2.0 and 0.3.0.
 const UNRELEASED: Written = Written {
     folder: "unreleased-schema-32",
-    schema: 32,
-    database: "6ee4705cede913eeb60d0c4d4cad69bced4a284829a0a4e9026cfe7c55ddf1b2",
+    file: Stored { sha256: "6ee4705cede913eeb60d0c4d4cad69bced4a284829a0a4e9026cfe7c55ddf1b2", schema: 32 },
+    on_postgres: None,
     answers: "3657c78b6a1209c30788d3012973da35211b9781a31fc770b4aafe94f9f9f609",
 };
 
 const OF_0_3_0: Written = Written {
     folder: "0.3.0",
-    schema: 39,
-    database: "f303484946dd1416fde683c13258669809cb5ecd71c4a2b1cf5ed44a00541d85",
+    file: Stored { sha256: "f303484946dd1416fde683c13258669809cb5ecd71c4a2b1cf5ed44a00541d85", schema: 39 },
+    on_postgres: Some(Stored { sha256: "830a72baea357d1f1d61c5132c4c56d572c3af73ee740478a92e4a488388530e", schema: 8 }),
     answers: "5f9862ca958a979292b8d62fc24296f5c1cb3a257bbc02141a8b9a0d2a6ccd9f",
 };
 
 const ALL: [Written; 3] = [OF_0_2_0, UNRELEASED, OF_0_3_0];
 
+/// The database on PostgreSQL, as the SQL of `pg_dump`.
+const DUMP: &str = "ticketing.postgres.sql.gz";
+
+/// Those with a database for the engine on which the tests run.
+fn all() -> impl Iterator<Item = Written> {
+    ALL.into_iter().filter(|written| written.stored().is_some())
+}
+
 impl Written {
     /// A file of the fixture, compressed.
-    fn file(self, name: &str) -> Vec<u8> {
+    fn bytes(self, name: &str) -> Vec<u8> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(self.folder).join(name);
         std::fs::read(path).expect("the fixture")
     }
 
     fn content(self, name: &str) -> Vec<u8> {
         let mut content = Vec::new();
-        GzDecoder::new(&*self.file(name)).read_to_end(&mut content).expect("gzip");
+        GzDecoder::new(&*self.bytes(name)).read_to_end(&mut content).expect("gzip");
         content
     }
 
@@ -70,11 +87,22 @@ impl Written {
         serde_json::from_slice(&self.content("answers.json.gz")).expect("JSON")
     }
 
-    /// Writes the database to a new folder.
+    /// The database for the engine on which the tests run.
+    fn stored(self) -> Option<Stored> {
+        if database::is_file() { Some(self.file) } else { self.on_postgres }
+    }
+
+    /// Writes the database to a new folder, or to a new database of the PostgreSQL server.
     fn old_database(self) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(database::FILE);
-        std::fs::write(&path, self.content("ticketing.sqlite.gz")).expect("written");
+        if database::is_file() {
+            std::fs::write(&path, self.content("ticketing.sqlite.gz")).expect("written");
+        } else {
+            database::create_empty(&path);
+            let statements = String::from_utf8(self.content(DUMP)).expect("text");
+            Database::open(&path).run(&statements);
+        }
         (folder, path)
     }
 
@@ -98,17 +126,25 @@ impl Written {
 #[test]
 fn a_fixture_is_the_one_that_was_written_and_has_the_schema_of_its_time() {
     for written in ALL {
-        for (name, expected) in [("ticketing.sqlite.gz", written.database), ("answers.json.gz", written.answers)] {
-            assert_eq!(hex::encode(Sha256::digest(written.file(name))), expected, "{}/{name}", written.folder);
+        let files = [("ticketing.sqlite.gz", written.file.sha256), ("answers.json.gz", written.answers)];
+        let dump = written.on_postgres.map(|stored| (DUMP, stored.sha256));
+        for (name, expected) in files.into_iter().chain(dump) {
+            assert_eq!(hex::encode(Sha256::digest(written.bytes(name))), expected, "{}/{name}", written.folder);
         }
+        let Some(stored) = written.stored() else { continue };
         let (_folder, path) = written.old_database();
-        assert_eq!(Database::open(&path).value::<i64>("PRAGMA user_version"), written.schema, "{}", written.folder);
+        let database = Database::open(&path);
+        let schema: i64 = match database.is_file() {
+            true => database.value("PRAGMA user_version"),
+            false => database.value("SELECT version FROM schema_version"),
+        };
+        assert_eq!(schema, stored.schema, "{}", written.folder);
     }
 }
 
 #[test]
 fn a_database_of_each_version_is_found_to_be_sound() {
-    for written in ALL {
+    for written in all() {
         let fixture = written.upgraded();
         let report = fixture.service.check().expect("a check");
         assert!(report.is_clean(), "{:#?}", report.findings);
@@ -119,6 +155,9 @@ fn a_database_of_each_version_is_found_to_be_sound() {
 /// one for another endpoint, by SQL: no migration has to remove such rows.
 #[test]
 fn the_only_finding_after_sending_is_a_notification_that_0_2_0_could_not_have_queued() {
+    if !database::is_file() {
+        return skipped("the fixture has no database on PostgreSQL");
+    }
     let (folder, _) = OF_0_2_0.old_database();
     let failing = FakeTransport::new(|_, _, _| respond(500));
     let fixture = Fixture::in_folder(folder, |builder| builder.webhook_transport(failing));
@@ -133,14 +172,17 @@ fn the_only_finding_after_sending_is_a_notification_that_0_2_0_could_not_have_qu
 
 #[test]
 fn a_database_of_each_version_gets_the_tables_and_checks_of_a_new_one() {
-    for written in ALL {
+    if !database::is_file() {
+        return skipped("it reads the schema of a database file");
+    }
+    for written in all() {
         assert_current_schema(&written.upgraded());
     }
 }
 
 #[test]
 fn everything_that_a_version_stored_is_returned_as_it_returned_it() {
-    for written in ALL {
+    for written in all() {
         let fixture = written.upgraded();
         let expected = written.recorded();
         for organization in ["first", "other"] {
@@ -152,7 +194,10 @@ fn everything_that_a_version_stored_is_returned_as_it_returned_it() {
 
 #[test]
 fn migrations_keep_every_value_of_every_row() {
-    for written in ALL {
+    if !database::is_file() {
+        return skipped("it reads the schema of a database file");
+    }
+    for written in all() {
         let (_folder, path) = written.old_database();
         let fixture = written.upgraded();
         let rows = assert_rows_are_kept(&Database::open(&path), &fixture.database(), |_, row| row.to_owned());
@@ -162,6 +207,9 @@ fn migrations_keep_every_value_of_every_row() {
 
 #[test]
 fn checkouts_of_earlier_versions_have_no_gateway_unless_the_sandbox_has_them() {
+    if !database::is_file() {
+        return skipped("the fixture has no database on PostgreSQL");
+    }
     let (folder, path) = UNRELEASED.old_database();
     let of_sandbox = "UPDATE orders SET payment_reference = 'sandbox_' || id WHERE id IN
         (SELECT order_id FROM checkouts ORDER BY order_id LIMIT 2)";
@@ -182,7 +230,7 @@ fn checkouts_of_earlier_versions_have_no_gateway_unless_the_sandbox_has_them() {
 
 #[test]
 fn api_keys_of_each_version_authenticate_unless_they_are_revoked() {
-    for written in ALL {
+    for written in all() {
         let fixture = written.upgraded();
         let keys = &written.recorded()["keys"];
         let authenticate = |name: &str| fixture.service.authenticate(keys[name].as_str().expect("a key"));
@@ -194,7 +242,7 @@ fn api_keys_of_each_version_authenticate_unless_they_are_revoked() {
 
 #[test]
 fn a_database_of_each_version_pays_its_pending_orders_and_admits_its_tickets() {
-    for written in ALL {
+    for written in all() {
         let fixture = written.upgraded();
         let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
         let pending = fixture.service.list_orders(&fixture.caller, pending).expect("orders").data;
@@ -218,6 +266,9 @@ fn a_database_of_each_version_pays_its_pending_orders_and_admits_its_tickets() {
 
 #[test]
 fn tickets_that_0_2_0_checked_in_or_cancelled_begin_their_log_as_they_are() {
+    if !database::is_file() {
+        return skipped("the fixture has no database on PostgreSQL");
+    }
     // Later versions have logs of their own.
     for written in [OF_0_2_0, UNRELEASED] {
         let fixture = written.upgraded();
@@ -247,7 +298,7 @@ fn tickets_that_0_2_0_checked_in_or_cancelled_begin_their_log_as_they_are() {
 
 #[test]
 fn an_idempotency_key_of_each_version_returns_its_order_again() {
-    for written in ALL {
+    for written in all() {
         let fixture = written.upgraded();
         let finished = written.recorded()["keys"]["finishedOrder"].as_str().expect("an id").parse().expect("an id");
         let order = fixture.read_order(finished);
