@@ -119,6 +119,7 @@ impl<'r> Row<'r> {
     }
 
     /// The value of a column by its position, for a query that was built from the schema.
+    #[cfg(feature = "postgres")]
     pub(in crate::store::engine) fn value_at(&self, index: usize) -> Value<'_> {
         self.raw.value(index)
     }

@@ -3,7 +3,6 @@
 #[cfg(feature = "postgres")]
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::index_check::{Compared, quoted};
 use crate::error::Result;
 #[cfg(feature = "postgres")]
 use crate::store::engine::sql::values::Bind;
@@ -26,21 +25,34 @@ impl Transaction<'_> {
 
     /// Checks that the indexes of a table have the entries of its rows. Passes the first 100 problems to `report`.
     pub(crate) fn check_indexes(&self, table: &str, mut report: impl FnMut(String)) -> Result<()> {
-        let compared = self.compare_indexes(table);
-        if compared == Ok(Compared::Equal) {
-            return Ok(());
-        }
-        let mut is_explained = false;
         let sql = format!("PRAGMA integrity_check({})", quoted(table));
+        let mut is_explained = false;
         self.check_with(&sql, "integrity_check", |problem| {
             is_explained = true;
             report(problem);
         })?;
         // SQLite does not look for entries of a partial index that should not be there.
-        if let (false, Ok(Compared::Different(index))) = (is_explained, compared) {
-            report(format!("the entries of index {index} are not those of its rows"));
+        for (index, condition) in if is_explained { Vec::new() } else { self.partial_indexes(table)? } {
+            let sql = format!(
+                "SELECT 1 WHERE (SELECT COUNT(*) FROM {table} INDEXED BY {index} WHERE {condition})
+                    <> (SELECT COUNT(*) FROM {table} NOT INDEXED WHERE {condition})",
+                table = quoted(table),
+                index = quoted(&index),
+            );
+            if self.exists(&sql, &[])? {
+                report(format!("index {index} has another number of entries than the table has rows for it"));
+            }
         }
         Ok(())
+    }
+
+    /// The names and conditions of the partial indexes of a table.
+    fn partial_indexes(&self, table: &str) -> Result<Vec<(String, String)>> {
+        let sql =
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?1 AND sql LIKE '%) WHERE %'";
+        let indexes = self.query_all(sql, &[table.into()], |row| Ok((row.get("name")?, row.get::<String>("sql")?)))?;
+        let condition = |sql: String| Some(sql.split_once(") WHERE ")?.1.to_owned());
+        Ok(indexes.into_iter().filter_map(|(name, sql)| Some((name, condition(sql)?))).collect())
     }
 
     fn check_with(&self, sql: &str, column: &'static str, mut report: impl FnMut(String)) -> Result<()> {
@@ -55,9 +67,6 @@ impl Transaction<'_> {
 
     /// Passes each broken foreign key of a table to `report`.
     pub(crate) fn check_references(&self, table: &str, mut report: impl FnMut(BrokenReference)) -> Result<()> {
-        if self.references_exist(table) == Ok(true) {
-            return Ok(());
-        }
         self.query_each(&format!("PRAGMA foreign_key_check({})", quoted(table)), &[], |row| {
             let table = row.get("table")?;
             let row_id = row.get("rowid")?;
@@ -66,34 +75,11 @@ impl Transaction<'_> {
             Ok(())
         })
     }
+}
 
-    /// Whether every foreign key of a table is known to refer to a row. Looks up each value once, in the order of an
-    /// index if there is one, which is faster than `PRAGMA foreign_key_check`.
-    fn references_exist(&self, table: &str) -> Result<bool> {
-        let sql = format!("PRAGMA foreign_key_list({})", quoted(table));
-        let columns = self.query_all(&sql, &[], |row| {
-            let position: i64 = row.get("seq")?;
-            let referenced: String = row.get("table")?;
-            let column: String = row.get("from")?;
-            let key: Option<String> = row.get("to")?;
-            Ok((position, referenced, column, key))
-        })?;
-        for (position, referenced, column, key) in columns {
-            let (0, Some(key)) = (position, key) else { return Ok(false) };
-            let missing = format!(
-                "SELECT 1 FROM (SELECT DISTINCT {column} AS value FROM {table} WHERE {column} IS NOT NULL) AS used
-                    WHERE NOT EXISTS (SELECT 1 FROM {referenced} AS referenced WHERE referenced.{key} = used.value)",
-                column = quoted(&column),
-                table = quoted(table),
-                referenced = quoted(&referenced),
-                key = quoted(&key),
-            );
-            if self.exists(&missing, &[])? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
+/// A name as an SQL identifier.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 pub(in crate::store) fn tables(tx: &Transaction<'_>) -> Result<Vec<String>> {

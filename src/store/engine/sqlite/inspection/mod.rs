@@ -1,5 +1,4 @@
-//! Looking at a database file: its integrity and its indexes.
+//! Looking at a database file: what it is, and its integrity.
 
 pub(super) mod file;
-pub(super) mod index_check;
 pub(super) mod integrity;
