@@ -84,8 +84,8 @@ pub struct TicketingService {
 pub(super) struct Inner {
     /// The threads that the builder has started. Dropped first: the webhook sender uses the store.
     pub(super) background: Mutex<Background>,
-    /// The functions that are called with notifications.
-    pub(super) handlers: Vec<Arc<NotificationHandler<TicketingService>>>,
+    /// The functions that are called with notifications, until the service is closed: they may hold a handle of it.
+    pub(super) handlers: Mutex<Vec<Arc<NotificationHandler<TicketingService>>>>,
     /// Whether new work is refused, because the service is being closed.
     pub(super) closing: AtomicBool,
     pub(super) store: Arc<Store>,

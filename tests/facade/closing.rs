@@ -92,6 +92,23 @@ fn closing_fails_while_there_are_other_handles_and_says_how_many() {
 }
 
 #[test]
+fn a_notification_handler_with_a_handle_of_the_service_does_not_keep_it_open() {
+    let held = std::sync::Arc::new(OnceLock::<TicketingService>::new());
+    let handle = std::sync::Arc::clone(&held);
+    let opened = open(|builder| {
+        builder.on_notification("mail", move |_, _| {
+            assert!(handle.get().is_some());
+            Ok(())
+        })
+    });
+    let path = opened.path();
+    held.set(opened.service.clone()).expect("it is set once");
+    drop(held);
+    opened.service.close(LONG).expect("the handler and its handle are dropped");
+    Database::assert_closed(&path);
+}
+
+#[test]
 fn other_handles_refuse_new_work_after_close() {
     let opened = open(|builder| builder);
     let path = opened.path();

@@ -49,8 +49,8 @@ impl TicketingService {
         let mut made = 0;
         loop {
             let made_before = made;
-            for handler in &self.inner.handlers {
-                while !self.is_closing() && service.call_next(handler)? {
+            for handler in self.handlers() {
+                while !self.is_closing() && service.call_next(&handler)? {
                     made += 1;
                 }
             }

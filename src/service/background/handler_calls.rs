@@ -31,8 +31,8 @@ impl TicketingService {
     pub(in crate::service) fn start_handlers(&self, threads: bool) -> Result<()> {
         self.register_handlers()?;
         let mut guard = MaintenanceGuard::default();
-        for handler in self.inner.handlers.iter().filter(|_| threads) {
-            let (service, handler) = (self.downgrade(), Arc::clone(handler));
+        for handler in self.handlers().into_iter().filter(|_| threads) {
+            let service = self.downgrade();
             let store = Some(self.store_in_operation());
             guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
         }
@@ -62,7 +62,11 @@ impl TicketingService {
 
     /// Records that the handlers of this service are in use.
     pub(in crate::service) fn register_handlers(&self) -> Result<()> {
-        self.inner.handlers.iter().try_for_each(|handler| self.register(handler))
+        self.handlers().iter().try_for_each(|handler| self.register(handler))
+    }
+
+    pub(in crate::service) fn handlers(&self) -> Vec<Arc<NotificationHandler<Self>>> {
+        self.inner.handlers.locked().clone()
     }
 
     fn register(&self, handler: &NotificationHandler<Self>) -> Result<()> {
@@ -123,8 +127,10 @@ fn run(service: &WeakTicketingService, handler: &NotificationHandler<TicketingSe
                     %error,
                     "the queue of a notification handler could not be read or written; this is tried again"
                 );
-                // Notifications that are queued do not end it.
-                std::thread::sleep(FAILURE_PAUSE);
+                if stop.wait_in_full(FAILURE_PAUSE) {
+                    return;
+                }
+                pause = Duration::ZERO;
             }
         }
     }

@@ -49,6 +49,18 @@ impl StopSignal {
         self.0.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected)
     }
 
+    /// Waits for `pause`, also if there is work, or until the thread should stop. Returns whether it should.
+    pub(in crate::service) fn wait_in_full(&self, pause: Duration) -> bool {
+        let start = SystemClock.monotonic();
+        loop {
+            let rest = pause.saturating_sub(SystemClock.monotonic().saturating_sub(start));
+            match self.0.recv_timeout(rest) {
+                Ok(()) => {}
+                Err(error) => return error == RecvTimeoutError::Disconnected,
+            }
+        }
+    }
+
     /// Whether the thread should stop.
     pub(in crate::service) fn is_set(&self) -> bool {
         self.0.try_recv() == Err(TryRecvError::Disconnected)

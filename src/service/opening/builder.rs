@@ -233,7 +233,7 @@ impl Builder {
         let downtime = Downtime::new(environment.now());
         let inner = Inner {
             background: Mutex::default(),
-            handlers: self.handlers,
+            handlers: Mutex::new(self.handlers),
             closing: AtomicBool::new(false),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
