@@ -52,8 +52,8 @@ impl Announcer {
     }
 }
 
-/// Announces work until no more can come. If an announcement fails, it is dropped: the pollers of the other processes
-/// find the work.
+/// Announces work until no more can come. If an announcement fails, it is dropped, with what is committed in the pause
+/// after it: the pollers of the other processes find the work.
 fn announce(pending: &Receiver<CommittedWork>, connector: &Connector, process: u64) {
     let mut connection = None;
     while let Ok(mut work) = pending.recv() {
@@ -66,6 +66,9 @@ fn announce(pending: &Receiver<CommittedWork>, connector: &Connector, process: u
             tracing::debug!(target: "ticketing::store", %error, "committed work was not announced to other processes");
         }
         std::thread::sleep(if announced.is_ok() { PAUSE } else { PAUSE_AFTER_FAILURE });
+        if announced.is_err() {
+            pending.try_iter().for_each(drop);
+        }
     }
 }
 

@@ -163,8 +163,9 @@ impl PostgresWriter {
         self.require_writable()?;
         let _counted = self.counted();
         let (mut job, answer) = jobs::job(work);
-        let _permit = self.permit(organization)?;
+        let permit = self.permit(organization)?;
         self.run_singly(job.as_mut(), lock)?;
+        drop(permit);
         job.answer(Ok(()));
         Ok(answer.wait()?)
     }
