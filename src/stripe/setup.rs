@@ -93,11 +93,8 @@ impl StripeGateway {
         for path in ["checkout/sessions", "refunds"] {
             self.read_one(path)?;
         }
-        let mut endpoints = Vec::new();
-        self.client.list("webhook_endpoints", Form::default(), |listed| {
-            endpoints.extend(endpoint(listed).filter(|endpoint| endpoint.url.ends_with(NOTICES)));
-            Ok::<_, Failure>(())
-        })?;
+        let listed = self.client.list_all("webhook_endpoints", Form::default(), |listed| Ok(endpoint(listed)))?;
+        let endpoints = listed.into_iter().flatten().filter(|endpoint| endpoint.url.ends_with(NOTICES)).collect();
         Ok(StripeSetup {
             is_live: self.livemode(),
             has_accounts: self.accounts.are_set(),

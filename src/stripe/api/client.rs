@@ -55,6 +55,9 @@ const IDLE_AGE: Duration = Duration::from_secs(30);
 /// How many objects of a list are asked for at once, which is Stripe's limit.
 const PAGE: usize = 100;
 
+/// How many objects of a list are read that has only a few.
+const MAX_OBJECTS: usize = 1000;
+
 /// How many idempotency keys are used for the same thing within the day for which Stripe keeps the first answer to a
 /// key, also if it is an error: <https://docs.stripe.com/api/idempotent_requests>.
 pub(in crate::stripe) const MAX_KEYS: usize = 5;
@@ -175,6 +178,24 @@ impl Client {
             let oldest = page.last().and_then(|object| object.get("id")?.as_str()).ok_or_else(no_list)?;
             next = form.clone().with("starting_after", oldest);
         }
+    }
+
+    /// Reads all objects of a list that is short. Fails if it has more than [`MAX_OBJECTS`].
+    pub(in crate::stripe) fn list_all<T>(
+        &self,
+        path: &str,
+        form: Form,
+        read: impl Fn(&Value) -> Result<T, Failure>,
+    ) -> Result<Vec<T>, Failure> {
+        let mut all = Vec::new();
+        self.list(path, form, |object| {
+            if all.len() == MAX_OBJECTS {
+                return Err(Failure::Unexpected(format!("there are more {path} than can be read")));
+            }
+            all.push(read(object)?);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     pub(in crate::stripe) fn post(

@@ -69,12 +69,9 @@ fn withdrawn(dispute: &Value, movements: &[Value], amount: Amount) -> Amount {
 
 /// The disputes of a payment.
 pub(in crate::stripe) fn of_payment(client: &Client, payment: &str) -> Result<Vec<GatewayDispute>, Failure> {
-    let mut disputes = Vec::new();
-    client.list("disputes", Form::default().with("payment_intent", payment), |dispute| {
-        disputes.push(report(dispute).ok_or_else(|| Failure::Unexpected("it is not a dispute".to_owned()))?);
-        Ok::<_, Failure>(())
-    })?;
-    Ok(disputes)
+    client.list_all("disputes", Form::default().with("payment_intent", payment), |dispute| {
+        report(dispute).ok_or_else(|| Failure::Unexpected("it is not a dispute".to_owned()))
+    })
 }
 
 #[cfg(test)]

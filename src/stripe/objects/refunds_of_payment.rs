@@ -12,9 +12,6 @@ use crate::stripe::api::form::Form;
 /// The name of the metadata with which a refund of ours is known.
 const REFUND: &str = "refund";
 
-/// How many refunds of a payment are read at most.
-const MAX_REFUNDS: usize = 1000;
-
 /// The codes of errors that say that nothing of a payment is left.
 const NOTHING_LEFT: [&str; 2] = ["charge_already_refunded", "charge_disputed"];
 
@@ -45,15 +42,8 @@ fn failure_reason(reason: Option<&str>) -> &str {
 
 /// All refunds of a payment, in the order in which Stripe lists them.
 pub(in crate::stripe) fn of_payment(client: &Client, payment: &str) -> Result<Vec<GatewayRefund>, Failure> {
-    let mut refunds = Vec::new();
-    client.list("refunds", Form::default().with("payment_intent", payment), |refund| {
-        if refunds.len() == MAX_REFUNDS {
-            return Err(Failure::Unexpected("the payment has more refunds than can be read".to_owned()));
-        }
-        refunds.push(report(refund).ok_or_else(no_refund)?);
-        Ok(())
-    })?;
-    Ok(refunds)
+    let form = Form::default().with("payment_intent", payment);
+    client.list_all("refunds", form, |refund| report(refund).ok_or_else(no_refund))
 }
 
 fn no_refund() -> Failure {
