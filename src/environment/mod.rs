@@ -1,6 +1,5 @@
-//! The clock and the source of randomness, and the ids that are made of both. They are passed in: the system's in
-//! production, controllable ones in tests.
-//! Nothing else in the crate reads the system time or draws random bytes.
+//! The clock and the source of randomness, which are passed in: the system's in production, controllable ones in tests.
+//! Nothing else in the crate reads the system time or draws random bytes. Ids are made of both here.
 
 mod ids;
 mod locks;

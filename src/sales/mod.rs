@@ -8,10 +8,11 @@
 //!
 //! A function that changes the sale of an event takes the [`LockedEvent`](crate::store::LockedEvent), so that it reads
 //! nothing about the sale before. Jobs get it from [`Store::write_event`](crate::store::Store::write_event). Rows are
-//! locked in one order everywhere: the event, the order, ticket types by ascending id, the discount. Seats, discount
+//! locked in one order everywhere: the event, the order, the customer, ticket types by ascending id, the discount. Seats, discount
 //! uses and statuses are claimed by conditional UPDATEs nevertheless, so that a mistake cannot oversell.
 //!
-//! A transaction may run more than once: its function must not have effects outside the database.
+//! A transaction may run more than once: its function must not have effects outside the database. What is logged about
+//! it is passed to [`Transaction::after_commit`](crate::store::Transaction::after_commit).
 //!
 //! # Adding to it
 //!

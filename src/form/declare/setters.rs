@@ -1,4 +1,4 @@
-//! The macros that give requests their setters.
+//! The macros that give requests, and structs like them, their setters.
 //!
 //! A setter has the name and the doc of its field and takes the plain value. The setter of an id has the name without
 //! `_id`: `event(event.id)`.
@@ -12,7 +12,7 @@
 //! For a `String` or `Scopes` it takes anything that converts into one, and for a `Vec` anything that iterates over the
 //! items. Other types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
 
-/// Declares a struct together with setters, for requests that have no form.
+/// Declares a struct together with setters, if it has no form.
 macro_rules! with_setters {
     ($(#[$attribute:meta])* pub struct $request:ident { $($fields:tt)* }) => {
         $(#[$attribute])*

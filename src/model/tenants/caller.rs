@@ -181,6 +181,9 @@ pub trait IdempotentCall: sealed::Sealed {
     #[doc(hidden)]
     fn as_caller(&self) -> &Caller;
 
+    #[doc(hidden)]
+    fn has_key(&self) -> bool;
+
     /// The caller, and the key if it has one.
     #[doc(hidden)]
     fn keyed(&self) -> KeyedCaller;
@@ -197,6 +200,10 @@ impl IdempotentCall for Caller {
         self
     }
 
+    fn has_key(&self) -> bool {
+        false
+    }
+
     fn keyed(&self) -> KeyedCaller {
         KeyedCaller { caller: self.clone(), key: None }
     }
@@ -211,6 +218,10 @@ impl IdempotentCall for KeyedCaller {
 
     fn as_caller(&self) -> &Caller {
         &self.caller
+    }
+
+    fn has_key(&self) -> bool {
+        self.key.is_some()
     }
 
     fn keyed(&self) -> KeyedCaller {

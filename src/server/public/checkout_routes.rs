@@ -36,9 +36,10 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     }
     let token = token(parameters);
     let accepted = accepted_languages(&headers);
+    let languages = accepted.clone();
     let render = move |service: &TicketingService| {
         let checkout = service.get_hosted_checkout(&token)?;
-        let page = pages::checkout_page(&checkout, service.now(), &accepted_languages(&headers))?;
+        let page = pages::checkout_page(&checkout, service.now(), &languages)?;
         Ok(Representation::page(page, prefers_gzip(&headers)).send(&headers))
     };
     respond(state.service.look_up(None, render).await, &accepted)

@@ -111,7 +111,7 @@ impl TicketingService {
         caller.as_caller().require(Scope::DiscountsRead)?;
         let request = request.into();
         let step = self.price_step();
-        if caller.keyed().key.is_none() {
+        if !caller.has_key() {
             let organization = caller.as_caller().organization;
             let validated = self
                 .store()?

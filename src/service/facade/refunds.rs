@@ -88,7 +88,7 @@ impl TicketingService {
     ) -> Result<C::Output<RefundOrderResponse>> {
         caller.as_caller().require(Scope::PaymentsWrite)?;
         let request = request.into();
-        if request.body.amount.is_some() && caller.keyed().key.is_none() {
+        if request.body.amount.is_some() && !caller.has_key() {
             return Err(Error::IdempotencyKeyRequired);
         }
         let identity = caller.as_caller().identity();

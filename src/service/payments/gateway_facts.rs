@@ -41,8 +41,7 @@ pub(in crate::service) fn list_facts(
 }
 
 impl TicketingService {
-    /// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is
-    /// known.
+    /// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known.
     pub(in crate::service) fn record_facts(
         &self,
         order: CheckoutOrder,

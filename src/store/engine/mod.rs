@@ -1,4 +1,4 @@
-//! The database engine: transactions, rows and values, constraints, ids, and the group commit.
+//! The database engine: transactions, rows and values, constraints, and the group commit.
 //!
 //! Only `sqlite/` uses rusqlite, and only `postgres/` uses the crate `postgres`. Each implements
 //! `connection::Connection`, and `engines` opens the one that the program has chosen.

@@ -70,7 +70,7 @@ impl Snapshots for PostgresSnapshots {
 
 impl PostgresSnapshotReader {
     /// Runs `work` on one snapshot of the database.
-    fn read_once(&self, work: impl FnOnce(&Transaction<'_>) -> Result<()>) -> Result<()> {
+    fn try_read(&self, work: impl FnOnce(&Transaction<'_>) -> Result<()>) -> Result<()> {
         if let Some(max_time) = self.max_time {
             self.connection.set_deadline(max_time, &self.environment.clock)?;
         }
@@ -83,12 +83,12 @@ impl PostgresSnapshotReader {
 
 impl SnapshotReader for PostgresSnapshotReader {
     fn read(&self, work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>) -> Result<()> {
-        match self.read_once(&mut *work) {
+        match self.try_read(&mut *work) {
             // Between two statements, the standby ends the connection. Run the work again on the primary, from the
             // beginning.
             Err(error) if error == Error::Unavailable(Unavailable::SearchCancelled) || self.connection.is_lost() => {
                 let primary = PostgresSnapshots::new(self.primary.clone(), None, self.environment.clone());
-                PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.read_once(work)
+                PostgresSnapshotReader { max_time: self.max_time, ..primary.open_reader()? }.try_read(work)
             }
             result => result,
         }
