@@ -14,7 +14,7 @@ use crate::model::values::timestamp::Timestamp;
 /// Without it, a checkout page stays payable for as long as the provider keeps it. If the program does not report
 /// the outcome of a payment, the payment is never noticed.
 pub trait Checkouts {
-    /// Makes a checkout unpayable, and returns what became of it. The service asks for this when an order has ended
+    /// Makes a checkout unpayable, and returns its state. The service asks for this when an order has ended
     /// without a payment through the gateway. A gateway that cannot close checkouts answers [`CheckoutState::Unknown`].
     ///
     /// A checkout that was paid already is no error: the answer is [`CheckoutState::Paid`]. The same checkout may be
@@ -26,7 +26,7 @@ pub trait Checkouts {
     /// service tries again until a day after the checkout has ended by itself.
     fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError>;
 
-    /// Returns what became of a checkout. The service asks for this if it heard nothing of a payment until the end of
+    /// Returns the state of a checkout. The service asks for this if it heard nothing of a payment until the end of
     /// the hold. A provider that does not know the checkout has refused to say: [`GatewayError::Refused`].
     ///
     /// # Errors

@@ -117,11 +117,11 @@ impl GatewayNotice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GatewayEvent {
-    /// What became of the checkout.
+    /// The state of the checkout.
     Checkout(CheckoutState),
     /// An attempt to pay failed. Another one may follow.
     PaymentFailed,
-    /// What became of a refund: one that this service asked for, or one that was made in another way.
+    /// The state of a refund: one that this service asked for, or one that was made in another way.
     Refund(GatewayRefund),
     /// Refunds of the payment were made, or have failed. The service asks for
     /// [all of them](super::RefundReports::refunds_of).

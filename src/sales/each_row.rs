@@ -8,7 +8,7 @@ use crate::store::{LockedEvent, Savepoint, Transaction};
 /// item takes about five statements, and one with a hundred items about a hundred.
 const MAX_STATEMENTS: u64 = 1000;
 
-/// What became of the rows.
+/// The outcome of the rows.
 pub(crate) struct EachRow<R> {
     /// How many rows were changed.
     pub(crate) changed: usize,

@@ -87,7 +87,7 @@ impl StripeGateway {
         reads
     }
 
-    /// Asks what became of a session.
+    /// Asks for the outcome of a session.
     fn session_state(&self, client: &Client, session: &str) -> Result<CheckoutState, Failure> {
         let form = Form::default().with("expand[0]", session_state::EXPANDED);
         self.state(&client.get(&format!("checkout/sessions/{session}"), &form)?)

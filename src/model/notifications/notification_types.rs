@@ -218,7 +218,7 @@ notification_types! {
         /// A payment completes no order and goes back to the customer.
         ///
         /// It came too late, was a second one, or had another amount or currency. `refund.succeeded` or
-        /// `refund.failed` tells what became of its refund.
+        /// `refund.failed` tells the outcome of its refund.
         PaymentReturned(#[serde(deserialize_with = "amounts::in_currency")] PaymentReturned)
             = "payment.returned", "PAYMENT_RETURNED";
     }

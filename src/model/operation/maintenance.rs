@@ -11,7 +11,7 @@ pub struct MaintenanceReport {
     pub expired_events: usize,
     /// Pending orders that were cancelled because their event was, by a program that has ended meanwhile.
     pub cancelled_orders: usize,
-    /// Checkouts that the gateway was asked to close, or what became of them, and that it answered for.
+    /// Checkouts that the gateway was asked to close, or their outcomes, and that it answered for.
     pub answered_checkouts: usize,
     /// Refunds that the gateway made or refused.
     pub answered_refunds: usize,

@@ -12,7 +12,7 @@ use crate::model::values::id::OrderId;
 use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
-/// What became of a checkout, as the payment gateway says.
+/// The state of a checkout, as the payment gateway says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckoutState {

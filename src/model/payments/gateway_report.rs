@@ -20,12 +20,12 @@ with_setters! {
         pub amount: Amount,
         /// The currency, as an ISO 4217 code.
         pub currency: String,
-        /// What became of it.
+        /// Its state at the gateway.
         pub state: RefundState,
     }
 }
 
-/// What became of a refund at the gateway.
+/// The state of a refund at the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefundState {
@@ -69,7 +69,7 @@ with_setters! {
         pub currency: String,
         /// The gateway's word for the reason.
         pub reason: String,
-        /// What became of it. For a dispute that was won, set also [what is taken](Self::taken): usually nothing.
+        /// Its status. For a dispute that was won, set also [what is taken](Self::taken): usually nothing.
         pub status: DisputeStatus,
     }
 }

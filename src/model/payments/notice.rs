@@ -1,10 +1,10 @@
-//! What became of a notice of the payment gateway.
+//! The outcome of a notice of the payment gateway.
 
 use crate::enums::text_enum::text_enum;
 use crate::error::gateway_failure::NoticeError;
 
 text_enum! {
-    /// What became of a notice of the payment gateway.
+    /// The outcome of a notice of the payment gateway.
     pub enum NoticeOutcome {
         /// What it says is recorded, or was recorded before.
         Processed = "processed",

@@ -1,7 +1,7 @@
 //! The renewal of a checkout: the transactions before and after the gateway is asked. No transaction is open during a
 //! call.
 //!
-//! 1. [`examine`] reads the newest checkout of the order. The gateway is asked what became of it.
+//! 1. [`examine`] reads the newest checkout of the order. The gateway is asked for its outcome.
 //! 2. [`begin`] replaces it if nothing can be paid under it any more. The new one has a lease, as the first one has:
 //!    until it ends, no other process asks the gateway for a checkout of the order. So two renewals at once lead to one
 //!    new checkout.

@@ -76,7 +76,7 @@ fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Re
     Ok(found.cloned())
 }
 
-/// Records what became of a refund.
+/// Records the outcome of a refund.
 ///
 /// One that is pending counts as made: gateways report it once, and then only if it fails. A notice of a refund that is
 /// not recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of

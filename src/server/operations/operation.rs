@@ -33,7 +33,7 @@ pub(in crate::server) const BASE: &str = "/v1";
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// How an operation is called, where it is, and which scope the key needs.
+/// The name of an operation, its path, and the scope that the key needs.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::server) struct Route {
     pub(in crate::server) name: &'static str,

@@ -23,7 +23,7 @@ impl TicketingService {
     /// Renews the checkout of a pending order: returns a URL at which the customer can pay, also if the earlier
     /// checkout has failed or has ended.
     ///
-    /// The gateway is asked what became of the earlier checkout:
+    /// The gateway is asked for the outcome of the earlier checkout:
     /// - Nothing can be paid under it any more: the gateway is asked for a new one.
     /// - It is open, or the gateway cannot say: it is returned as it is. If its payment was reported as failed, the
     ///   gateway is asked to [close](crate::payment::Checkouts::close) it first, and replaces it if that succeeds.
@@ -118,7 +118,7 @@ impl TicketingService {
         }
     }
 
-    /// What became of a checkout. While nothing changes, the gateway is asked once in 4 seconds.
+    /// The outcome of a checkout. While nothing changes, the gateway is asked once in 4 seconds.
     fn state_to_renew(
         &self,
         gateway: &GatewayCalls,
@@ -201,7 +201,7 @@ impl TicketingService {
     }
 }
 
-/// What became of a checkout. One whose payment has failed is closed, if that is possible.
+/// The outcome of a checkout. One whose payment has failed is closed, if that is possible.
 fn state_of(
     gateway: &GatewayCalls,
     CheckoutOrder { organization, id }: CheckoutOrder,

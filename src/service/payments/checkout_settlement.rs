@@ -1,4 +1,4 @@
-//! Checkouts that are settled: what became of them is recorded, as the gateway says when it is asked or in a notice.
+//! Checkouts that are settled: their outcomes are recorded, as the gateway says when it is asked or in a notice.
 
 use super::gateway_facts::{Ask, list_facts};
 use super::look_up_limit::LookUpPermission;
@@ -16,9 +16,9 @@ use crate::store::money::checkouts::{self, CheckoutOrder};
 
 /// # Settling checkouts
 impl TicketingService {
-    /// Asks the gateway what became of a checkout, and records it: for the page to which the gateway sends the customer
-    /// back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the last
-    /// part of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
+    /// Asks the gateway for the outcome of a checkout, and records it: for the page to which the gateway sends the
+    /// customer back, which must not trust what the browser says. `reference` is the gateway's id of the checkout, or the
+    /// last part of [`CheckoutRequest::return_url`](crate::payment::CheckoutRequest::return_url).
     ///
     /// The gateway is asked only if it has the checkout, and the order is pending, or the order has expired or was
     /// cancelled and its checkout is not closed. It is asked at most once in 4 seconds about a checkout, and 80 times
@@ -60,7 +60,7 @@ impl TicketingService {
         self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, answered))
     }
 
-    /// Records what became of a checkout. `reference` is the gateway's id of it, if it is known.
+    /// Records the outcome of a checkout. `reference` is the gateway's id of it, if it is known.
     pub(in crate::service) fn settle(
         &self,
         order: CheckoutOrder,

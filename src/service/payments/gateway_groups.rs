@@ -38,7 +38,7 @@ pub(in crate::service) enum Progress {
     NotDue,
 }
 
-/// What a group of rows came to: the organization of each one, and what became of it. `None` if the row was skipped.
+/// What a group of rows came to: the organization of each one, and its outcome. `None` if the row was skipped.
 pub(in crate::service) type GroupProgress = Vec<(OrganizationId, Option<Progress>)>;
 
 /// Which rows are asked about at the same time.

@@ -280,8 +280,8 @@ impl TicketingService {
         }
     }
 
-    /// Asks the gateway what became of the checkout of a payment, and records it, because a notice says something about
-    /// a payment that is not known.
+    /// Asks the gateway for the outcome of the checkout of a payment, and records it, because a notice says something
+    /// about a payment that is not known.
     fn settle_payment_of(&self, order: CheckoutOrder, notice: &GatewayNotice) -> Result<()> {
         let Some(gateway) = &self.inner.gateway else { return Ok(()) };
         let mut reference = None;

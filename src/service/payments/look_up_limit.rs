@@ -1,4 +1,4 @@
-//! How often requests may ask the payment gateway what became of checkouts.
+//! How often requests may ask the payment gateway for the outcome of checkouts.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -118,7 +118,7 @@ impl TicketingService {
         self.store_in_operation().write_event(attempt.organization, attempt.order.into(), move |tx| work(tx, &attempt))
     }
 
-    /// Asks the gateway what became of a checkout, and to close it if its order has ended.
+    /// Asks the gateway for the outcome of a checkout, and to close it if its order has ended.
     fn ask_about(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer> {
         match (attempt.status, &attempt.reference) {
             (CheckoutStatus::Closing, Some(reference)) => Ok(close(gateway, attempt, reference)),

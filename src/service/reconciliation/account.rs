@@ -127,7 +127,7 @@ impl AccountRun<'_, '_> {
         Ok(())
     }
 
-    /// Records what a line says, if that is wanted, and returns what became of it.
+    /// Records what a line says, if that is wanted, and returns its outcome.
     fn resolve(
         &mut self,
         line: &StatementLine,

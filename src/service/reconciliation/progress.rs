@@ -233,7 +233,7 @@ impl<'a, 'r> AccountRun<'a, 'r> {
     }
 }
 
-/// What became of a difference.
+/// The outcome of a difference.
 #[derive(Debug, Clone)]
 pub(in crate::service) struct Resolution {
     problem: String,

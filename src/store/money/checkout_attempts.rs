@@ -1,4 +1,4 @@
-//! What the gateway is still to be asked about checkouts: to close one whose order has ended, and what became of one
+//! What the gateway is still to be asked about checkouts: to close one whose order has ended, and the outcome of one
 //! whose payment was not reported.
 
 use super::gateway_identity;

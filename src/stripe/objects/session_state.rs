@@ -1,4 +1,4 @@
-//! What a Checkout Session says: what became of its payment, and in which mode of Stripe it is.
+//! What a Checkout Session says: the outcome of its payment, and in which mode of Stripe it is.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(in crate::stripe) fn livemode(id: &str) -> Option<bool> {
     }
 }
 
-/// What must be expanded in a session, so that it tells what became of its payment.
+/// What must be expanded in a session, so that it tells the outcome of its payment.
 pub(in crate::stripe) const EXPANDED: &str = "payment_intent.latest_charge";
 
 /// What a session says of its payment. If its charge is [expanded](EXPANDED), a payment that failed later is told from
