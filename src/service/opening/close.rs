@@ -112,9 +112,9 @@ impl TicketingService {
     pub fn close(self, timeout: Duration) -> Result<(), CloseError> {
         self.inner.closing.store(true, Ordering::SeqCst);
         let background = std::mem::take(&mut *self.inner.background.locked());
-        let handlers = std::mem::take(&mut *self.inner.handlers.locked());
+        let notified = std::mem::take(&mut *self.inner.handlers.locked());
         background.stop();
-        drop(handlers);
+        drop(notified);
         // A thread that waits for notifications may have a handle of the service.
         self.inner.store.end_subscriptions();
         let mut inner = self.inner;
