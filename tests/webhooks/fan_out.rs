@@ -46,6 +46,22 @@ fn the_senders_of_two_services_send_every_notification_once() {
 }
 
 #[test]
+fn a_sender_that_always_has_results_to_record_inserts_the_rows_of_a_fan_out() {
+    let transport = FakeTransport::succeeding();
+    let fixture = Fixture::with_transport(&transport);
+    create_endpoints(&fixture, 20);
+    fixture.queue_notifications(500);
+    assert_eq!((fan_outs(&fixture), fixture.outbox_count("WAITING")), (0, 20 * 500));
+    create_endpoints(&fixture, 60);
+    fixture.issue(fixture.default_ticket_type(), 10);
+    assert_eq!(fan_outs(&fixture), 1);
+    let _sender = fixture.start_sender(SenderOptions::default());
+    wait_until("the rows of the fan-out are inserted", || fan_outs(&fixture) == 0);
+    let waiting = fixture.outbox_count("WAITING");
+    assert!(waiting > 20 * 500 / 2, "{waiting} wait");
+}
+
+#[test]
 fn the_sender_of_another_process_finds_what_this_one_queues() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);

@@ -1,8 +1,8 @@
-//! The scheduler thread: assigns free workers to endpoints, and does all writing.
+//! The scheduler thread of the webhook sender: assigns free workers to endpoints, and does all the sender's writes.
 //!
-//! Each round writes one transaction, which records the attempts that have finished and claims the attempts that start.
-//! A busy sender thus needs one commit for many attempts. If other callers wait for the transaction, it ends after some
-//! of them, and the next round does the rest.
+//! Each round with work is one transaction: it inserts a batch of a fan-out, records the attempts that have finished,
+//! and claims the next ones. A busy sender thus needs one commit for many attempts. If other callers wait for the
+//! writer, the transaction ends early, and the next round does the rest.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,6 +35,8 @@ pub(super) struct Scheduler<'s> {
     /// Endpoints whose rows cannot be read, and until when they are skipped.
     damaged: BTreeMap<WebhookId, Timestamp>,
     fan_outs: FanOutScheduler,
+    /// Whether the last round has inserted a batch of a fan-out.
+    inserted_last: bool,
 }
 
 impl<'s> Scheduler<'s> {
@@ -46,14 +48,16 @@ impl<'s> Scheduler<'s> {
             assigned: Vec::new(),
             damaged: BTreeMap::new(),
             fan_outs: FanOutScheduler::default(),
+            inserted_last: false,
         }
     }
 
-    /// Runs until the sender is closed and everything is recorded, or until the store has stopped.
+    /// Runs until the store has stopped, or until the sender is closed and everything is recorded or a write has
+    /// failed.
     pub(super) fn run(mut self) {
         loop {
             let closed = self.collect_events();
-            // A round that fails or panics is repeated: it must not end the sender.
+            // While the sender is open, a round that fails or panics is repeated: it must not end the sender.
             let written = catch_unwind(AssertUnwindSafe(|| self.write()))
                 .unwrap_or_else(|_| Err(Error::Internal("the webhook scheduler panicked".to_owned())));
             if self.sender.store.stopped().is_some() {
@@ -67,7 +71,7 @@ impl<'s> Scheduler<'s> {
                     "the webhook scheduler could not write; it tries again"
                 );
             }
-            if closed && (written.is_err() || !self.has_more()) {
+            if closed && (written.is_err() || !self.has_pending()) {
                 return self.release_batches();
             }
             if written.is_err() {
@@ -76,18 +80,16 @@ impl<'s> Scheduler<'s> {
         }
     }
 
-    /// Whether the last round has left work to the next one.
-    fn has_more(&self) -> bool {
+    /// Whether there are results to record, or workers for which nothing was claimed yet.
+    fn has_pending(&self) -> bool {
         !self.finished.is_empty() || !self.assigned.is_empty()
     }
 
     /// Waits for events and updates the queues. Returns whether the sender is closed.
     fn collect_events(&mut self) -> bool {
-        let now = self.sender.environment.now();
-        let until = |at: Timestamp| Duration::from_millis(u64::try_from(at.millis() - now.millis()).unwrap_or(0));
         let sleep = match self.queues.next_timer() {
-            _ if self.has_more() => Duration::ZERO,
-            Some(at) => until(at),
+            _ if self.has_pending() => Duration::ZERO,
+            Some(at) => at.duration_since(self.sender.environment.now()).unwrap_or_default(),
             None => MAX_SLEEP,
         };
         let sleep = sleep.min(self.fan_outs.next_batch_in().unwrap_or(MAX_SLEEP)).min(MAX_SLEEP);
@@ -119,12 +121,13 @@ impl<'s> Scheduler<'s> {
                 self.sender.store.counters().set_throttled(self.queues.throttled());
             }
         }
-        // While the sender stops too: an expired timer would keep this thread from sleeping.
+        // Also while the sender is stopping: an expired timer would keep this thread from sleeping.
         self.queues.fire_timers(self.sender.environment.now());
         closed
     }
 
-    /// Adds endpoints with rows due to the queues. If the store cannot be read, they are reported once more.
+    /// Queues the endpoints that have rows due now, and sets timers for the others. Skips damaged endpoints. If the
+    /// store cannot be read, reports the endpoints again and pauses.
     fn add_due(&mut self, mut due: Vec<DueEndpoint>) {
         let now = self.sender.environment.now();
         self.damaged.retain(|_, until| *until > now);
@@ -188,14 +191,15 @@ impl<'s> Scheduler<'s> {
         if stopping {
             self.fan_outs.stop();
         }
-        // A round with a batch may leave everything else: not two in a row, if others always wait.
-        let fan_out = match self.has_more() {
-            true => None,
-            false => {
-                let report = |id, error: &Error| self.sender.report_skipped(FAN_OUTS, &id, error);
-                self.fan_outs.next(&self.sender.store, self.sender.environment.now(), report).map(Arc::new)
-            }
+        // A round with a batch leaves everything else to the next one if others wait, so there are not two in a row
+        // while there is something else.
+        let fan_out = if std::mem::take(&mut self.inserted_last) && self.has_pending() {
+            None
+        } else {
+            let report = |id, error: &Error| self.sender.report_skipped(FAN_OUTS, &id, error);
+            self.fan_outs.next(&self.sender.store, self.sender.environment.now(), report).map(Arc::new)
         };
+        self.inserted_last = fan_out.is_some();
         let mut assignments = std::mem::take(&mut self.assigned);
         if stopping {
             self.free_workers(assignments.drain(..));
@@ -286,7 +290,7 @@ impl<'s> Scheduler<'s> {
         for row in &claims.damaged {
             self.sender.report_skipped(OUTBOX, &row.id, &row.error);
         }
-        // Batches of equal size, so that all workers are busy at the same time.
+        // Equal shares, rounded up: the last batch may be smaller, and some workers may get none.
         let size = claims.attempts.len().div_ceil(assignment.workers);
         let mut batches = Vec::new();
         while !claims.attempts.is_empty() {
@@ -327,8 +331,8 @@ impl<'s> Scheduler<'s> {
     }
 }
 
-/// Records finished attempts, and returns of how many. If others wait, these are only the first ones. If one cannot be
-/// recorded, the others still are: its result is lost, and the attempt is made again.
+/// Records finished attempts, and returns how many it has processed. If other callers wait, it stops early. If one
+/// result cannot be recorded, it is lost and the attempt is made again; the others are still recorded.
 fn record_all(tx: &Transaction<'_>, finished: &[Arc<FinishedAttempt>]) -> Result<usize> {
     let together = tx.savepoint(|tx| {
         for (index, finished) in finished.iter().enumerate() {
