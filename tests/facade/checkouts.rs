@@ -420,6 +420,21 @@ fn a_settled_checkout_says_where_the_customer_goes() {
 }
 
 #[test]
+fn the_payment_of_an_order_that_is_cancelled_later_has_not_come_too_late() {
+    let (fixture, ticket_type) = fixture();
+    let order = fixture.order(&ticket_type, 1);
+    fixture.gateway.set_state(Some(paid(&order, "pi_1")));
+    let settle = || fixture.service.settle_checkout(&format!("pay-{}", order.id)).expect("settled");
+    assert!(!settle().paid_too_late);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    run(&fixture);
+    let settled = settle();
+    assert_eq!(settled.order.status, OrderStatus::Cancelled);
+    assert_eq!(settled.outcome.map(|outcome| outcome.as_str()), Some("failure"));
+    assert!(!settled.paid_too_late);
+}
+
+#[test]
 fn a_seeded_program_asks_for_the_same_checkouts_in_each_run() {
     let return_url = || {
         let fixture = Fixture::new();

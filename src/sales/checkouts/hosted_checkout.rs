@@ -151,10 +151,15 @@ pub(crate) fn settled(
         _ => Some(CheckoutOutcome::Failure),
     };
     let redirect_url = redirect_url(tx, of_checkout, outcome)?;
-    Ok(SettledCheckout { order, state, outcome, paid_too_late: has_payment && !is_paid, redirect_url })
+    let paid_too_late = has_late_payment(tx, &order)?;
+    Ok(SettledCheckout { order, state, outcome, paid_too_late, redirect_url })
 }
 
 fn is_paid(tx: &Transaction<'_>, order: &Order) -> Result<bool> {
+    Ok(order.status == OrderStatus::Completed && !has_late_payment(tx, order)?)
+}
+
+fn has_late_payment(tx: &Transaction<'_>, order: &Order) -> Result<bool> {
     let is_late = |payment: &StoredPayment| payment.purpose == PaymentPurpose::Late;
-    Ok(order.status == OrderStatus::Completed && !payments::of_order(tx, order.id)?.iter().any(is_late))
+    Ok(payments::of_order(tx, order.id)?.iter().any(is_late))
 }
