@@ -10,7 +10,7 @@ impl Timestamp {
     /// When clocks are put back, an hour comes twice: this is the first one.
     ///
     /// # Errors
-    /// - [`TimestampError::Format`] if the text is no date and time such as `2026-06-01T20:00` or
+    /// - [`TimestampError::LocalFormat`] if the text is no date and time such as `2026-06-01T20:00` or
     ///   `2026-06-01T20:00:30`.
     /// - [`TimestampError::UnknownZone`] if there is no such zone. Upper and lower case are different.
     /// - [`TimestampError::Skipped`] if the clocks of the zone are put forward over this time.
@@ -24,7 +24,7 @@ impl Timestamp {
     /// ```
     pub fn from_local(date_time: &str, timezone: &str) -> Result<Self, TimestampError> {
         let zone = Zone::of(timezone).ok_or(TimestampError::UnknownZone)?;
-        let as_utc: Self = format!("{date_time}Z").parse()?;
+        let as_utc: Self = format!("{date_time}Z").parse().map_err(|_| TimestampError::LocalFormat)?;
         zone.instant_of(as_utc.millis())
     }
 }
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn what_is_no_local_time_is_refused() {
-        assert_eq!(local("2026-06-01T20:00Z", "Europe/Berlin"), Err(TimestampError::Format));
-        assert_eq!(local("2026-06-01", "Europe/Berlin"), Err(TimestampError::Format));
+        assert_eq!(local("2026-06-01T20:00Z", "Europe/Berlin"), Err(TimestampError::LocalFormat));
+        assert_eq!(local("2026-06-01", "Europe/Berlin"), Err(TimestampError::LocalFormat));
         assert_eq!(local("2026-06-01T20:00", "europe/berlin"), Err(TimestampError::UnknownZone));
         assert_eq!(local("1970-01-01T00:30", "Europe/Berlin"), Err(TimestampError::OutOfRange));
         assert_eq!(local("9999-12-31T23:59", "America/New_York"), Err(TimestampError::OutOfRange));

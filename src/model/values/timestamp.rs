@@ -51,7 +51,7 @@ impl Timestamp {
         self.0
     }
 
-    /// The first timestamp of the minute.
+    /// The start of the minute that contains this timestamp.
     pub(crate) const fn start_of_minute(self) -> Self {
         Self(self.0 - self.0 % 60_000)
     }
@@ -93,21 +93,24 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// A value cannot be a [`Timestamp`].
+/// The reason why a value is not a valid [`Timestamp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimestampError {
-    /// The text does not have the accepted format, or its date does not exist.
+    /// The text does not have the accepted format, its date does not exist, or its year is not from 1970 to 9999.
     #[error("must be a date and time in UTC such as 2026-06-01T18:00:00Z, in the years 1970 to 9999")]
     Format,
     /// The time is before 1970 or after the year 9999.
     #[error("must be in the years 1970 to 9999")]
     OutOfRange,
-    /// No time zone has the name.
-    #[error("must be a time in a zone of the IANA database, such as Europe/Berlin")]
+    /// The text is not a local date and time, or its date does not exist.
+    #[error("must be a local date and time such as 2026-06-01T20:00, without Z or offset, in the years 1970 to 9999")]
+    LocalFormat,
+    /// There is no time zone with this name.
+    #[error("must be a time in a time zone of the IANA database, such as Europe/Berlin")]
     UnknownZone,
-    /// The clocks of the time zone are put forward over the time.
-    #[error("must be a time that the clocks of the zone show: they are put forward over it")]
+    /// The local time does not exist: the clocks skip it when they are put forward.
+    #[error("must be a local time that exists: the clocks of the time zone skip it when they are put forward")]
     Skipped,
 }
 
@@ -179,8 +182,8 @@ impl FormValue for Timestamp {
         read.map_err(|error| errors.add(path, error.to_string())).ok()
     }
 
-    /// The schema does not have the format `date-time`: for that, generated clients have a type for dates, which many
-    /// write with the offset `+00:00`.
+    /// The schema omits the format `date-time`: many clients generated for it write the offset `+00:00`, which is
+    /// refused.
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
         serde_json::json!({"type": "string", "pattern": PATTERN})
     }
