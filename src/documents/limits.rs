@@ -102,7 +102,7 @@ mod tests {
             ticket_types: 1,
             cancelled_tickets: 0,
             scans_and_renewals: 0,
-            changes_of_tickets: 0,
+            changes: 0,
         };
         key(name, &version, &[])
     }

@@ -1,4 +1,4 @@
-//! The pictures of a document, each decoded and checked once while it is kept.
+//! A cache of the decoded images of logos, and the limits on the images of one document.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -9,14 +9,15 @@ use super::last_used::LastUsed;
 use super::picture::{self, Logo, Picture};
 use crate::environment::Locked;
 
-/// The pictures that are kept, in bytes.
+/// The size of the cache in bytes.
 const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
-/// The pictures of one document, in bytes of its file.
+/// The maximum size of the images of one document in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// The pixels that are decoded for one document.
+/// The maximum number of pixels of the images of one document. Cached images count too.
 const MAX_PIXELS: u64 = 16_000_000;
 
-/// The pictures that were last used, by the digests of their files. `None` if a file is damaged.
+/// The images that were last used, by the digests of their files. `None` for a file that cannot be drawn: it is damaged
+/// or too large.
 pub(super) struct Pictures(Mutex<LastUsed<Option<Picture>>>);
 
 impl Default for Pictures {
@@ -39,7 +40,7 @@ impl Pictures {
                 continue;
             }
             pixels = with_this;
-            if let Some(picture) = self.checked(logo)
+            if let Some(picture) = self.get_or_decode(logo)
                 && bytes + picture.bytes <= MAX_BYTES
             {
                 bytes += picture.bytes;
@@ -49,7 +50,7 @@ impl Pictures {
         pictures
     }
 
-    fn checked(&self, logo: &Logo) -> Option<Picture> {
+    fn get_or_decode(&self, logo: &Logo) -> Option<Picture> {
         let kept = self.0.locked().get(&logo.digest);
         kept.unwrap_or_else(|| {
             let picture = picture::picture(&logo.file);

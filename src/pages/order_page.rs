@@ -78,9 +78,9 @@ pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &[String]) ->
         count: *of,
         cards: cards.collect::<Result<_>>()?,
         parts: if *parts > 1 { (1..=*parts).map(|number| Part::new(number, *part, *of)).collect() } else { Vec::new() },
-        has_documents: shown.first_live.is_some(),
+        has_documents: shown.first_valid.is_some(),
         token,
-        calendar_of: shown.first_live.as_ref().and_then(link_token),
+        calendar_of: shown.first_valid.as_ref().and_then(link_token),
         order: Some(order.id.number()),
         organizer: organizer(&linked.organizer),
     })

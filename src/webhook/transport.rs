@@ -18,14 +18,15 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// An implementation that exceeds `timeout` delays its worker. If it takes longer than the lease of 18 seconds,
     /// the same notification may be sent again in the meantime.
     ///
-    /// The response counts as soon as its head is complete, even if its body breaks off.
+    /// Once the head of the response is complete, the result is `Ok`, even if the body breaks off or times out.
     ///
     /// # Errors
     /// The reason why there was no response.
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure>;
 
-    /// Fails the requests in progress, from another thread, because their sender stops. Later requests are sent as
-    /// usual: another sender may use the same transport.
+    /// Makes the requests in progress fail, because their sender stops. The sender calls this from another thread.
+    /// Later requests must work as usual: another sender may use the same transport. The default does nothing: such
+    /// requests then run on after the sender has stopped.
     fn interrupt(&self) {}
 }
 
@@ -84,7 +85,7 @@ pub struct WebhookResponse {
     pub status: u16,
     /// The beginning of the body, as far as it arrived: at most [`BODY_KEPT`] bytes.
     pub body: Vec<u8>,
-    /// Whether the time was over before the body was complete.
+    /// Whether the request timed out before the body was complete.
     pub timed_out: bool,
 }
 
@@ -97,7 +98,7 @@ impl WebhookResponse {
         Self { status, body, timed_out: false }
     }
 
-    /// Sets whether the time was over before the body was complete. The default is `false`.
+    /// Sets whether the request timed out before the body was complete. The default is `false`.
     #[must_use]
     pub fn timed_out(mut self, timed_out: bool) -> Self {
         self.timed_out = timed_out;
@@ -137,9 +138,9 @@ impl WebhookFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The URL is not allowed, or the name of its host does not resolve to public addresses.
+    /// The URL is not allowed, or its host name is unknown or has an address that is not public.
     AddressNotAllowed,
-    /// The time was over.
+    /// The request timed out.
     TimedOut,
     /// Any other failure, such as a refused connection, an untrusted certificate or invalid HTTP.
     ConnectionFailed,

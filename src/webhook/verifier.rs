@@ -44,7 +44,7 @@ pub struct Verifier {
 
 impl Verifier {
     /// Creates a verifier for requests that are signed with `secret`: the whole secret of the endpoint, with its prefix
-    /// `whsec_`. An empty secret verifies nothing.
+    /// `whsec_`. An empty secret accepts no request.
     #[must_use]
     pub fn new(secret: impl Into<Secret>) -> Self {
         Self { secrets: vec![secret.into()], tolerance: MAX_AGE, clock: Arc::new(SystemClock) }
@@ -53,7 +53,8 @@ impl Verifier {
     /// Accepts requests that are signed with this secret too.
     ///
     /// After [`rotate_webhook_secret`](crate::TicketingService::rotate_webhook_secret) requests are signed with the new
-    /// secret only. A receiver that has to accept requests of both times names both secrets for a while.
+    /// secret only. To accept requests from before and after the rotation, configure both secrets for a
+    /// while.
     ///
     /// ```
     /// use ticketing::webhook::Verifier;
@@ -120,7 +121,7 @@ impl Verifier {
     ) -> Result<WebhookNotification, VerifyError> {
         let (mut timestamps, mut signatures) = (Vec::new(), Vec::new());
         for header in headers {
-            // Other bytes than UTF-8 are in no valid value, nor is what replaces them.
+            // Valid values are ASCII. Invalid UTF-8 becomes U+FFFD, which fails the verification.
             let value = || String::from_utf8_lossy(header.value()).into_owned();
             if header.name().eq_ignore_ascii_case(TIMESTAMP_HEADER) {
                 timestamps.push(value());

@@ -1,4 +1,4 @@
-//! Exports: what is asked for, and what was written.
+//! Exports: the request, the kinds and formats, and the report of what was written.
 
 use crate::enums::scope::Scope;
 use crate::enums::text_enum::text_enum;
@@ -17,7 +17,7 @@ text_enum! {
         Orders = "orders",
         /// Issued tickets: a row for each.
         Attendees = "attendees",
-        /// The tickets of an event that are checked in: a row for each.
+        /// The scans of an event, and its checked-in tickets without a recorded scan: a row for each.
         CheckIns = "check-ins",
         /// The settlement of an event: a row for each line.
         Settlement = "settlement",

@@ -1,4 +1,4 @@
-//! Checkouts: what a gateway says about one, and the hosted checkout page of the sandbox gateway.
+//! Checkouts: their state at the gateway, their status in the service, and the contents of the checkout page.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use crate::model::values::id::OrderId;
 use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
-/// The state of a checkout, as the payment gateway says.
+/// The state of a checkout, as the payment gateway reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckoutState {
     /// The customer can still pay.
     Open,
-    /// The customer has paid in a way that takes time, and the money has not arrived. The customer cannot pay again.
+    /// The customer has used a delayed payment method, and the money has not arrived. The customer cannot pay again.
     Processing,
-    /// The customer has paid. A part may have been refunded, and a bank may have taken any part of it: these are facts
-    /// of their own, which [`RefundReports`](crate::payment::RefundReports) tell.
+    /// The customer has paid. The payment may be disputed or partly refunded:
+    /// [`RefundReports`](crate::payment::RefundReports) lists refunds and disputes separately.
     Paid(GatewayPayment),
-    /// The customer has paid, and the whole payment was refunded. It completes no order, and nobody owes the money.
-    /// [`RefundReports`](crate::payment::RefundReports) should have its refunds, so that a report of the payment that
-    /// comes later completes no order either.
+    /// The customer has paid, and the whole payment was refunded. It completes no order, and no refund is due.
+    /// [`RefundReports`](crate::payment::RefundReports) should list the refunds, so that a later report of the payment
+    /// does not complete the order either.
     Returned(GatewayPayment),
     /// Nothing was paid, and nothing can be paid any more.
     Closed,
-    /// The gateway cannot look checkouts up.
+    /// Not known: the gateway cannot look up checkouts, gave no usable answer, or was not asked.
     Unknown,
 }
 
@@ -37,25 +37,25 @@ pub enum CheckoutState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatewayPayment {
-    /// The gateway's id of the payment. It may be another than the id of the checkout.
+    /// The gateway's id of the payment. It may differ from the id of the checkout.
     pub payment_reference: String,
     /// The amount that was paid.
     pub amount: Amount,
     /// The currency, as an ISO 4217 code.
     pub currency: String,
-    /// Whether a bank has ever disputed it, as far as the gateway knows. Then the service asks for
-    /// [the disputes](crate::payment::RefundReports::disputes_of).
+    /// Whether the payment was ever disputed (a chargeback), as far as the gateway knows. If so, the service reads its
+    /// refunds and disputes from [`RefundReports`](crate::payment::RefundReports).
     pub is_disputed: bool,
 }
 
 impl GatewayPayment {
-    /// Creates a payment with the gateway's id of it, its amount, and its currency. It is not disputed.
+    /// Creates an undisputed payment. `payment_reference` is the gateway's id of the payment.
     #[must_use]
     pub fn new(payment_reference: impl Into<String>, amount: Amount, currency: impl Into<String>) -> Self {
         Self { payment_reference: payment_reference.into(), amount, currency: currency.into(), is_disputed: false }
     }
 
-    /// Says that a bank has disputed the payment.
+    /// Marks the payment as disputed.
     #[must_use]
     pub const fn disputed(mut self) -> Self {
         self.is_disputed = true;
@@ -64,7 +64,7 @@ impl GatewayPayment {
 }
 
 with_setters! {
-    /// What an order would ask of the gateway, before it is stored:
+    /// The payment terms of an order that is not stored yet, for
     /// [`Limits::check_terms`](crate::payment::Limits::check_terms).
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckoutTerms {
@@ -72,7 +72,7 @@ with_setters! {
         pub amount: Amount,
         /// The currency, as an ISO 4217 code.
         pub currency: String,
-        /// What each item costs, less the discount.
+        /// The total of each item of the order, after discounts.
         pub items: Vec<Amount>,
         /// How long the order will reserve its seats.
         pub hold: Duration,
@@ -106,20 +106,18 @@ responses! {
         pub order_id: OrderId,
         /// What the service still has to do about the checkout.
         pub status: CheckoutStatus,
-        /// When the gateway ends the checkout by itself, if it can do that.
+        /// When the gateway expires the checkout, if it supports that.
         pub expires_at: Timestamp,
         /// The gateway's id of the checkout. Not set until the gateway has answered.
         pub reference: Option<String>,
         /// The gateway's id of the payment. Not set if nothing was paid, or if the payment was reported without it.
         pub payment_reference: Option<String>,
-        /// How often the checkout was renewed.
+        /// How many times the checkout was renewed.
         pub renewals: i64 [default],
-        /// The name of the payment gateway that has the checkout. Not set if version 0.2 or an earlier one asked for
-        /// it.
+        /// The name of the payment gateway that has the checkout. Not set if version 0.2 or earlier created it.
         pub gateway: Option<String>,
-        /// Why the checkout is not closed, or its result is not known: the last error of the gateway, or that the
-        /// program does not have the gateway. An error is the gateway's own text, which may reveal internal addresses,
-        /// so it is not in the JSON.
+        /// The last error, if the checkout is not closed or its result is not known: that of the gateway, or that the
+        /// gateway is not configured. A gateway's text may reveal internal addresses, so it is not in the JSON.
         #[serde(skip)]
         pub last_error: Option<String>,
     }
@@ -130,34 +128,35 @@ responses! {
         pub order_id: OrderId,
         /// The URL at which the customer pays.
         pub checkout_url: String,
-        /// When the gateway ends the checkout by itself, if it can do that. The order may end before.
+        /// When the gateway expires the checkout, if it supports that. The order may end before.
         pub expires_at: Timestamp,
-        /// Whether this is a new checkout. False if the customer can still pay under the earlier one, which is returned
-        /// then.
+        /// Whether this is a new checkout. False if the earlier one is still open, or its state is not known: then the
+        /// earlier one is returned.
         pub renewed: bool,
     }
 }
 
-/// A checkout after the gateway was asked about it.
+/// The result of [`settle_checkout`](crate::TicketingService::settle_checkout): the order, the state of its checkout at
+/// the gateway, and the page to show next.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SettledCheckout {
     /// The order, as it is now.
     pub order: Order,
-    /// What the gateway said. [`CheckoutState::Unknown`] if it was not asked.
+    /// The state of the checkout at the gateway. [`CheckoutState::Unknown`] if it was not asked.
     pub state: CheckoutState,
-    /// Where the customer should go: to the page for success if the order is paid, to the page for a cancelled checkout
-    /// if the order can still be paid, and otherwise to the page for failure, also if the payment came too late. `None`
-    /// if nobody knows yet.
+    /// Which redirect URL applies: `Success` if the order is paid, `Cancel` if it can still be paid, otherwise
+    /// `Failure`, also if the payment came too late. `None` if the result is not known yet.
     pub outcome: Option<CheckoutOutcome>,
-    /// Whether money was paid that did not complete the order. It goes back, or has gone back already.
+    /// Whether the payment came too late to complete the order. It is refunded.
     pub paid_too_late: bool,
-    /// The page to send the customer to; `None` if the order names no pages.
+    /// The page to send the customer to. `None` if the order has no redirect URLs, or there is no outcome yet.
     pub redirect_url: Option<String>,
 }
 
 text_enum! {
-    /// The outcome of a payment, as chosen on the sandbox's checkout page.
+    /// The outcome of a checkout: which of the order's redirect URLs applies. On the sandbox's page, the customer chooses
+    /// it.
     pub enum CheckoutOutcome {
         /// The customer paid.
         Success = "success",
@@ -168,7 +167,7 @@ text_enum! {
     }
 }
 
-/// The contents of the sandbox's checkout page.
+/// What the sandbox's checkout page, and the page after a payment, show of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -177,7 +176,7 @@ pub struct HostedCheckout {
     pub order: Order,
     /// The currency of the order's amounts, as an ISO 4217 code.
     pub currency: String,
-    /// Until when the order reserves its seats. Only of a pending order.
+    /// Until when the order reserves its seats. Set only for a pending order.
     pub hold_until: Option<Timestamp>,
     /// The language tag of the buyer, such as `de-AT`: the language of the order, or else the locale of the customer.
     pub language: Option<String>,

@@ -14,15 +14,15 @@ text_enum! {
 
 /// The account at the provider that has a checkout or a payment.
 ///
-/// The service records what [`PaymentGateway::account`] says when it asks for a checkout, and names it in every later
-/// request about that checkout and its payment: the organization may have another account by then.
+/// When the service creates a checkout, it records the account that [`PaymentGateway::account`] returns, and passes it
+/// with every later request about that checkout and its payment: by then, the organization may use another account.
 ///
 /// [`PaymentGateway::account`]: crate::payment::PaymentGateway::account
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GatewayAccount {
-    /// It was not recorded: the checkout is older than the record. The gateway uses the account that it would use for a
-    /// new checkout of the organization.
+    /// No account was recorded: the payment is manual, or the checkout was created before accounts were recorded. The
+    /// gateway uses the account that it would use for a new checkout of the organization.
     #[default]
     Unrecorded,
     /// The account of the gateway itself.
@@ -42,7 +42,7 @@ impl GatewayAccount {
         }
     }
 
-    /// The account of a checkout or a payment that has this gateway. `None` if the gateway was not recorded.
+    /// The account of a checkout or a payment that has this gateway. `Unrecorded` if no gateway was recorded.
     pub(crate) fn of(gateway: Option<&GatewayIdentity>) -> Self {
         gateway.map_or(Self::Unrecorded, |gateway| gateway.account.clone())
     }

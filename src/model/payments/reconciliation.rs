@@ -1,4 +1,4 @@
-//! Reconciliation: what a payment gateway lists of a period, compared with what is recorded.
+//! Reconciliation: compares the payments, refunds and disputes that a payment gateway reports with the recorded ones.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 
 impl Reconcile {
-    /// Creates a request for a period: what happened at `from` or later, and before `to`. It is about all
-    /// organizations, and changes nothing, unless that is set.
+    /// Creates a request for the period from `from`, inclusive, to `to`, exclusive. By default it covers all
+    /// organizations and changes nothing: see [`organization`](Self::organization) and [`apply`](Self::apply).
     #[must_use]
     pub const fn new(from: Timestamp, to: Timestamp) -> Self {
         Self { from, to, organization_id: None, apply: false }
@@ -29,7 +29,7 @@ with_setters! {
         pub to: Timestamp,
         /// Only payments of this organization. `None` for those of all.
         pub organization_id: Option<OrganizationId>,
-        /// Whether what is missing is recorded, and payments of orders that do not exist are refunded.
+        /// Whether to record what is missing or different here, and to refund payments whose order does not exist.
         pub apply: bool,
     }
 }
@@ -43,7 +43,7 @@ pub struct ReconcileProgress {
     pub accounts: u64,
     /// The number of all accounts.
     pub total_accounts: u64,
-    /// The number of lines of the period that the gateway has listed.
+    /// The number of statement lines that the gateway has listed for the period.
     pub lines: u64,
     /// The number of ledger entries that were looked at.
     pub entries: u64,
@@ -55,23 +55,25 @@ pub struct ReconcileProgress {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Reconciliation {
-    /// What both sides have, after what was missing was recorded.
+    /// Totals of what both sides have, including what this reconciliation has recorded.
     pub matched: Vec<ReconciledTotal>,
-    /// Payments whose orders do not exist here, and their refunds, if nothing of them is left at the provider. This
-    /// happens after a backup was restored and the payments were refunded.
+    /// Payments whose order does not exist here, with their refunds and disputes, if nothing is left of them at the
+    /// provider: they were refunded or disputed in full, before this reconciliation or by it. Their orders were lost
+    /// when a backup was restored.
     pub returned: Vec<ReconciledTotal>,
     /// What the gateway lists and is not recorded here.
     pub missing_here: Discrepancies,
     /// What is recorded here and the gateway does not list. Nothing is changed about it.
     pub missing_there: Discrepancies,
-    /// What both sides have, with another amount or another outcome.
+    /// What both sides have, but with a different amount or outcome.
     pub different: Discrepancies,
     /// The refunds that this reconciliation has made, of payments whose order does not exist here.
     pub refunded: Discrepancies,
     /// The accounts that could not be compared, or not completely.
     pub unread_accounts: Vec<UnreadAccount>,
-    /// The number of lines of payments that no organization of this database has asked for, as far as the account can
-    /// be trusted. Several programs may share an account, and the owner of a connected account may write any ids.
+    /// The number of statement lines that name no order of an organization in this database, or an organization that
+    /// does not use the account. Other programs may share the account, and the owner of a connected account can attach
+    /// any ids to payments.
     pub foreign_lines: u64,
 }
 

@@ -78,8 +78,8 @@ fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
     ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
 }
 
-/// The version of what the links of a ticket or of an order show. It is another one whenever that has changed: each
-/// number only rises, and an order keeps its tickets and their types.
+/// The version of what the link of a ticket or an order shows: it changes whenever that changes. Sums are enough,
+/// because each number only grows, and an order keeps its tickets and their types.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LinkVersion {
     /// The name of the organization.
@@ -90,11 +90,12 @@ pub(crate) struct LinkVersion {
     pub(crate) ticket_types: i64,
     pub(crate) cancelled_tickets: i64,
     pub(crate) scans_and_renewals: i64,
-    /// The sum of the times of the last changes of the tickets.
-    pub(crate) changes_of_tickets: i64,
+    /// The sum of the `updated_at` times of the tickets, and of the order if the link is that of an order.
+    pub(crate) changes: i64,
 }
 
-/// The version of a document. It does not show scans and links.
+/// The version of a document, for its cache key. Documents do not show scans or links, so the key leaves out
+/// `scans_and_renewals` and `changes`.
 #[derive(Debug)]
 pub(crate) struct DocumentVersion {
     pub(crate) link: LinkVersion,
@@ -102,7 +103,7 @@ pub(crate) struct DocumentVersion {
     pub(crate) logo_urls: Vec<String>,
 }
 
-/// Whether a logo is not at a URL, but the picture itself.
+/// Whether a logo is a `data:` URI, which contains the image itself.
 pub(crate) fn is_data_uri(logo: &str) -> bool {
     logo.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
@@ -120,6 +121,6 @@ pub(crate) struct OrderPart {
     pub(crate) parts: usize,
     /// How many tickets the order has.
     pub(crate) tickets_of_order: usize,
-    /// The first ticket of the order that admits its holder.
-    pub(crate) first_live: Option<IssuedTicket>,
+    /// The first ticket that is not cancelled. `None` if the order or its event is cancelled.
+    pub(crate) first_valid: Option<IssuedTicket>,
 }

@@ -14,7 +14,7 @@ use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{events, ticket_types};
 
-/// Creates a ticket type. Its seats put a `SOLD_OUT` event on sale again.
+/// Creates a ticket type. Its seats put a `SOLD_OUT` event without unsold seats on sale again.
 pub(crate) fn create(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,

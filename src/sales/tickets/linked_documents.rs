@@ -160,10 +160,10 @@ pub(crate) fn order_part(tx: &Transaction<'_>, token: &str, part: usize, size: u
     let tickets = issued_tickets::of_ids(tx, &ids)?;
     let linked = with_tickets(tx, organization, order, tickets, ticket_types::get_without_logo)?;
     let is_live = linked.order.status != OrderStatus::Cancelled && linked.event.status != EventStatus::Cancelled;
-    let first_live =
+    let first_valid =
         first.filter(|_| is_live).map(|ticket| issued_tickets::get(tx, organization, ticket)).transpose()?;
     let numbers = of_part().map(|(number, _)| *number).collect();
-    Ok(OrderPart { linked, numbers, part, parts, tickets_of_order, first_live })
+    Ok(OrderPart { linked, numbers, part, parts, tickets_of_order, first_valid })
 }
 
 /// Gives a ticket a new link, and returns the ticket with it.

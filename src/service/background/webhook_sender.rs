@@ -75,8 +75,10 @@ impl TicketingService {
     /// # let webhook = service.create_webhook(&caller, webhook)?;
     /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?.order;
     /// service.mark_order_paid(&caller, order.id, ticketing::payment::ManualMethod::Cash)?;
-    /// assert_eq!(service.deliver_due_webhooks()?, 1); let deliveries = service.list_webhook_deliveries(&caller,
-    /// webhook.endpoint.id, ListWebhookDeliveries::default())?; assert!(deliveries.data[0].success);
+    /// assert_eq!(service.deliver_due_webhooks()?, 1);
+    /// let request = ListWebhookDeliveries::default();
+    /// let deliveries = service.list_webhook_deliveries(&caller, webhook.endpoint.id, request)?;
+    /// assert!(deliveries.data[0].success);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deliver_due_webhooks(&self) -> Result<usize> {

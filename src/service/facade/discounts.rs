@@ -75,11 +75,11 @@ impl TicketingService {
         })
     }
 
-    /// Decides whether a discount code applies to a basket, and how much it deducts. Uses up nothing.
+    /// Checks whether a discount code applies to a basket, and how much it deducts. Does not count as a use.
     ///
-    /// A code that does not apply is not an error: the response has the reason. If the payment gateway takes only
-    /// multiples of an amount, the discount is rounded up so that the price is such a multiple, as that of an order
-    /// that is paid through it.
+    /// A code that does not apply is not an error: the response has the reason. If the payment gateway has a
+    /// [smallest refund](crate::payment::Limits::smallest_refund), the discount is rounded up so that the price is a
+    /// multiple of it, as for an order that is paid through the gateway.
     ///
     /// Requires the scope `discounts:read`.
     ///
@@ -158,7 +158,6 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::discount::UpdateDiscount;
-    /// use ticketing::Change;
     #[doc = include_str!("../../doc_fixture.md")]
     /// let discount = service.create_discount(&caller, early_bird)?;
     /// let changes = UpdateDiscount::default().is_active(false);

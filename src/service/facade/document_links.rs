@@ -1,4 +1,4 @@
-//! The links of tickets and orders, which work without an API key.
+//! Operations on the links of tickets and orders, which work without an API key.
 
 use crate::documents::TicketDocument;
 use crate::enums::scope::Scope;
@@ -19,15 +19,15 @@ use crate::store::sale::ticket_types;
 #[cfg(feature = "server")]
 use crate::store::tickets::link_versions;
 
-/// Where the pages of tickets and orders are: at the public URL.
+/// The base URL of the pages of tickets and orders: the public URL, or a local one if none is set.
 pub(in crate::service) fn pages_url(public_url: Option<&str>) -> String {
-    /// Where they are if no public URL is set.
+    /// The base URL if no public URL is set.
     const LOCAL_URL: &str = "http://127.0.0.1:8080";
 
     if public_url.is_none() {
         tracing::warn!(
             target: "ticketing::documents",
-            "links of tickets begin with {LOCAL_URL}, which only this machine can open: set the public URL"
+            "links of tickets and orders begin with {LOCAL_URL}, which only this machine can open: set the public URL"
         );
     }
     public_url.unwrap_or(LOCAL_URL).to_owned()
@@ -39,12 +39,12 @@ pub(in crate::service) fn pages_url(public_url: Option<&str>) -> String {
 /// `download_ticket_url`, and an order the link of the buyer's page in the `documents_url` of its
 /// [details](Self::get_order_details). A link is the [public URL](crate::Builder::public_url), the kind of the resource
 /// and a token, such as `https://tickets.example.com/tickets/{token}/ticket.pdf`. The token authorizes to see this one
-/// ticket or order, so these methods take no [`Caller`](crate::Caller).
+/// ticket or order, so the methods that take a token take no [`Caller`](crate::Caller).
 impl TicketingService {
-    /// Returns the ticket of a link, with its type and its event. The token is the part of the link after `tickets/`.
+    /// Returns the ticket of a link, with its type and its event. The token is the path segment after `tickets/`.
     ///
-    /// The ticket may have any status: see [`LinkedTicket::is_cancelled`]. It belongs to any organization, also to one
-    /// that is suspended.
+    /// The ticket may have any status: see [`LinkedTicket::is_cancelled`]. It may belong to any organization, even to
+    /// one that is suspended.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the token is not that of a ticket, if the link was
@@ -55,9 +55,10 @@ impl TicketingService {
     #[doc = include_str!("../../doc_fixture.md")]
     /// # drop(service);
     /// # let path = folder.path().join("ticketing.db");
-    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?; let caller =
-    /// service.act_for(organization.id)?; let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id,
-    /// ada, 1))?.issued_tickets.remove(0);
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     ///
     /// let ticket = service.get_ticket(&caller, issued.id)?;
     /// let link = ticket.download_ticket_url.as_deref().expect("documents are switched on");
@@ -89,7 +90,7 @@ impl TicketingService {
         })
     }
 
-    /// The version of what the link of an order shows. `None` if the order was never completed.
+    /// The version of the page of an order, for its `ETag`. `None` if the order was never completed.
     #[cfg(feature = "server")]
     pub(crate) fn version_of_order_link(&self, token: &str) -> Result<Option<LinkVersion>> {
         self.store()?.read(|tx| {
@@ -111,7 +112,7 @@ impl TicketingService {
     /// Returns the order of a link, with all its tickets, their types and the event. The token is the last part of the
     /// order's `documents_url`.
     ///
-    /// It belongs to any organization, also to one that is suspended.
+    /// The order may belong to any organization, even to one that is suspended.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the token is not that of an order, or if documents are not
@@ -139,8 +140,8 @@ impl TicketingService {
         self.store()?.read(|tx| linked_documents::order(tx, token, ticket_types::get))
     }
 
-    /// Gives a ticket a new link, and returns the ticket with it. The one before is dead: for a link that somebody else
-    /// got to know. The code of the ticket stays the same, and so does the link of its order.
+    /// Replaces the link of a ticket, for example after it has leaked, and returns the ticket. The previous link stops
+    /// working. The code that is scanned at check-in and the link of the order stay the same.
     ///
     /// Requires the scope `tickets:write`.
     ///
@@ -152,9 +153,11 @@ impl TicketingService {
     #[doc = include_str!("../../doc_fixture.md")]
     /// # drop(service);
     /// # let path = folder.path().join("ticketing.db");
-    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?; let caller =
-    /// service.act_for(organization.id)?; let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id,
-    /// ada, 1))?.issued_tickets.remove(0); let ticket = service.get_ticket(&caller, issued.id)?;
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// let caller = service.act_for(organization.id)?;
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// let ticket = service.get_ticket(&caller, issued.id)?;
     ///
     /// let renewed = service.renew_ticket_link(&caller, issued.id)?;
     /// assert_ne!(renewed.download_ticket_url, ticket.download_ticket_url);
@@ -173,6 +176,8 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) as for [`get_ticket_by_link`](Self::get_ticket_by_link).
     /// - [`Error::Gone`](crate::Error::Gone) if the ticket or its event is cancelled.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if two other documents are being rendered, and neither ends
+    ///   within 250 ms.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -197,9 +202,12 @@ impl TicketingService {
     /// [`get_order_document`](Self::get_order_document) does.
     ///
     /// # Errors
-    /// - [`Error::NotFound`](crate::Error::NotFound) and [`Error::Conflict`](crate::Error::Conflict) as for
-    ///   [`get_order_by_link`](Self::get_order_by_link).
-    /// - [`Error::Gone`](crate::Error::Gone) if the order, all its tickets or the event are cancelled.
+    /// - [`Error::NotFound`](crate::Error::NotFound) as for [`get_order_by_link`](Self::get_order_by_link).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `order-not-completed` if the order is not paid.
+    /// - [`Error::Gone`](crate::Error::Gone) if the order, all its tickets or the event are cancelled, or if the order
+    ///   has expired.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if two other documents are being rendered, and neither ends
+    ///   within 250 ms.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;

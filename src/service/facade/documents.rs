@@ -125,9 +125,11 @@ impl TicketingService {
     /// # let path = folder.path().join("ticketing.db");
     /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
     /// # let caller = service.act_for(event.organizer_id)?;
-    /// let issued = service.issue_tickets(&caller, IssueTickets::new(ticket_type.id, ada,
-    /// 1))?.issued_tickets.remove(0); let document = service.get_ticket_document(&caller, issued.id)?;
-    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id)); assert!(document.bytes.starts_with(b"%PDF-"));
+    /// let request = IssueTickets::new(ticket_type.id, ada, 1);
+    /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
+    /// let document = service.get_ticket_document(&caller, issued.id)?;
+    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id));
+    /// assert!(document.bytes.starts_with(b"%PDF-"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_ticket_document(&self, caller: &Caller, id: TicketId) -> Result<TicketDocument> {

@@ -45,7 +45,8 @@ impl TicketingService {
         })
     }
 
-    /// Creates a ticket type of an event. If the event is `SOLD_OUT`, the new seats put it on sale again.
+    /// Creates a ticket type of an event. A `SOLD_OUT` event without unsold seats becomes `PUBLISHED` again. If it has
+    /// unsold seats, it stays `SOLD_OUT`: the organizer has chosen that status.
     ///
     /// Requires the scope `ticket-types:write`.
     ///
@@ -94,7 +95,8 @@ impl TicketingService {
         self.store()?.read_one(|tx| ticket_types::get(tx, caller.organization, id))
     }
 
-    /// Updates the fields of a ticket type that the request sets. Existing orders keep their price.
+    /// Updates the fields of a ticket type that the request sets. Existing orders keep their price. A higher quantity
+    /// puts a `SOLD_OUT` event without unsold seats on sale again.
     ///
     /// Requires the scope `ticket-types:write`.
     ///
@@ -109,7 +111,6 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::ticket_type::UpdateTicketType;
-    /// use ticketing::Change;
     #[doc = include_str!("../../doc_fixture.md")]
     /// let changes = UpdateTicketType::default().quantity(150);
     /// let ticket_type = service.update_ticket_type(&caller, ticket_type.id, changes)?;

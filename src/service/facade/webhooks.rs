@@ -102,7 +102,6 @@ impl TicketingService {
     ///
     /// ```
     /// use ticketing::webhook::UpdateWebhook;
-    /// use ticketing::Change;
     #[doc = include_str!("../../doc_fixture.md")]
     /// let changes = UpdateWebhook::default().enabled(false);
     /// let endpoint = service.update_webhook(&caller, webhook.endpoint.id, changes)?;
@@ -144,7 +143,8 @@ impl TicketingService {
     }
 
     /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the
-    /// new secret. Every call creates a new secret, so this operation accepts no idempotency key.
+    /// new secret, except those that a sender in another process has already claimed. Every call creates a new secret,
+    /// so this operation accepts no idempotency key.
     ///
     /// The result contains the new secret, which no read operation returns.
     ///

@@ -1,9 +1,8 @@
-//! The ids of a page of a filtered list, newest first. They are found before the items are read.
+//! Finds the ids of a page of a filtered list, newest first, before the items themselves are read.
 //!
-//! Items with the same values of a filter are in one range of an index, in the order of their ids. Without one of the
-//! filters of such an index, or with several values of it, the newest items are in several ranges. Each range is read
-//! only down to the last of the ids that the others have contributed to the page, so that a further range costs one
-//! search in the index.
+//! An index range holds the items with the same values of its filters, in the order of their ids. If a filter of the
+//! index is not set, or has several values, the page is merged from several ranges. Once the page is full, each further
+//! range is read only down to the lowest id on the page, so most ranges cost one search in the index.
 
 use std::time::Duration;
 
@@ -14,31 +13,32 @@ use crate::model::values::page::PageRequest;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::{Bind, Transaction};
 
-/// An id begins with the time at which its row was recorded, or with one that is up to so much later: if there are many
-/// rows in a millisecond. Those that are later, because the clock was set back, have an index.
-const LATEST_ID: Duration = Duration::from_millis(1001);
+/// How far the time in an id may be ahead of the time at which its row was recorded, if many rows are created within a
+/// millisecond. Ids that are further ahead, because the clock was set back, are in an index of their own.
+const MAX_ID_AHEAD: Duration = Duration::from_millis(1001);
 
-/// Returns a number above the ids of all rows of an organization that were recorded before this time. Each of the
-/// statements finds the highest id of the rows `?1` of the organization and before `?2` whose ids are later.
+/// Returns a number above the ids of all rows of an organization that were recorded before this time. Each statement of
+/// `later_ids` finds the highest id of the rows of organization `?1` that were recorded before `?2` and whose ids are
+/// further ahead than [`MAX_ID_AHEAD`].
 pub(in crate::store) fn above_all_before(
     tx: &Transaction<'_>,
     later_ids: &[&str],
     organization: OrganizationId,
     before: Timestamp,
 ) -> Result<i64> {
-    let mut above = match first_of(before.saturating_add(LATEST_ID)) {
-        // The time of ids ends in the year 2248.
+    let mut above = match first_of(before.saturating_add(MAX_ID_AHEAD)) {
+        // Ids can express times until the year 2248. Later times all have the same first id.
         last if last == first_of(Timestamp::MAX) => i64::MAX,
         by_time => by_time,
     };
     for sql in later_ids {
-        let exception = tx.query_opt(*sql, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
-        above = above.max(exception.map_or(0, |id| id.saturating_add(1)));
+        let highest = tx.query_opt(*sql, &[organization.into(), before.into()], |row| row.get::<i64>("id"))?;
+        above = above.max(highest.map_or(0, |id| id.saturating_add(1)));
     }
     Ok(above)
 }
 
-/// The ids that were found so far. The statements select them as `id`, and have these parameters:
+/// Collects the ids of a page from one or more ranges of an index. Each statement selects `id`, with these parameters:
 /// `?1` the lowest id, `?2` a number above the highest id, `?3` the number of ids, then the filters, then the values of
 /// the range.
 pub(in crate::store) struct PageIds<'a, I> {
@@ -58,12 +58,12 @@ impl<'a, K: Kind> PageIds<'a, Id<K>> {
         Self { from: 0, below, most, filters, ids: Vec::new() }
     }
 
-    /// From now on, only ids below this one are looked for.
+    /// Lowers the exclusive upper bound of the ids for the next ranges. A higher bound than the current one is ignored.
     pub(in crate::store) fn end_before(&mut self, id: i64) {
         self.below = self.below.min(id);
     }
 
-    /// From now on, only ids from this one on are looked for.
+    /// Sets the lowest id for the next ranges, also if the previous one is higher.
     pub(in crate::store) fn start_from(&mut self, id: i64) {
         self.from = id;
     }
@@ -100,9 +100,10 @@ impl<'a, K: Kind> PageIds<'a, Id<K>> {
 
 /// Selects the ids of a range of an index whose rows fulfil all filters, with the parameters of [`PageIds`].
 ///
-/// `$select` joins the table with itself. The range and `$id` use the first name, `k`, and only columns of the index.
-/// The filters use the second name. With one name, the planner would read the table in the order of its ids. `$id` is
-/// the id in `k`, with a unary plus if the range is not in the order of the ids.
+/// `$select` joins the rows of the index, with the alias `k`, with the rows to filter, under a second alias. `$id` is
+/// the id of an item in `k`, and `$range` is on `k` or on a table that is joined before it. Use only columns of the
+/// index there. With a single alias, the planner would read the table in the order of its ids. `$id` has a unary plus
+/// if the range is not in the order of the ids.
 macro_rules! select_ids {
     ($select:expr, $range:literal, $id:expr, $filters:expr) => {
         concat!(

@@ -44,7 +44,7 @@ fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LinkVersion> {
         ticket_types: row.get("type_revisions")?,
         cancelled_tickets: row.get("cancelled")?,
         scans_and_renewals: row.get("scans_and_renewals")?,
-        changes_of_tickets: row.get("changes")?,
+        changes: row.get("changes")?,
     })
 }
 

@@ -25,21 +25,22 @@
 //! # Fairness
 //!
 //! Free workers are assigned by [round robin](crate::fair::RoundRobin) over organizations, and within an organization
-//! over its endpoints, so a tenant with a thousand endpoints gets no more turns than a tenant with one. An endpoint has
-//! a limit of workers (an eighth of all by default). A worker that is assigned to a healthy endpoint claims a batch of
-//! up to 64 attempts, and keeps making them for a time slice of 100 ms; then the scheduler assigns it again.
+//! over its endpoints, so an organization with a thousand endpoints is served no more often than one with a single
+//! endpoint. An endpoint has a limit of workers (an eighth of all by default). The scheduler claims up to 64 attempts
+//! for a worker of a healthy endpoint, as many as fit into a time slice of 100 ms. When the slice is over or the batch
+//! is done, the scheduler assigns the worker again.
 //!
 //! # Health
 //!
 //! The last attempt decides the [health tier](health) of an endpoint: healthy (success within a second), unproven (no
-//! attempt yet, or failed within a second) or slow. Unproven and slow endpoints are throttled: together they get at
-//! most half of the workers, and slow ones at most three quarters of that half. However many endpoints hang until
-//! their timeouts, half of the workers stay free for healthy endpoints, and some of the rest for new ones.
+//! attempt yet, or failed within a second) or slow. Unproven and slow endpoints are throttled: by default, together
+//! they get at most half of the workers, and slow ones at most three quarters of that half. So however many of them
+//! hang until their timeouts, half of the workers stay free for healthy endpoints, and some of the rest for new ones.
 //!
 //! # Stopping
 //!
-//! Dropping the [`WebhookSenderGuard`] starts no more attempts, waits up to [`GRACE`] for those in progress, then
-//! interrupts the transport and waits once more. An attempt that fails after the interrupt does not count. The
+//! After the [`WebhookSenderGuard`] is dropped, no further attempt starts. The drop waits up to [`GRACE`] for those in
+//! progress, then interrupts the transport and waits once more. An attempt that fails after that does not count. The
 //! scheduler records the results, releases the claims of the other attempts, and ends.
 
 mod attempt;

@@ -7,7 +7,8 @@ use rusqlite::{Connection, Statement, StatementStatus};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TransactionCost {
-    /// The statements of the jobs, without those that begin and end the transaction and its savepoints.
+    /// The statements that the jobs ran, including their own savepoints. The writer's `BEGIN`, `COMMIT` and savepoints
+    /// around jobs do not count.
     pub(crate) statements: u64,
     /// Inserted, updated and deleted rows, also those that a foreign key deleted.
     pub(crate) rows: u64,
