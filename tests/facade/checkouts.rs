@@ -387,6 +387,11 @@ fn nobody_is_sent_to_the_page_for_failure_while_the_gateway_may_know_of_a_paymen
         (OrderStatus::Expired, None),
         "the gateway is not asked again"
     );
+    fixture.gateway.set_state(Some(CheckoutState::Processing));
+    fixture.clock.advance(PAUSE);
+    let on_its_way = settle();
+    assert_eq!((on_its_way.state, on_its_way.outcome), (CheckoutState::Processing, None));
+    fixture.gateway.set_state(Some(paid(&order, "pi_1")));
     fixture.clock.advance(PAUSE);
     assert_eq!(settle().outcome.map(|outcome| outcome.as_str()), Some("success"));
 }

@@ -103,15 +103,15 @@ pub enum TimestampError {
     /// The time is before 1970 or after the year 9999.
     #[error("must be in the years 1970 to 9999")]
     OutOfRange,
-    /// The text is not a local date and time, or its date does not exist.
-    #[error("must be a local date and time such as 2026-06-01T20:00, without Z or offset, in the years 1970 to 9999")]
-    LocalFormat,
     /// There is no time zone with this name.
     #[error("must be a time in a time zone of the IANA database, such as Europe/Berlin")]
     UnknownZone,
     /// The local time does not exist: the clocks skip it when they are put forward.
     #[error("must be a local time that exists: the clocks of the time zone skip it when they are put forward")]
     Skipped,
+    /// The text is not a local date and time, or its date does not exist.
+    #[error("must be a local date and time such as 2026-06-01T20:00, without Z or offset, in the years 1970 to 9999")]
+    LocalFormat,
 }
 
 impl FromStr for Timestamp {

@@ -147,7 +147,8 @@ pub(crate) fn settled(
         // A payment that arrives late may still complete it.
         (OrderStatus::Expired, _) if is_unknown && !has_payment => None,
         (OrderStatus::Pending, CheckoutState::Open) => Some(CheckoutOutcome::Cancel),
-        (OrderStatus::Pending, CheckoutState::Processing | CheckoutState::Unknown) => None,
+        (OrderStatus::Pending | OrderStatus::Expired, CheckoutState::Processing)
+        | (OrderStatus::Pending, CheckoutState::Unknown) => None,
         _ => Some(CheckoutOutcome::Failure),
     };
     let redirect_url = redirect_url(tx, of_checkout, outcome)?;
