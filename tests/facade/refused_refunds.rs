@@ -1,13 +1,15 @@
 //! Refunds that the gateway does not make: which of them somebody owes, and payments that cannot be refunded.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ticketing::Amount;
 use ticketing::error::Reason;
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
-    CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListRefunds,
-    NoticeOutcome, Refund, RefundSource, RefundState, RefundStatus,
+    Checkout, CheckoutRequest, CheckoutState, DisputeStatus, GatewayDispute, GatewayError, GatewayEvent,
+    GatewayPayment, GatewayRefund, ListRefunds, NoticeOutcome, PaymentGateway, Refund, RefundOrder, RefundRequest,
+    RefundSource, RefundState, RefundStatus,
 };
 use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::ticket_type::TicketType;
@@ -292,6 +294,50 @@ fn a_gateway_that_says_nothing_of_a_refund_is_asked_every_hour_until_a_week_afte
         assert_eq!(asked_at, (24..=37 * 24).collect::<Vec<_>>(), "{behavior:?}");
         assert_eq!(refunds(&fixture)[0].status, RefundStatus::Done, "{behavior:?}");
     }
+}
+
+/// A gateway that lists no refunds. The first refund is not answered, and nothing is left for the others.
+#[derive(Debug, Default)]
+struct WithoutReports {
+    asked: AtomicU32,
+}
+
+impl PaymentGateway for WithoutReports {
+    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+        let reference = request.order_id.to_string();
+        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
+    }
+
+    fn refund(&self, _: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        match self.asked.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(GatewayError::Unavailable("closed for lunch".to_owned())),
+            _ => Err(GatewayError::NothingLeft("everything was refunded in the account".to_owned())),
+        }
+    }
+
+    fn name(&self) -> &str {
+        "without-reports"
+    }
+}
+
+#[test]
+fn if_nothing_is_left_of_a_payment_all_its_refunds_have_gone_back_and_nobody_owes_them() {
+    let fixture = Fixture::with(|builder| builder.payment_gateway(WithoutReports::default()));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 10_000, 10);
+    let order = fixture.order(&ticket_type, 1);
+    fixture.service.payment_completed(&fixture.caller, order.id).expect("paid");
+    for (key, amount) in [("first", 40), ("second", 60)] {
+        let request = RefundOrder::of_amount(Amount::whole(amount));
+        fixture.service.refund_order(&fixture.caller_with_key(key), order.id, request).expect("decided");
+    }
+    fixture.clock.advance(Duration::from_mins(1));
+    fixture.service.run_maintenance().expect("maintenance");
+    let refunds = refunds(&fixture);
+    assert_eq!(refunds.len(), 2);
+    for refund in refunds {
+        assert_eq!((refund.returned, refund.owed), (refund.amount, eur(0)));
+    }
+    assert_eq!(owed(&fixture), 0);
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn refused(
     } else if refusal == Refusal::NothingLeft && listing.is_none() {
         // It has gone back in a way of which the gateway tells no more.
         let left = refund.to_ask;
-        account.succeed(left, None, None, tx.now())?;
+        account.succeed(left, None, Some(attempt.refund.id), tx.now())?;
         account.refuse(attempt.refund.id, problem)?;
     } else {
         account.refuse(attempt.refund.id, problem)?;
