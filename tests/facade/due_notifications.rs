@@ -103,6 +103,30 @@ fn organizations_take_turns_however_many_notifications_one_of_them_has() {
 }
 
 #[test]
+fn an_organization_behind_many_that_wait_for_a_later_time_gets_its_turn() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&calls);
+    let fixture = Fixture::with(|builder| {
+        builder.handler_threads(false).on_topics("mail", [NotificationTopic::TicketIssued], move |_, notification| {
+            log.lock().unwrap().push(notification.organization_id);
+            Ok(())
+        })
+    });
+    fixture.issue(fixture.default_ticket_type(), 10);
+    fixture.issue(fixture.default_ticket_type(), 10);
+    // The next 200 organizations have notifications that are due in an hour, and the one after them has one now.
+    fixture.database().run(
+        "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 201)
+            SELECT id + n, handler, organization_id + n, body, due_at + (CASE WHEN n < 201 THEN 3600000 ELSE 0 END), created_at
+            FROM number, (SELECT * FROM handler_queue ORDER BY id DESC LIMIT 1) AS queued",
+    );
+    assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 21);
+    let position = calls.lock().unwrap().iter().position(|organization| *organization != fixture.caller.organization());
+    assert!(position.is_some_and(|position| position < 6), "{position:?}");
+}
+
+#[test]
 fn an_organization_is_served_although_many_others_wait_for_a_later_time() {
     let calls = Calls::default();
     let fixture = Fixture::with(|builder| with_handler(builder.handler_threads(false), &calls, "works", 0));

@@ -51,7 +51,7 @@ impl TicketingService {
         match store.write(None, move |tx| handler_queue::claim(tx, &name, last))? {
             Claim::Nothing => return Ok(false),
             Claim::Call(claimed) => {
-                handler.last.store(claimed.notification.organization_id.raw(), Ordering::Relaxed);
+                handler.last.store(claimed.turn.raw(), Ordering::Relaxed);
                 self.call(handler, claimed)?;
             }
             Claim::Skipped { id, error } => self.skip_row(SkippedTable::Notifications, id.raw(), &error),

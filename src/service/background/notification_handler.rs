@@ -17,7 +17,7 @@ pub(in crate::service) struct NotificationHandler<S> {
     pub(in crate::service) name: String,
     pub(in crate::service) topics: Vec<NotificationTopic>,
     pub(in crate::service) call: Box<Call<S>>,
-    /// The organization of the last notification, whose turn is over.
+    /// The organization at which the last search for a notification ended: those after it are next.
     pub(in crate::service) last: AtomicI64,
 }
 

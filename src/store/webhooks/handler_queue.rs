@@ -107,6 +107,8 @@ fn insert(
 /// A notification with which this process may call the handler.
 pub(crate) struct ClaimedNotification {
     pub(crate) notification: Notification,
+    /// The last organization that was looked at. The next search begins after it.
+    pub(crate) turn: OrganizationId,
     /// The token of the claim.
     claim: i64,
 }
@@ -174,16 +176,20 @@ fn find_unlocked(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<
     tx.query_opt(Query::locking(RowLock::UpdateUnlocked, sql), binds, DueRow::read)
 }
 
-/// Returns a notification of the next organization after `last` that has one due, in the order of the ids. Looks at a
-/// limited number of organizations.
-fn find_next_turn(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> Result<Option<DueRow>> {
+/// Returns a notification of the next organization after `last` that has one due, in the order of the ids, and the last
+/// organization that was looked at. Looks at a limited number of organizations.
+fn find_next_turn(
+    tx: &Transaction<'_>,
+    handler: &str,
+    last: OrganizationId,
+) -> Result<(Option<DueRow>, OrganizationId)> {
     let mut organization = last;
     for _ in 0..MAX_LOOKED_AT {
         let next =
             tx.query_opt(NEXT_ORGANIZATION, &[handler.into(), organization.into()], |row| row.get("organization_id"))?;
         match next {
             Some(next) => organization = next,
-            None if organization == OrganizationId::UNKNOWN => return Ok(None),
+            None if organization == OrganizationId::UNKNOWN => return Ok((None, organization)),
             // Those before `last` follow.
             None => {
                 organization = OrganizationId::UNKNOWN;
@@ -193,17 +199,18 @@ fn find_next_turn(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> 
         let binds = [handler.into(), organization.into(), tx.now().into()];
         let due = find_unlocked(tx, DUE_OF_ORGANIZATION, &binds)?;
         if due.is_some() || organization == last {
-            return Ok(due);
+            return Ok((due, organization));
         }
     }
-    Ok(None)
+    Ok((None, organization))
 }
 
 /// Claims a notification. The organizations take turns, so that one with very many does not delay the others: it is of
 /// the first after `last` that has one due. If none is soon found, it is the one that has been due for the longest
-/// time.
+/// time, and the next search goes on where this one has ended.
 pub(crate) fn claim(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -> Result<Claim> {
-    let due = match find_next_turn(tx, handler, last)? {
+    let (found, turn) = find_next_turn(tx, handler, last)?;
+    let due = match found {
         Some(due) => due,
         None => match find_due(tx, handler)? {
             Some(due) => due,
@@ -223,7 +230,7 @@ pub(crate) fn claim(tx: &Transaction<'_>, handler: &str, last: OrganizationId) -
     }
     let claim = i64::from_le_bytes(tx.environment().random());
     tx.execute(CLAIM, &[due.id.into(), claim.into(), tx.now().saturating_add(LEASE).into()])?;
-    Ok(Claim::Call(ClaimedNotification { notification, claim }))
+    Ok(Claim::Call(ClaimedNotification { notification, turn, claim }))
 }
 
 /// Removes a notification that the handler has processed.
