@@ -22,11 +22,18 @@ fn event_ids(requests: &[ReceivedRequest]) -> HashSet<String> {
     requests.iter().map(|request| request.header(EVENT_ID_HEADER).expect("an id").to_owned()).collect()
 }
 
-/// A clock by which everything takes 40 ms longer. The poller pauses for as long as it ever does, because its scans
+/// A clock by which everything takes longer by this time. The poller pauses for 300 times as long, because its scans
 /// seem to take long.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SlowClock {
+    longer: Duration,
     calls: AtomicU32,
+}
+
+impl SlowClock {
+    fn new(longer: Duration) -> Self {
+        Self { longer, calls: AtomicU32::new(0) }
+    }
 }
 
 impl Clock for SlowClock {
@@ -35,7 +42,7 @@ impl Clock for SlowClock {
     }
 
     fn monotonic(&self) -> Duration {
-        SystemClock.monotonic() + Duration::from_millis(40) * self.calls.fetch_add(1, Ordering::Relaxed)
+        SystemClock.monotonic() + self.longer * self.calls.fetch_add(1, Ordering::Relaxed)
     }
 }
 
@@ -44,7 +51,9 @@ fn a_commit_wakes_the_sender_so_that_no_notification_waits_for_the_poller() {
     const NOTIFICATIONS: u32 = 15;
     /// The pause of the poller between two scans.
     const PAUSE: Duration = Duration::from_secs(10);
-    let fixture = Fixture::for_sender(|builder| builder.allow_local_webhooks(true).clock(SlowClock::default()));
+    let fixture = Fixture::for_sender(|builder| {
+        builder.allow_local_webhooks(true).clock(SlowClock::new(Duration::from_millis(40)))
+    });
     let receiver = WebhookReceiver::start();
     fixture.ticket_webhook(receiver.url("/hook"));
     let _sender = fixture.start_sender(SenderOptions::default());
@@ -57,6 +66,35 @@ fn a_commit_wakes_the_sender_so_that_no_notification_waits_for_the_poller() {
     // would take more than two minutes; with the wake-ups, it would take a machine that needs ten seconds for each.
     let took = SystemClock.monotonic() - started;
     assert!(took < PAUSE * (NOTIFICATIONS - 1), "{took:?}");
+}
+
+#[test]
+fn rows_that_a_worker_hands_back_do_not_wait_for_the_poller() {
+    const ROUNDS: u32 = 40;
+    /// How much longer everything takes, and with it the pause of the poller between two scans.
+    const LONGER: Duration = Duration::from_millis(1);
+    const PAUSE: Duration = Duration::from_millis(300);
+    // One attempt succeeds, and the next three fail, so that the worker hands back the rest of its batch.
+    let attempts = AtomicU32::new(0);
+    let transport = FakeTransport::new(move |_, _, _| match attempts.fetch_add(1, Ordering::Relaxed) % 4 {
+        0 => respond(204),
+        _ => respond(500),
+    });
+    let sent = transport.clone();
+    let fixture = Fixture::for_sender(|builder| builder.webhook_transport(transport).clock(SlowClock::new(LONGER)));
+    fixture.ticket_webhook("https://example.com/hook".to_owned());
+    let _sender = fixture.start_sender(SenderOptions::default().workers(2).workers_per_endpoint(1));
+    let started = SystemClock.monotonic();
+    let wait_for = |number: u32| wait_until("all are sent", || sent.sent().len() >= usize::try_from(number).unwrap());
+    for round in 0..ROUNDS {
+        fixture.queue_notifications(1);
+        wait_for(4 * round + 1);
+        fixture.queue_notifications(3);
+        wait_for(4 * (round + 1));
+    }
+    // Each round would need another scan of the poller.
+    let took = SystemClock.monotonic() - started;
+    assert!(took < PAUSE * (ROUNDS / 2), "{took:?}");
 }
 
 #[test]

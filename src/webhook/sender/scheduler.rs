@@ -252,7 +252,13 @@ impl<'s> Scheduler<'s> {
                 return Err(error);
             }
         };
-        self.finished.drain(..recorded);
+        // Rows that a worker has handed back are due at once. The transaction that releases them tells nobody.
+        let released: Vec<_> = self.finished.drain(..recorded).filter(|finished| finished.result.is_none()).collect();
+        if !stopping {
+            let at = Timestamp::UNIX_EPOCH;
+            self.sender
+                .report_due(released.iter().map(|finished| DueEndpoint { id: finished.attempt.endpoint_id, at }));
+        }
         self.assigned = assignments.split_off(claims.len());
         if inserts_rows {
             self.fan_outs.pause(self.sender.store.writes_waiting());
