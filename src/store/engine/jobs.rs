@@ -47,7 +47,8 @@ impl<T> Answer<T> {
     pub(super) fn wait(self) -> Result<T> {
         let answered = self.0.recv().unwrap_or_else(|_| Err(unanswered()))?;
         for follow_up in answered.follow_ups {
-            // What is committed is answered, whatever the log of the embedding program does.
+            // It calls the log subscriber of the program. The work is committed: a panic there must not lose the
+            // result.
             let _ = catch_unwind(AssertUnwindSafe(follow_up));
         }
         Ok(answered.value)
