@@ -17,6 +17,8 @@ use shuttle::thread;
 mod round_robin;
 #[path = "../src/fair/semaphore.rs"]
 mod semaphore;
+#[path = "../src/fair/usage.rs"]
+mod usage;
 
 mod sync {
     use std::time::Duration;
@@ -35,6 +37,7 @@ type Tenant = Option<u64>;
 
 use round_robin::RoundRobin;
 use semaphore::{Limits, Semaphore, Waiter};
+use usage::Usage;
 
 const PERMITS: usize = 2;
 const TENANTS: u64 = 2;

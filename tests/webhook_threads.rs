@@ -35,7 +35,7 @@ fn a_few_threads_serve_ten_thousand_endpoints() {
     };
     let before = resident();
     let started = SystemClock.monotonic();
-    let sender = fixture.start_sender(SenderOptions::default().workers(8));
+    let sender = fixture.start_sender(SenderOptions::default().workers(8).throttled_workers(8));
     fixture.wait_for_outbox(10_000, "DELIVERED");
     let took = SystemClock.monotonic() - started;
     let grown = resident().saturating_sub(before);

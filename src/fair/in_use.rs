@@ -1,9 +1,9 @@
 //! How much is in use, by key: of memory, or of requests in progress.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
+use super::Usage;
 use crate::environment::Locked;
 
 /// Limits what each key may have in use, and all keys together. Clones share what is in use.
@@ -11,53 +11,36 @@ use crate::environment::Locked;
 pub(crate) struct InUse<K> {
     most_of_key: usize,
     most: usize,
-    amounts: Arc<Mutex<Amounts<K>>>,
-}
-
-#[derive(Debug)]
-struct Amounts<K> {
-    total: usize,
-    /// No key without an amount.
-    by_key: HashMap<K, usize>,
+    usage: Arc<Mutex<Usage<K>>>,
 }
 
 /// What was taken for a key. It is in use until this is dropped, also by a panic.
 #[derive(Debug)]
 pub(crate) struct InUseGuard<K: Hash + Eq> {
-    amounts: Arc<Mutex<Amounts<K>>>,
+    usage: Arc<Mutex<Usage<K>>>,
     key: K,
     amount: usize,
 }
 
 impl<K: Hash + Eq + Clone> InUse<K> {
     pub(crate) fn new(most_of_key: usize, most: usize) -> Self {
-        Self { most_of_key, most, amounts: Arc::new(Mutex::new(Amounts { total: 0, by_key: HashMap::new() })) }
+        Self { most_of_key, most, usage: Arc::default() }
     }
 
     /// Takes an amount for a key. `None` if too much is in use.
     pub(crate) fn take(&self, key: K, amount: usize) -> Option<InUseGuard<K>> {
-        let mut amounts = self.amounts.locked();
-        let of_key = amounts.by_key.get(&key).copied().unwrap_or(0) + amount;
-        let total = amounts.total + amount;
-        if of_key > self.most_of_key || total > self.most {
+        let mut usage = self.usage.locked();
+        if usage.of(&key) + amount > self.most_of_key || usage.all() + amount > self.most {
             return None;
         }
-        amounts.total = total;
-        amounts.by_key.insert(key.clone(), of_key);
-        Some(InUseGuard { amounts: Arc::clone(&self.amounts), key, amount })
+        usage.take(key.clone(), amount);
+        Some(InUseGuard { usage: Arc::clone(&self.usage), key, amount })
     }
 }
 
 impl<K: Hash + Eq> Drop for InUseGuard<K> {
     fn drop(&mut self) {
-        let mut amounts = self.amounts.locked();
-        amounts.total -= self.amount;
-        if let Some(of_key) = amounts.by_key.get_mut(&self.key) {
-            *of_key -= self.amount;
-            if *of_key == 0 {
-                amounts.by_key.remove(&self.key);
-            }
-        }
+        self.usage.locked().give_back(&self.key, self.amount);
     }
 }
 
@@ -77,7 +60,7 @@ mod tests {
         drop(of_one);
         assert!(in_use.take(1, 10).is_some());
         drop(of_all);
-        let amounts = in_use.amounts.lock().unwrap();
-        assert!(amounts.total == 0 && amounts.by_key.is_empty());
+        let usage = in_use.usage.lock().unwrap();
+        assert_eq!((usage.all(), usage.of(&1), usage.of(&2)), (0, 0, 0));
     }
 }

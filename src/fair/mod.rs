@@ -14,12 +14,14 @@ mod semaphore;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub(crate) use in_use::InUse;
 #[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use in_use::InUseGuard;
 pub(crate) use round_robin::RoundRobin;
 pub(crate) use semaphore::{Limits, Permit, Semaphore, is_fair};
+pub(crate) use usage::Usage;
 
 use crate::model::values::id::OrganizationId;
 

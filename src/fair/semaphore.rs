@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use super::sync::{Mutex, MutexGuard, PoisonError, Thread, current, monotonic, park_timeout};
-use super::{RoundRobin, Tenant};
+use super::{RoundRobin, Tenant, Usage};
 
 /// How often a thread that waits looks whether its result is still needed.
 const CANCELLATION_CHECK: Duration = Duration::from_millis(100);
@@ -43,6 +43,15 @@ impl Limits {
     pub(crate) const fn new(permits: usize) -> Self {
         Self { permits, reserved: 0, one_may_use_all: false, max_waiting_of_one: usize::MAX, max_waiting: usize::MAX }
     }
+
+    /// Whether the tenant may have another permit.
+    fn allow(&self, usage: &Usage<Tenant>, tenant: Tenant) -> bool {
+        if self.one_may_use_all || (tenant.is_none() && self.reserved > 0) {
+            return usage.all() < self.permits;
+        }
+        let reserved_in_use = usage.of(&None).min(self.reserved);
+        is_fair(usage.of(&tenant), usage.all() - reserved_in_use, self.permits.saturating_sub(self.reserved))
+    }
 }
 
 /// A number of permits, and those that wait for one. Tenants that wait take turns. Clones share both.
@@ -57,18 +66,12 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    usage: Usage,
+    usage: Usage<Tenant>,
     /// The numbers of those that wait. None of them may have a permit at the moment.
     queue: RoundRobin<Tenant, u64>,
     /// Those that wait, by number. A waiter that is not here was given a permit.
     waiting: HashMap<u64, Waiting>,
     last_number: u64,
-}
-
-#[derive(Debug, Default)]
-struct Usage {
-    all: usize,
-    by_tenant: HashMap<Tenant, usize>,
 }
 
 #[derive(Debug)]
@@ -105,7 +108,7 @@ impl Semaphore {
 
     /// Returns a permit if the tenant may have one now.
     pub(crate) fn try_acquire(&self, tenant: Tenant) -> Option<Permit> {
-        let is_granted = self.state().usage.take_if_fair(&self.0.limits, tenant);
+        let is_granted = self.state().take_if_fair(&self.0.limits, tenant);
         is_granted.then(|| Permit { semaphore: self.clone(), tenant })
     }
 
@@ -136,7 +139,7 @@ impl Semaphore {
         let limits = &self.0.limits;
         let mut state = self.state();
         let mut number = 0;
-        if !state.usage.take_if_fair(limits, tenant) {
+        if !state.take_if_fair(limits, tenant) {
             let of_one = state.queue.len_of(tenant);
             if of_one >= limits.max_waiting_of_one || state.waiting.len() >= limits.max_waiting {
                 return None;
@@ -152,7 +155,7 @@ impl Semaphore {
 
     /// How many permits nobody has.
     pub(crate) fn free(&self) -> usize {
-        self.0.limits.permits.saturating_sub(self.state().usage.all)
+        self.0.limits.permits.saturating_sub(self.state().usage.all())
     }
 
     #[cfg(test)]
@@ -167,7 +170,7 @@ impl Semaphore {
     /// Takes a permit back, and gives what is free to those that wait.
     fn release(&self, tenant: Tenant) {
         let mut state = self.state();
-        state.usage.give_back(tenant);
+        state.usage.give_back(&tenant, 1);
         let granted = state.grant(&self.0.limits);
         drop(state);
         for waker in granted {
@@ -180,50 +183,21 @@ impl State {
     /// Gives permits to those that wait, while one of them may have one. Returns how they are woken.
     fn grant(&mut self, limits: &Limits) -> Vec<Waker> {
         let mut granted = Vec::new();
-        while let Some(number) = self.queue.pop_if(|tenant| self.usage.is_fair(limits, tenant)) {
+        while let Some(number) = self.queue.pop_if(|tenant| limits.allow(&self.usage, tenant)) {
             if let Some(waiting) = self.waiting.remove(&number) {
-                self.usage.take(waiting.tenant);
+                self.usage.take(waiting.tenant, 1);
                 granted.push(waiting.waker);
             }
         }
         granted
     }
-}
-
-impl Usage {
-    fn is_fair(&self, limits: &Limits, tenant: Tenant) -> bool {
-        if limits.one_may_use_all || (tenant.is_none() && limits.reserved > 0) {
-            return self.all < limits.permits;
-        }
-        let reserved_in_use = self.of(None).min(limits.reserved);
-        is_fair(self.of(tenant), self.all - reserved_in_use, limits.permits.saturating_sub(limits.reserved))
-    }
-
-    fn of(&self, tenant: Tenant) -> usize {
-        self.by_tenant.get(&tenant).copied().unwrap_or_default()
-    }
 
     fn take_if_fair(&mut self, limits: &Limits, tenant: Tenant) -> bool {
-        let is_fair = self.is_fair(limits, tenant);
+        let is_fair = limits.allow(&self.usage, tenant);
         if is_fair {
-            self.take(tenant);
+            self.usage.take(tenant, 1);
         }
         is_fair
-    }
-
-    fn take(&mut self, tenant: Tenant) {
-        self.all += 1;
-        *self.by_tenant.entry(tenant).or_default() += 1;
-    }
-
-    fn give_back(&mut self, tenant: Tenant) {
-        self.all -= 1;
-        if let Some(own) = self.by_tenant.get_mut(&tenant) {
-            *own -= 1;
-            if *own == 0 {
-                self.by_tenant.remove(&tenant);
-            }
-        }
     }
 }
 

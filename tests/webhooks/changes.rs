@@ -215,7 +215,7 @@ fn deleting_an_endpoint_removes_its_rows_and_forgets_attempts_in_progress() {
     for status in [204, 500] {
         let (fixture, transport, endpoint) = blocked_endpoint(status);
         let other = fixture.ticket_webhook("https://example.com/other").endpoint.id;
-        let _sender = fixture.start_sender(SenderOptions::default().workers(4).workers_per_endpoint(1));
+        let _sender = fixture.start_sender(SenderOptions::default().workers(8).workers_per_endpoint(1));
         fixture.queue_notifications(3);
         transport.wait_for(2);
         fixture.service.delete_webhook(&fixture.caller, endpoint).expect("deleted");

@@ -1,7 +1,7 @@
 //! Isolation between endpoints: receivers that hang delay no others, however many they are and however many
 //! notifications wait for them. The control tests show that without the limits they would.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
+use ticketing::Caller;
 use ticketing::environment::{Clock, SystemClock};
 use ticketing::id::WebhookId;
 use ticketing::ticket::IssueTickets;
@@ -25,9 +26,30 @@ fn healthy_endpoint(fixture: &Fixture, url: &str) -> WebhookId {
     endpoint
 }
 
-/// No isolation: any endpoint may occupy every worker.
-fn without_limits(workers: usize) -> SenderOptions {
-    SenderOptions::default().workers(workers).workers_per_endpoint(workers).throttled_workers(workers)
+/// Creates an organization with an endpoint, and queues a notification for it.
+fn endpoint_of_another_organization(fixture: &Fixture, url: &str) -> (Caller, WebhookId) {
+    let caller = fixture.other_organization();
+    let webhook = CreateWebhook::new(url, [EventType::TicketIssued]);
+    let endpoint = fixture.service.create_webhook(&caller, webhook).expect("an endpoint").endpoint.id;
+    queue_notification(fixture, &caller);
+    (caller, endpoint)
+}
+
+fn queue_notification(fixture: &Fixture, caller: &Caller) {
+    let event = fixture.service.create_event(caller, new_event(|_| {})).expect("an event");
+    let ticket_type = CreateTicketType::new("Seat", eur(0), 1);
+    let ticket_type = fixture.service.create_ticket_type(caller, event.id, ticket_type).expect("a ticket type");
+    fixture.service.issue_tickets(caller, IssueTickets::new(ticket_type.id, new_customer(), 1)).expect("issued");
+}
+
+fn attempts_at(fixture: &Fixture, caller: &Caller, endpoint: WebhookId) -> usize {
+    let history = fixture.service.list_webhook_deliveries(caller, endpoint, ListWebhookDeliveries::default());
+    history.expect("a history").data.len()
+}
+
+/// Two workers without limits for endpoints. Each organization gets one of them.
+fn without_limits() -> SenderOptions {
+    SenderOptions::default().workers(2).workers_per_endpoint(2).throttled_workers(2)
 }
 
 /// A healthy endpoint next to a hanging one with many waiting rows.
@@ -84,7 +106,9 @@ fn a_hanging_endpoint_with_two_thousand_rows_delays_no_healthy_one() {
 #[test]
 fn control_without_limits_a_healthy_endpoint_waits_for_a_hanging_one() {
     let (Scenario { fixture, transport, healthy, ended_before }, _sender) =
-        beside_a_hanging_endpoint(without_limits(8), 40, 8);
+        beside_a_hanging_endpoint(without_limits(), 40, 1);
+    endpoint_of_another_organization(&fixture, "https://example.com/hanging");
+    wait_until("another one occupies the other worker", || transport.sent_to("/hanging") == 2);
     fixture.queue_notifications(1);
     sleep(POLL_TIME);
     transport.release();
@@ -94,9 +118,9 @@ fn control_without_limits_a_healthy_endpoint_waits_for_a_hanging_one() {
     assert!(ended_before[0] == 0 && ended_before[1] > 0, "{ended_before:?}");
 }
 
-/// Resends a notification to a healthy receiver while `slow_endpoints` that respond byte by byte occupy all `workers`.
-/// Returns the time from when the slow endpoints had something to receive until it arrived.
-fn arrival_beside_slow_endpoints(options: SenderOptions, slow_endpoints: usize, workers: usize) -> Duration {
+/// Resends a notification to a healthy receiver while endpoints that respond byte by byte occupy both workers. Returns
+/// the time from when the slow endpoints had something to receive until it arrived.
+fn arrival_beside_slow_endpoints(options: SenderOptions) -> Duration {
     let healthy = WebhookReceiver::start();
     let slow = WebhookReceiver::start();
     let head = format!("HTTP/1.1 200 OK\r\nX-Filler: {}\r\n\r\n", "x".repeat(1000)).into_bytes();
@@ -104,10 +128,11 @@ fn arrival_beside_slow_endpoints(options: SenderOptions, slow_endpoints: usize, 
     let fixture = Fixture::with_local_webhooks();
     let _sender = fixture.start_sender(options);
     let endpoint = healthy_endpoint(&fixture, &healthy.url("/hook"));
-    fixture.insert_ticket_webhooks(slow_endpoints, &slow.url("/"));
+    fixture.insert_ticket_webhooks(100, &slow.url("/"));
     let queued = SystemClock.monotonic();
     fixture.queue_notifications(1);
-    slow.wait_for(workers);
+    endpoint_of_another_organization(&fixture, &slow.url("/"));
+    slow.wait_for(2);
     // A resend is only for the healthy endpoint.
     let delivery = fixture.delivery_history(endpoint)[0].id;
     fixture.service.resend_webhook_delivery(&fixture.caller, endpoint, delivery).expect("resent");
@@ -117,7 +142,7 @@ fn arrival_beside_slow_endpoints(options: SenderOptions, slow_endpoints: usize, 
 
 #[test]
 fn seven_hundred_hanging_endpoints_delay_no_healthy_one() {
-    const BUSY: usize = 8;
+    const BUSY: usize = 4;
     const RESENDS: usize = 20;
     let ended = Arc::new(AtomicUsize::new(0));
     let transport = FakeTransport::new({
@@ -133,7 +158,7 @@ fn seven_hundred_hanging_endpoints_delay_no_healthy_one() {
         }
     });
     let fixture = Fixture::with_transport(&transport);
-    let sender = fixture.start_sender(SenderOptions::default().workers(2 * BUSY));
+    let sender = fixture.start_sender(SenderOptions::default().workers(4 * BUSY));
     let healthy = healthy_endpoint(&fixture, "https://example.com/healthy");
     fixture.insert_ticket_webhooks(700, "https://example.com/hanging/");
     fixture.queue_notifications(1);
@@ -154,8 +179,7 @@ fn seven_hundred_hanging_endpoints_delay_no_healthy_one() {
 #[test]
 fn control_without_limits_a_healthy_endpoint_waits_for_slow_ones() {
     const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-    let options = without_limits(4).attempt_timeout(ATTEMPT_TIMEOUT);
-    let waited = arrival_beside_slow_endpoints(options, 100, 4);
+    let waited = arrival_beside_slow_endpoints(without_limits().attempt_timeout(ATTEMPT_TIMEOUT));
     // A worker was free only when the first attempt at a slow endpoint had timed out.
     assert!(waited >= ATTEMPT_TIMEOUT, "{waited:?}");
 }
@@ -174,14 +198,14 @@ fn many_slow_endpoints_delay_no_new_one() {
     fixture.queue_notifications(1);
     wait_until("each endpoint has had an attempt", || fixture.stored("SELECT COUNT(*) FROM webhook_deliveries") == 97);
     fixture.clock.advance(Duration::from_mins(1));
-    // Throttled endpoints get eight workers, slow ones at most six of them.
-    wait_until("the slow endpoints occupy their workers", || transport.sent_to("/hanging") == 103);
+    // Throttled endpoints get eight workers, slow ones at most six of them, and one organization half of those.
+    wait_until("the slow endpoints occupy their workers", || transport.sent_to("/hanging") == 100);
     let new = [1, 2, 3].map(|number| fixture.ticket_webhook(format!("https://example.com/new/{number}")).endpoint.id);
     fixture.queue_notifications(1);
     wait_until("the new endpoints have their notifications", || {
         new.iter().all(|id| fixture.delivery_history(*id).len() == 1)
     });
-    assert_eq!(transport.sent_to("/hanging"), 103, "no hanging attempt has ended");
+    assert_eq!(transport.sent_to("/hanging"), 100, "no hanging attempt has ended");
     wait_until("the statistics count the throttled endpoints", || {
         fixture.service.statistics().webhooks.throttled == 97
     });
@@ -206,24 +230,18 @@ fn started_before_the_first(hanging: usize, other_organization: bool) -> usize {
     });
     let fixture = Fixture::with_transport(&transport);
     fixture.insert_ticket_webhooks(hanging, "https://example.com/hanging/");
-    let caller = if other_organization { fixture.other_organization() } else { fixture.caller.clone() };
-    let url = CreateWebhook::new("https://example.com/new", [EventType::TicketIssued]);
-    let new = fixture.service.create_webhook(&caller, url).expect("an endpoint").endpoint.id;
-    fixture.queue_notifications(1);
-    if other_organization {
-        let event = fixture.service.create_event(&caller, crate::common::new_event(|_| {})).expect("an event");
-        let ticket_type = CreateTicketType::new("Seat", crate::common::eur(0), 1);
-        let ticket_type = fixture.service.create_ticket_type(&caller, event.id, ticket_type).expect("a ticket type");
-        let issue = IssueTickets::new(ticket_type.id, crate::common::new_customer(), 1);
-        fixture.service.issue_tickets(&caller, issue).expect("issued");
-    }
-    // Throttled endpoints, such as new ones, get four workers.
-    let sender = fixture.start_sender(SenderOptions::default().workers(8).attempt_timeout(Duration::from_millis(200)));
-    let delivered = || {
-        let history = fixture.service.list_webhook_deliveries(&caller, new, ListWebhookDeliveries::default());
-        !history.expect("a history").data.is_empty()
+    let url = "https://example.com/new";
+    let (caller, new) = if other_organization {
+        fixture.queue_notifications(1);
+        endpoint_of_another_organization(&fixture, url)
+    } else {
+        let new = fixture.ticket_webhook(url).endpoint.id;
+        fixture.queue_notifications(1);
+        (fixture.caller.clone(), new)
     };
-    wait_until("the new endpoint has had an attempt", delivered);
+    // Throttled endpoints, such as new ones, get four workers, and one organization half of them.
+    let sender = fixture.start_sender(SenderOptions::default().workers(8).attempt_timeout(Duration::from_millis(200)));
+    wait_until("the new endpoint has had an attempt", || attempts_at(&fixture, &caller, new) > 0);
     drop(sender);
     before.lock().expect("no panic").expect("an attempt")
 }
@@ -231,11 +249,49 @@ fn started_before_the_first(hanging: usize, other_organization: bool) -> usize {
 #[test]
 fn hanging_endpoints_of_one_organization_delay_no_other_organization() {
     let started = started_before_the_first(100, true);
-    assert!(started <= 8, "{started}: more than two rounds of the four workers");
+    assert!(started <= 8, "{started}: more than four rounds of the two workers");
 }
 
 #[test]
 fn control_within_one_organization_a_new_endpoint_waits_for_earlier_ones() {
     let started = started_before_the_first(99, false);
     assert!(started >= 95, "{started}");
+}
+
+#[test]
+fn healthy_endpoints_of_one_organization_that_begin_to_hang_delay_no_other_organization() {
+    let hangs = Arc::new(AtomicBool::new(false));
+    let ended = Arc::new(AtomicUsize::new(0));
+    let transport = FakeTransport::new({
+        let (hangs, ended) = (Arc::clone(&hangs), Arc::clone(&ended));
+        move |transport, request, _| {
+            if !hangs.load(Ordering::SeqCst) || request.url.ends_with("/other") {
+                return respond(204);
+            }
+            // Until the test releases it.
+            let result = transport.block(TIMEOUT);
+            ended.fetch_add(1, Ordering::SeqCst);
+            result
+        }
+    });
+    let fixture = Fixture::with_transport(&transport);
+    // Two for each endpoint: eight endpoints could occupy all.
+    let sender = fixture.start_sender(SenderOptions::default().workers(16));
+    let (other, endpoint) = endpoint_of_another_organization(&fixture, "https://example.com/other");
+    let eight = [1, 2, 3, 4, 5, 6, 7, 8].map(|number| {
+        let url = format!("https://example.com/of-one/{number}");
+        fixture.ticket_webhook(url).endpoint.id
+    });
+    fixture.queue_notifications(1);
+    wait_until("all endpoints are healthy", || {
+        eight.iter().all(|id| fixture.delivery_history(*id).len() == 1) && attempts_at(&fixture, &other, endpoint) == 1
+    });
+    hangs.store(true, Ordering::SeqCst);
+    fixture.queue_notifications(40);
+    wait_until("half of the workers hang", || transport.sent_to("/of-one/") == 8 + 8);
+    queue_notification(&fixture, &other);
+    wait_until("the other organization is served", || attempts_at(&fixture, &other, endpoint) == 2);
+    assert_eq!((ended.load(Ordering::SeqCst), transport.sent_to("/of-one/")), (0, 8 + 8));
+    transport.release();
+    drop(sender);
 }

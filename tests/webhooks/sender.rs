@@ -311,8 +311,9 @@ fn send_from_a_full_disk() {
     let fixture = Fixture::in_folder(below, |builder| builder.webhook_transport(transport.clone()));
     fixture.ticket_webhook("https://example.com/hook");
     let sender =
-        fixture.start_sender(SenderOptions::default().workers(32).workers_per_endpoint(32).throttled_workers(32));
+        fixture.start_sender(SenderOptions::default().workers(64).workers_per_endpoint(64).throttled_workers(64));
     fixture.queue_notifications(100);
+    // Half of the workers, because it is one organization.
     transport.wait_for(32);
     // The log has no room that could be used again.
     fixture.database().run("PRAGMA wal_checkpoint(TRUNCATE)");

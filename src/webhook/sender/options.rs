@@ -7,6 +7,9 @@ use crate::error::{FieldErrors, Result};
 
 /// Options of a webhook sender. By default 64 threads send, and at most 8 of them for the same endpoint.
 ///
+/// One organization uses at most half of the threads, rounded up, even if no other has anything to send. Its throttled
+/// endpoints use at most half of [their part](Self::throttled_workers).
+///
 /// ```
 /// use ticketing::webhook::SenderOptions;
 #[doc = include_str!("../../doc_fixture.md")]
@@ -52,7 +55,7 @@ impl SenderOptions {
     /// them.
     ///
     /// An endpoint is throttled if it has had no attempt, or if its last attempt failed or took more than a second.
-    /// With all workers allowed, endpoints that hang delay every other endpoint.
+    /// With all workers allowed, endpoints of several organizations that hang delay every other endpoint.
     pub fn throttled_workers(mut self, threads: usize) -> Self {
         self.throttled_workers = Some(threads);
         self

@@ -5,7 +5,8 @@
 //! the [`RoundRobin`] of their health tier, and the tiers take turns.
 //!
 //! The throttled tiers (unproven and slow) share a limited part of the workers, so that any number of endpoints that
-//! hang leaves workers free for the healthy ones.
+//! hang leaves workers free for the healthy ones. Within a tier, organizations share the workers as they share permits
+//! ([`fair`](crate::fair)): healthy endpoints of one that begin to hang leave workers free for those of the others.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,7 @@ mod tests;
 use std::collections::{BTreeSet, HashMap};
 
 use super::health::{Health, Observation};
-use crate::fair::RoundRobin;
+use crate::fair::{RoundRobin, Usage};
 use crate::model::values::id::{OrganizationId, WebhookId};
 use crate::model::values::timestamp::Timestamp;
 
@@ -64,8 +65,8 @@ pub(super) struct EndpointQueues {
     queues: HashMap<WebhookId, EndpointQueue>,
     /// The endpoints that may have a row due and are below their limit of workers, by health.
     ready: [RoundRobin<OrganizationId, WebhookId>; 3],
-    /// Busy workers, by the health of their endpoint.
-    busy: [usize; 3],
+    /// Busy workers of each organization, by the health of their endpoint.
+    busy: [Usage<OrganizationId>; 3],
     /// The timers of the endpoints by time.
     timers: BTreeSet<(Timestamp, WebhookId)>,
     /// The tier that is served first next time.
@@ -78,7 +79,7 @@ impl EndpointQueues {
             limits,
             queues: HashMap::new(),
             ready: Default::default(),
-            busy: [0; 3],
+            busy: Default::default(),
             timers: BTreeSet::new(),
             next_tier: 0,
         }
@@ -173,14 +174,8 @@ impl EndpointQueues {
 
     /// Assigns one free worker and returns its endpoint. The tiers take turns; one at its limit is skipped.
     fn assign_worker(&mut self) -> Option<WebhookId> {
-        if self.busy.iter().sum::<usize>() >= self.limits.total {
-            return None;
-        }
         for step in 0..Health::ALL.len() {
             let tier = Health::ALL[(self.next_tier + step) % Health::ALL.len()];
-            if !self.below_limit(tier) {
-                continue;
-            }
             if let Some(endpoint) = self.assign_worker_in(tier) {
                 self.next_tier = tier.index() + 1;
                 return Some(endpoint);
@@ -189,25 +184,33 @@ impl EndpointQueues {
         None
     }
 
-    /// Whether one more worker may be busy for endpoints of this tier.
-    fn below_limit(&self, tier: Health) -> bool {
-        let slow = self.busy[Health::Slow.index()];
-        let throttled = self.busy[Health::Unproven.index()] + slow;
+    /// How many more workers may be busy for endpoints of this tier.
+    fn free_for(&self, tier: Health) -> usize {
+        let WorkerLimits { total, throttled, slow, .. } = self.limits;
+        let [healthy_busy, unproven_busy, slow_busy] = Health::ALL.map(|tier| self.busy[tier.index()].all());
+        let throttled_busy = unproven_busy + slow_busy;
+        let free = total.saturating_sub(healthy_busy + throttled_busy);
+        let free_throttled = free.min(throttled.saturating_sub(throttled_busy));
         match tier {
-            Health::Healthy => true,
-            Health::Unproven => throttled < self.limits.throttled,
-            Health::Slow => throttled < self.limits.throttled && slow < self.limits.slow,
+            Health::Healthy => free,
+            Health::Unproven => free_throttled,
+            Health::Slow => free_throttled.min(slow.saturating_sub(slow_busy)),
         }
     }
 
-    /// Assigns a worker to the next endpoint of a tier, and moves the endpoint to the end of its round robin.
+    /// Assigns a worker to the next endpoint of a tier, and moves the endpoint to the end of its round robin. Passes
+    /// over organizations that have as many workers in the tier as are free for it.
     fn assign_worker_in(&mut self, tier: Health) -> Option<WebhookId> {
-        while let Some(endpoint) = self.ready[tier.index()].pop() {
+        let free = self.free_for(tier);
+        let index = tier.index();
+        while free > 0
+            && let Some(endpoint) = self.ready[index].pop_if(|organization| self.busy[index].of(&organization) < free)
+        {
             let Some(queue) = self.queues.get_mut(&endpoint) else { continue };
             queue.ready = false;
             if queue.due && queue.busy < self.limits.per_endpoint {
                 queue.busy += 1;
-                self.busy[tier.index()] += 1;
+                self.busy[index].take(queue.organization, 1);
                 self.make_ready(endpoint);
                 return Some(endpoint);
             }
@@ -228,9 +231,9 @@ impl EndpointQueues {
     /// Frees workers of an endpoint that may have more rows due.
     pub(super) fn free_workers(&mut self, endpoint: WebhookId, workers: usize) {
         if let Some(queue) = self.queues.get_mut(&endpoint) {
-            queue.busy -= workers.min(queue.busy);
-            let busy_in_tier = &mut self.busy[queue.health.index()];
-            *busy_in_tier -= workers.min(*busy_in_tier);
+            let freed = workers.min(queue.busy);
+            queue.busy -= freed;
+            self.busy[queue.health.index()].give_back(&queue.organization, freed);
         }
         self.make_ready(endpoint);
     }
@@ -242,8 +245,8 @@ impl EndpointQueues {
             queue.batch_size = last.batch_size();
             let before = std::mem::replace(&mut queue.health, last.health);
             if before != last.health {
-                self.busy[before.index()] -= queue.busy.min(self.busy[before.index()]);
-                self.busy[last.health.index()] += queue.busy;
+                self.busy[before.index()].give_back(&queue.organization, queue.busy);
+                self.busy[last.health.index()].take(queue.organization, queue.busy);
                 if std::mem::take(&mut queue.ready) {
                     self.ready[before.index()].remove(queue.organization, &endpoint);
                 }

@@ -9,8 +9,6 @@ use super::*;
 
 const LIMITS: WorkerLimits = WorkerLimits { total: 16, per_endpoint: 4, throttled: 8, slow: 6 };
 
-const ORGANIZATION: OrganizationId = OrganizationId::from_raw(1);
-
 fn id(number: i64) -> WebhookId {
     WebhookId::from_raw(number)
 }
@@ -24,10 +22,17 @@ fn observed(health: Health) -> Observation {
     Observation { health, duration: Some(Duration::from_millis(1)) }
 }
 
-/// Adds endpoints of one health that have rows due.
+/// Adds endpoints of one health that have rows due, each of another organization.
 fn add_due(queues: &mut EndpointQueues, numbers: std::ops::Range<i64>, health: Health) {
     for number in numbers {
-        queues.add(ORGANIZATION, id(number), observed(health));
+        add_due_of(queues, number, number..number + 1, health);
+    }
+}
+
+/// The same, all of one organization.
+fn add_due_of(queues: &mut EndpointQueues, organization: i64, numbers: std::ops::Range<i64>, health: Health) {
+    for number in numbers {
+        queues.add(OrganizationId::from_raw(organization), id(number), observed(health));
         queues.mark_due(id(number));
     }
 }
@@ -55,7 +60,7 @@ fn one_endpoint_gets_no_more_workers_than_its_limit() {
 #[test]
 fn a_round_divides_1024_attempts_among_its_workers() {
     let limits = WorkerLimits { total: 64, per_endpoint: 8, ..LIMITS };
-    for (endpoints, workers, attempts) in [(1, 8, 512), (4, 8, 256), (8, 8, 128), (64, 1, 16)] {
+    for (endpoints, workers, attempts) in [(1, 8, 512), (4, 8, 256), (6, 8, 168), (64, 1, 16)] {
         let mut queues = EndpointQueues::new(limits);
         add_due(&mut queues, 1..endpoints + 1, Health::Healthy);
         let expected: Vec<_> = (1..=endpoints).map(|number| assignment(number, workers, attempts)).collect();
@@ -78,16 +83,27 @@ fn endpoints_take_turns() {
 
 #[test]
 fn an_organization_with_many_endpoints_gets_no_more_turns_than_one_with_one() {
-    for (health, workers) in [(Health::Healthy, 16), (Health::Unproven, 8), (Health::Slow, 6)] {
+    // Of 8 workers, two organizations that want all get 3 each: then 2 are free, and each has at least as many. Of 16, the second
+    // gets no more than an endpoint may have.
+    for (health, of_many, of_one) in [(Health::Healthy, 6, 4), (Health::Unproven, 3, 3), (Health::Slow, 2, 2)] {
         let mut queues = EndpointQueues::new(LIMITS);
-        add_due(&mut queues, 1..1001, health);
-        queues.add(OrganizationId::from_raw(2), id(2000), observed(health));
-        queues.mark_due(id(2000));
+        add_due_of(&mut queues, 1, 1..1001, health);
+        add_due_of(&mut queues, 2, 2000..2001, health);
         let assignments = queues.assign();
-        // Every second turn, up to the limit of one endpoint.
-        let single = (workers / 2).min(4);
-        assert_eq!(workers_of(&assignments, 2000..2001), single);
-        assert_eq!(workers_of(&assignments, 1..1001), workers - single);
+        assert_eq!(workers_of(&assignments, 2000..2001), of_one);
+        assert_eq!(workers_of(&assignments, 1..1001), of_many);
+    }
+}
+
+#[test]
+fn an_organization_gets_half_of_the_workers_of_a_tier_even_if_no_other_has_anything_due() {
+    for (health, half) in [(Health::Healthy, 8), (Health::Unproven, 4), (Health::Slow, 3)] {
+        let mut queues = EndpointQueues::new(LIMITS);
+        add_due_of(&mut queues, 1, 1..1001, health);
+        assert_eq!(workers_of(&queues.assign(), 1..1001), half);
+        // Nobody gives a worker back.
+        add_due_of(&mut queues, 2, 2000..2001, health);
+        assert!(workers_of(&queues.assign(), 2000..2001) > 0);
     }
 }
 
@@ -98,8 +114,8 @@ fn throttled_endpoints_share_half_of_the_workers_and_slow_ones_three_quarters_of
     assert_eq!(queues.assign().len(), 6);
     add_due(&mut queues, 1001..2001, Health::Unproven);
     assert_eq!(workers_of(&queues.assign(), 1001..2001), 2);
-    add_due(&mut queues, 2001..2003, Health::Healthy);
-    assert_eq!(workers_of(&queues.assign(), 2001..2003), 8);
+    add_due(&mut queues, 2001..2101, Health::Healthy);
+    assert_eq!(workers_of(&queues.assign(), 2001..2101), 8);
     assert_eq!(queues.throttled(), 2000);
 }
 
@@ -107,18 +123,17 @@ fn throttled_endpoints_share_half_of_the_workers_and_slow_ones_three_quarters_of
 fn an_endpoint_whose_health_changes_moves_to_the_other_tier() {
     let mut queues = EndpointQueues::new(LIMITS);
     add_due(&mut queues, 1..3, Health::Slow);
-    assert_eq!(workers_of(&queues.assign(), 1..3), 6);
+    assert_eq!(queues.assign(), [assignment(1, 2, 2), assignment(2, 2, 2)]);
     queues.finish_batch(id(1), observed(Health::Healthy));
-    // The other endpoint holds 3 or 4 of the 6 workers of the slow tier: only its own limit of 4 bounds the first.
-    let assigned = workers_of(&queues.assign(), 1..2);
-    assert_eq!(assigned + queues.queues[&id(2)].busy, 4 - 2 + 4);
-    assert_eq!(queues.queues[&id(1)].busy, 4);
+    // The first has as many as one endpoint may have. The other is alone in its tier of six.
+    assert_eq!(workers_of(&queues.assign(), 1..3), 3 + 1);
+    assert_eq!([1, 2].map(|number| queues.queues[&id(number)].busy), [4, 3]);
 }
 
 #[test]
 fn an_endpoint_is_due_when_its_earliest_timer_expires() {
     let mut queues = EndpointQueues::new(LIMITS);
-    queues.add(ORGANIZATION, id(1), observed(Health::Healthy));
+    queues.add(OrganizationId::from_raw(1), id(1), observed(Health::Healthy));
     queues.set_timer(id(1), at(5000));
     queues.set_timer(id(1), at(9000));
     queues.set_timer(id(1), at(3000));
@@ -188,10 +203,10 @@ proptest! {
                 }
                 Step::FireTimers { millis } => queues.fire_timers(at(millis)),
                 Step::Assign { found } => {
-                    let [healthy_before, unproven_before, slow_before] = queues.busy;
+                    let [healthy_before, unproven_before, slow_before] = queues.busy.each_ref().map(Usage::all);
                     let throttled_before = unproven_before + slow_before;
                     let assignments = queues.assign();
-                    let [healthy, unproven, slow] = queues.busy;
+                    let [healthy, unproven, slow] = queues.busy.each_ref().map(Usage::all);
                     let throttled = unproven + slow;
                     prop_assert!(healthy + throttled <= LIMITS.total.max(healthy_before + throttled_before));
                     prop_assert!(throttled <= LIMITS.throttled.max(throttled_before));
@@ -221,7 +236,7 @@ proptest! {
             }
             for health in Health::ALL {
                 let busy = busy.iter().filter(|id| queues.queues[id].health == health).count();
-                prop_assert_eq!(queues.busy[health.index()], busy);
+                prop_assert_eq!(queues.busy[health.index()].all(), busy);
                 let ready: Vec<_> = queues.ready[health.index()].iter().collect();
                 let different: HashSet<_> = ready.iter().collect();
                 prop_assert_eq!(different.len(), ready.len(), "an endpoint is ready twice");
