@@ -75,7 +75,7 @@ impl<'s> Scheduler<'s> {
                 return self.release_batches();
             }
             if written.is_err() {
-                self.sender.pause(FAILURE_PAUSE);
+                self.sender.pause_scheduler(FAILURE_PAUSE);
             }
         }
     }
@@ -139,7 +139,7 @@ impl<'s> Scheduler<'s> {
                 "the webhook scheduler could not read endpoints; it tries again"
             );
             self.sender.report_due(due);
-            self.sender.pause(FAILURE_PAUSE);
+            self.sender.pause_scheduler(FAILURE_PAUSE);
             return;
         }
         let now = self.sender.environment.now();

@@ -176,6 +176,12 @@ impl SenderContext {
         waited.is_ok_and(|(state, _)| !state.stopping)
     }
 
+    /// Lets the scheduler sleep for `duration`, or until the sender is closed: it also repeats what fails while the
+    /// sender stops.
+    pub(super) fn pause_scheduler(&self, duration: Duration) {
+        drop(self.scheduler_wakeup.wait_timeout_while(self.state(), duration, |state| !state.closed));
+    }
+
     /// Tells the scheduler about endpoints with rows due.
     pub(super) fn report_due(&self, endpoints: impl IntoIterator<Item = DueEndpoint>) {
         let mut state = self.state();
