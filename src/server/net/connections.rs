@@ -44,6 +44,9 @@ const MAX_HEAD_SIZE: usize = 32 * 1024;
 /// How many file handles are left to the rest of the process if the system has fewer than the server wants.
 const SPARE_HANDLES: usize = 32;
 
+/// How long the limit on connections is lower after the system had no more file handles.
+const LOWERED_FOR: Duration = Duration::from_mins(1);
+
 /// The pause after an error of `accept`, so that the loop does not spin.
 const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(20);
 
@@ -78,7 +81,8 @@ pub async fn serve(
         router,
         gauge: options.open_connections,
         timeouts,
-        limit: options.connections.max(1),
+        configured_limit: options.connections.max(1),
+        lowered: None,
         open: OpenConnections::default(),
         tasks: JoinSet::new(),
         shutdown: watch::Sender::new(false),
@@ -95,20 +99,30 @@ struct Connections {
     /// How many there are, for the metrics.
     gauge: Gauge,
     timeouts: Timeouts,
-    limit: usize,
+    configured_limit: usize,
+    /// The limit after the system had no more file handles, and until when it counts.
+    lowered: Option<(usize, Instant)>,
     open: OpenConnections,
     tasks: JoinSet<()>,
     shutdown: watch::Sender<bool>,
 }
 
 impl Connections {
+    /// How many connections may be open.
+    fn limit(&self, now: Instant) -> usize {
+        match self.lowered {
+            Some((limit, until)) if now < until => limit,
+            _ => self.configured_limit,
+        }
+    }
+
     /// Accepts and serves connections until `shutdown` completes.
     async fn accept(&mut self, listener: &TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             // Tasks of evicted connections may not have ended yet. If there are many, wait for them before accepting
             // more: until they end, their file handles are open.
-            let may_accept = self.tasks.len() < self.limit + SPARE_HANDLES / 2;
+            let may_accept = self.tasks.len() < self.limit(Instant::now()) + SPARE_HANDLES / 2;
             tokio::select! {
                 biased;
                 () = &mut shutdown => return,
@@ -136,10 +150,11 @@ impl Connections {
     }
 
     fn open(&mut self, stream: TcpStream, client: SocketAddr) {
-        if self.open.len() >= self.limit && !self.open.evict_one(Some(client.ip())) {
+        let limit = self.limit(Instant::now());
+        if self.open.len() >= limit && !self.open.evict_one(Some(client.ip())) {
             tracing::warn!(
                 target: "ticketing::server",
-                limit = self.limit,
+                limit,
                 "connection refused: every open connection has a request in progress"
             );
             return;
@@ -175,18 +190,19 @@ impl Connections {
         self.open.remove(id);
     }
 
-    /// If the system has no more file handles, lowers the limit below the number of open connections, so that new ones
-    /// can be accepted again and the store can open its files.
+    /// If the system has no more file handles, lowers the limit for a while below the number of open connections, so that
+    /// new ones can be accepted again and the store can open its files.
     async fn handle_accept_error(&mut self, error: &io::Error) {
         const ENFILE_AND_EMFILE: [i32; 2] = [23, 24];
         if cfg!(unix) && error.raw_os_error().is_some_and(|code| ENFILE_AND_EMFILE.contains(&code)) {
-            self.limit = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES);
+            let limit = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES).min(self.configured_limit);
+            self.lowered = Some((limit, Instant::now() + LOWERED_FOR));
             tracing::warn!(
                 target: "ticketing::server",
-                limit = self.limit,
-                "out of file handles: lowered the limit on connections"
+                limit,
+                "out of file handles: lowered the limit on connections for a minute"
             );
-            while self.open.len() > self.limit && self.open.evict_one(None) {}
+            while self.open.len() > limit && self.open.evict_one(None) {}
         } else {
             tracing::warn!(target: "ticketing::server", %error, "cannot accept a connection");
         }
@@ -283,4 +299,36 @@ fn client_left(uri: &Uri, id: Option<HeaderValue>) -> Response {
     let mut response = problem.render(uri.path(), id.to_str().unwrap_or_default());
     response.headers_mut().insert(REQUEST_ID, id);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn without_file_handles_the_limit_is_lower_for_a_minute_and_never_above_the_configured_one() {
+        for (configured, lowered) in [(4096, SPARE_HANDLES), (10, 10)] {
+            let options = ServerOptions::default();
+            let mut connections = Connections {
+                router: Router::new(),
+                gauge: options.open_connections,
+                timeouts: Timeouts {
+                    head: options.head_timeout,
+                    request: options.request_timeout,
+                    idle: options.idle_timeout,
+                },
+                configured_limit: configured,
+                lowered: None,
+                open: OpenConnections::default(),
+                tasks: JoinSet::new(),
+                shutdown: watch::Sender::new(false),
+            };
+            let before = Instant::now();
+            // EMFILE
+            connections.handle_accept_error(&io::Error::from_raw_os_error(24)).await;
+            let after = Instant::now();
+            let limit_after = |time: Instant, seconds| connections.limit(time + Duration::from_secs(seconds));
+            assert_eq!((limit_after(before, 59), limit_after(after, 60)), (lowered, configured));
+        }
+    }
 }
