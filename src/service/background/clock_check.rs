@@ -22,15 +22,15 @@ impl TicketingService {
         }
         let now = clock.now();
         let (wall, monotonic) = (now.millis(), i64::try_from(clock.monotonic().as_millis()).unwrap_or(i64::MAX));
-        let mut history = self.inner.clock_history.locked();
-        let history = match &mut *history {
-            Some(history) => history,
-            new => {
-                let stored = self.store()?.read(maintenance_clock::read)?;
-                new.insert(ClockHistory::new(stored.map(Timestamp::millis), wall, monotonic))
-            }
+        let is_first = self.inner.clock_history.locked().is_none();
+        let stored = if is_first { self.store()?.read(maintenance_clock::read)? } else { None };
+        let (verdict, stored) = {
+            let mut history = self.inner.clock_history.locked();
+            let new = || ClockHistory::new(stored.map(Timestamp::millis), wall, monotonic);
+            let history = history.get_or_insert_with(new);
+            (history.look(wall, monotonic), history.stored)
         };
-        match history.look(wall, monotonic) {
+        match verdict {
             Verdict::Believed => {}
             Verdict::BelievedAgain => tracing::info!(
                 target: "ticketing::maintenance",
@@ -47,9 +47,11 @@ impl TicketingService {
             }
             Verdict::Doubted => return Ok(false),
         }
-        if history.stored.is_none_or(|stored| (wall - stored).abs() >= STORED_AGE) {
+        if stored.is_none_or(|stored| (wall - stored).abs() >= STORED_AGE) {
             self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
-            history.stored = Some(wall);
+            if let Some(history) = &mut *self.inner.clock_history.locked() {
+                history.stored = Some(wall);
+            }
         }
         Ok(true)
     }
