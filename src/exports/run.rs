@@ -54,7 +54,7 @@ fn check_rows(request: &Export, errors: &mut FieldErrors) {
     if ["eventId", "from", "before"].iter().any(|field| errors.covers(field)) {
         return;
     }
-    if kind.is_of_one_event() {
+    if kind.needs_event() {
         errors.check(event_id.is_some(), "eventId", "is required");
         errors.check(from.is_none(), "from", "must be absent: this export is of the whole event");
         errors.check(before.is_none(), "before", "must be absent: this export is of the whole event");

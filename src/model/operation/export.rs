@@ -42,7 +42,7 @@ impl ExportKind {
     }
 
     /// Whether it exports one event, and not what happened in a range of dates.
-    pub(crate) const fn is_of_one_event(self) -> bool {
+    pub(crate) const fn needs_event(self) -> bool {
         matches!(self, Self::CheckIns | Self::Settlement)
     }
 }

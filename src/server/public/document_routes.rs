@@ -54,7 +54,7 @@ const TICKET: Source = Source {
     organization: TicketingService::organization_of_ticket_link,
     version: Some(TicketingService::version_of_ticket_link),
     content: |service, Wanted { token, languages, gzip, .. }| {
-        Ok(Representation::page(pages::ticket_page(&service.ticket_of_page(token)?, token, languages)?, *gzip))
+        Ok(Representation::page(pages::ticket_page(&service.ticket_without_logo(token)?, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };
@@ -69,7 +69,7 @@ const ORDER: Source = Source {
     organization: TicketingService::organization_of_order_link,
     version: Some(TicketingService::version_of_order_link),
     content: |service, Wanted { token, languages, gzip, part }| {
-        let shown = service.order_of_page(token, *part, pages::MAX_CARDS)?;
+        let shown = service.part_of_order(token, *part, pages::MAX_CARDS)?;
         Ok(Representation::page(pages::order_page(&shown, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
@@ -105,7 +105,7 @@ pub(in crate::server) fn routes() -> Router<AppState> {
 }
 
 fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Representation> {
-    let linked = service.ticket_of_page(&wanted.token)?;
+    let linked = service.ticket_without_logo(&wanted.token)?;
     let file_name = format!("{}.ics", linked.ticket.id);
     Ok(Representation::calendar_entry(file_name, pages::calendar_entry(&linked)))
 }

@@ -72,13 +72,13 @@ impl TicketingService {
 
     /// Like [`get_ticket_by_link`](Self::get_ticket_by_link), for pages and calendar entries: without the logo.
     #[cfg(feature = "server")]
-    pub(crate) fn ticket_of_page(&self, token: &str) -> Result<LinkedTicket> {
+    pub(crate) fn ticket_without_logo(&self, token: &str) -> Result<LinkedTicket> {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))
     }
 
     /// A part of the order of a link, for pages: `size` of its tickets, without the logos. `part` is a number from 1.
     #[cfg(feature = "server")]
-    pub(crate) fn order_of_page(&self, token: &str, part: usize, size: usize) -> Result<OrderPart> {
+    pub(crate) fn part_of_order(&self, token: &str, part: usize, size: usize) -> Result<OrderPart> {
         self.store()?.read(|tx| linked_documents::order_part(tx, token, part, size))
     }
 

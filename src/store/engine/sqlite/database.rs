@@ -293,7 +293,7 @@ impl Database {
 
     /// Measures what is run from now on, or stops measuring.
     pub(crate) fn measure_cost(&self, measure: bool) {
-        self.connection.cost_meter.restart(self.raw(), measure);
+        self.connection.cost_meter.switch(self.raw(), measure);
     }
 
     /// What was run since [`measure_cost`](Self::measure_cost); `None` if it is not measured.

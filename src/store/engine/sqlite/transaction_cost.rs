@@ -27,7 +27,7 @@ pub(super) struct CostMeter {
 
 impl CostMeter {
     /// Starts at 0, or stops.
-    pub(super) fn restart(&self, connection: &Connection, is_on: bool) {
+    pub(super) fn switch(&self, connection: &Connection, is_on: bool) {
         self.is_on.set(is_on);
         if is_on {
             self.statements.set(0);
