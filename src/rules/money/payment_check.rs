@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_hours(24);
 /// The delay after the gateway did not answer.
 const CHECK_AGAIN: Duration = Duration::from_hours(1);
 
-/// How long after the newest movement the gateway is asked no more if it does not answer: a week after the last time
+/// How long after the newest fact the gateway is asked no more if it does not answer: a week after the last time
 /// that it would be asked.
 const LAST_CHECK: Duration = Duration::from_hours(37 * 24);
 
@@ -29,7 +29,7 @@ pub(crate) fn next_check(answers: i64, waits: bool) -> Option<Duration> {
 }
 
 /// When the gateway is asked again, after it has not answered. `None` if it is not asked again. `newest` is when the
-/// newest movement was recorded.
+/// newest fact was recorded.
 pub(crate) fn check_again(newest: Timestamp, waits: bool, now: Timestamp) -> Option<Timestamp> {
     let next = now.saturating_add(if waits { DAY } else { CHECK_AGAIN });
     (waits || next <= newest.saturating_add(LAST_CHECK)).then_some(next)

@@ -105,7 +105,7 @@ fn missing(check: &PaymentCheck, listing: &Listing, mut made: Vec<MadeFor>) -> V
 /// Records that the gateway did not answer, and schedules the next time that it is asked.
 pub(crate) fn not_answered(tx: &LockedEvent<'_>, check: &PaymentCheck) -> Result<()> {
     let payment = &check.payment;
-    let newest = ledger::newest(tx, payment.id)?.unwrap_or(check.claimed_at);
+    let newest = ledger::newest_fact(tx, payment)?.unwrap_or(check.claimed_at);
     let next = check_again(newest, payment.sums.disputed > 0, tx.now());
     payments::schedule_check(tx, payment.id, next, payment.checks)
 }

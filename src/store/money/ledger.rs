@@ -68,7 +68,9 @@ pub(in crate::store) const MADE_OF: &str =
     FROM ledger_entries e JOIN refunds r ON r.id = e.refund_id
     WHERE e.payment_id = ?1 AND e.kind IN ('REFUND', 'REFUND_FAILED') AND e.manual_method IS NULL
     GROUP BY e.refund_id, r.source, e.reference HAVING SUM(e.amount) <> 0 ORDER BY e.refund_id, e.reference";
-const NEWEST: &str = "SELECT MAX(recorded_at) AS newest FROM ledger_entries WHERE payment_id = ?1";
+const NEWEST: &str = "SELECT MAX(at) AS newest FROM (
+        SELECT MAX(recorded_at) AS at FROM ledger_entries WHERE payment_id = ?1
+        UNION ALL SELECT MAX(updated_at) FROM disputes WHERE order_id = ?2 AND payment_id = ?1) AS facts";
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
 const REFERENCES: &str = "SELECT reference, CAST(SUM(amount) AS BIGINT) AS amount FROM ledger_entries
@@ -239,8 +241,10 @@ pub(crate) fn made_of(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<Ma
     tx.query_all(MADE_OF, &[payment.into()], MadeFor::read)
 }
 
-pub(crate) fn newest(tx: &Transaction<'_>, payment: PaymentId) -> Result<Option<Timestamp>> {
-    Ok(tx.query_opt(NEWEST, &[payment.into()], |row| row.get("newest"))?.flatten())
+/// When the newest movement of a payment was recorded, or a dispute about it was last reported.
+pub(crate) fn newest_fact(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<Option<Timestamp>> {
+    let binds = [payment.id.into(), payment.order.into()];
+    Ok(tx.query_opt(NEWEST, &binds, |row| row.get("newest"))?.flatten())
 }
 
 /// Whether a refund with this id of the gateway was recorded as failed after it was made.
