@@ -67,7 +67,8 @@ pub trait PaymentGateway: Send + Sync + 'static {
     /// A refund that is [pending](super::RefundState::Pending) or
     /// [waits for the customer](super::RefundState::RequiresAction) counts as made until the gateway reports that it
     /// failed. A returned refund that has already [failed](super::RefundState::Failed) has the same effect as
-    /// [`GatewayError::Refused`].
+    /// [`GatewayError::Refused`]. One of the [`earlier_refunds`](RefundRequest::earlier_refunds) counts as
+    /// [`GatewayError::Unavailable`]: it is no new refund.
     ///
     /// # Errors
     /// After [`GatewayError::Unavailable`] and [`GatewayError::NotExecuted`] the service tries again later, for 7 days.

@@ -36,7 +36,7 @@ impl CheckoutRequest {
     ///
     ///     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
     ///         let Some(_) = &request.reference else { return Err(GatewayError::Refused("not paid".to_owned())) };
-    ///         Ok(request.made(format!("refund-{}", request.refund_id)))
+    ///         Ok(request.made(&request.idempotency_key))
     ///     }
     /// }
     ///
@@ -319,7 +319,7 @@ with_setters! {
         pub amount: Amount,
         /// The currency, as an ISO 4217 code.
         pub currency: String,
-        /// The idempotency key: the same for every attempt to refund this amount.
+        /// The idempotency key: the same for every attempt at this part of the refund, and another one for each other part.
         pub idempotency_key: String,
     }
 }

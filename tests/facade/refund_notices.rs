@@ -1,6 +1,8 @@
 //! What the payment gateway reports about refunds and disputes: refunds of the service that fail later, refunds that
 //! somebody makes in the account at the gateway, and disputes. Reports come several times and in any order.
 
+use std::time::Duration;
+
 use ticketing::Caller;
 use ticketing::event::EventSummary;
 use ticketing::id::RefundId;
@@ -102,7 +104,7 @@ fn a_refund_whose_answer_was_lost_is_done_when_the_gateway_reports_it() {
     report_own(&fixture, &order, refund_id, "re_1", 500, RefundState::Pending);
     assert_eq!(refunds(&fixture)[0].status, RefundStatus::Done);
     assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(500));
-    fixture.clock.advance(std::time::Duration::from_hours(2));
+    fixture.clock.advance(Duration::from_hours(2));
     assert_eq!(fixture.service.run_maintenance().expect("a run").answered_refunds, 0);
 }
 
@@ -257,7 +259,7 @@ fn an_outside_refund_pays_a_refund_that_is_due() {
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     report_outside(&fixture, &order, "re_1", 2500, RefundState::Succeeded);
     fixture.gateway.on_refund(GatewayBehavior::Refuse);
-    fixture.clock.advance(std::time::Duration::from_hours(1));
+    fixture.clock.advance(Duration::from_hours(1));
     fixture.service.run_maintenance().expect("a run");
     let statuses: Vec<_> = refunds(&fixture).iter().map(|refund| (refund.source, refund.status)).collect();
     assert_eq!(statuses, [(RefundSource::Order, RefundStatus::Done)], "the outside refund has paid it");
@@ -330,4 +332,79 @@ fn a_dispute_is_listed_and_counted_and_its_tickets_stay_valid() {
     assert!(of_other_organization.expect("a page").data.is_empty());
     assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
     assert!(fixture.read_order(order.id).tickets().all(|ticket| ticket.status == TicketStatus::NotCheckedIn));
+}
+
+/// Reports a dispute about a half of what was paid, for which the bank takes nothing yet.
+fn report_dispute(fixture: &Fixture, order: &Order, status: DisputeStatus) {
+    report(
+        fixture,
+        order,
+        GatewayEvent::Dispute(GatewayDispute::new("dp_1", eur(1250), "EUR").taken(eur(0)).status(status)),
+    );
+}
+
+/// Cancels an order of which the bank decides about a half, in favor of the seller. The refund is made in two parts.
+fn cancelled_during_a_dispute(fixture: &Fixture) {
+    let (_, order) = paid(fixture);
+    report_dispute(fixture, &order, DisputeStatus::Open);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!((refunds(fixture)[0].returned, fixture.gateway.refunds().len()), (eur(1250), 1));
+    report_dispute(fixture, &order, DisputeStatus::Won);
+}
+
+/// Runs the maintenance after some time. Returns how many refunds the gateway was asked for.
+fn asked_after(fixture: &Fixture, seconds: u64) -> usize {
+    let before = fixture.gateway.refunds().len();
+    fixture.clock.advance(Duration::from_secs(seconds));
+    fixture.service.run_maintenance().expect("maintenance");
+    fixture.gateway.refunds().len() - before
+}
+
+#[test]
+fn equal_parts_of_a_refund_have_different_idempotency_keys() {
+    let fixture = Fixture::new();
+    cancelled_during_a_dispute(&fixture);
+    assert_eq!(asked_after(&fixture, 1), 1);
+    let refund = refunds(&fixture)[0].clone();
+    assert_eq!((refund.status, refund.returned), (RefundStatus::Done, eur(2500)));
+    let keys: Vec<_> = fixture.gateway.refunds().into_iter().map(|request| request.idempotency_key).collect();
+    assert_eq!(keys, [format!("refund-{}-of-1250", refund.id), format!("refund-{}-of-1250-2", refund.id)]);
+}
+
+#[test]
+fn a_gateway_that_answers_with_a_refund_that_is_recorded_already_has_not_made_another() {
+    let fixture = Fixture::new();
+    cancelled_during_a_dispute(&fixture);
+    let asked = |seconds| {
+        fixture.gateway.set_next_refund("re_1");
+        asked_after(&fixture, seconds)
+    };
+    // The first part was the first attempt. As after any failure, the delays grow: after these attempts, 20 and 40 seconds.
+    assert_eq!([asked(1), asked(19), asked(1), asked(39), asked(1)], [1, 0, 1, 0, 1]);
+    let refund = || refunds(&fixture)[0].clone();
+    assert_eq!((refund().status, refund().returned), (RefundStatus::Due, eur(1250)));
+    assert!(refund().last_error.is_some_and(|error| error.contains("recorded already")));
+    // Of 176 attempts, 172 are left.
+    assert_eq!((0..180).map(|_| asked(3600)).sum::<usize>(), 172);
+    assert_eq!((refund().status, refund().returned, refund().owed), (RefundStatus::Refused, eur(1250), eur(1250)));
+}
+
+#[test]
+fn a_dispute_that_ends_long_after_the_payment_is_looked_up_until_37_days_after_its_end() {
+    let fixture = Fixture::new();
+    let (_, order) = paid(&fixture);
+    report_dispute(&fixture, &order, DisputeStatus::Open);
+    fixture.clock.advance(60 * Duration::from_hours(24));
+    report_dispute(&fixture, &order, DisputeStatus::Won);
+    fixture.gateway.on_list(GatewayBehavior::Unavailable);
+    let asked = |hours| {
+        let before = fixture.gateway.listed_for().len();
+        fixture.clock.advance(Duration::from_hours(hours));
+        fixture.service.run_maintenance().expect("maintenance");
+        fixture.gateway.listed_for().len() - before
+    };
+    // A day after the end, and then every hour.
+    assert_eq!([asked(23), asked(1), asked(1), asked(1)], [0, 1, 1, 1]);
+    // A day before the last, the last one, and none after it.
+    assert_eq!([asked(36 * 24 - 26 - 1), asked(25), asked(1), asked(1000)], [1, 1, 0, 0]);
 }

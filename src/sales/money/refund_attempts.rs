@@ -11,6 +11,7 @@ use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::rules::money::refund_share::{MAX_ATTEMPTS, delay_after};
+use crate::store::money::ledger::MadeFor;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{DueRefund, StoredRefund};
 use crate::store::money::{checkouts, ledger, payments, refunds};
@@ -28,6 +29,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) checkouts: Vec<String>,
     /// The gateway's ids of the refunds of the payment that are recorded already.
     pub(crate) made: Vec<String>,
+    /// How many parts of this amount the gateway has made of the refund already, without those that have failed since.
+    equal_parts: usize,
     pub(crate) claimed_at: Timestamp,
 }
 
@@ -37,12 +40,16 @@ impl RefundAttempt {
         self.refund.attempts >= MAX_ATTEMPTS
     }
 
-    /// The idempotency key: the same for every attempt to make a refund of this amount. A refund of version 0.1 has the
-    /// id of its order.
+    /// The idempotency key: the same for every attempt to make this part of the refund. A refund of version 0.1 has the id
+    /// of its order.
     pub(crate) fn idempotency_key(&self) -> String {
         let StoredRefund { id, order, amount, to_ask, .. } = &self.refund;
         let key = if id.raw() == order.raw() { format!("refund-{order}") } else { format!("refund-{id}") };
-        if to_ask == amount { key } else { format!("{key}-of-{to_ask}") }
+        match self.equal_parts {
+            _ if to_ask == amount => key,
+            0 => format!("{key}-of-{to_ask}"),
+            made => format!("{key}-of-{to_ask}-{}", made + 1),
+        }
     }
 }
 
@@ -60,7 +67,13 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, refund: DueRefund, terms: &RefundTerms
         None => checkout_references(tx, refund.order)?,
     };
     let made = ledger::references(tx, payment.id)?;
-    Ok(Some(RefundAttempt { refund, payment, checkouts, made, claimed_at: tx.now() }))
+    let equal_parts = if refund.to_ask == refund.amount {
+        0
+    } else {
+        let is_equal = |made: &&MadeFor| made.refund == refund.id && made.amount == refund.to_ask;
+        ledger::made_of(tx, payment.id)?.iter().filter(is_equal).count()
+    };
+    Ok(Some(RefundAttempt { refund, payment, checkouts, made, equal_parts, claimed_at: tx.now() }))
 }
 
 fn checkout_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {

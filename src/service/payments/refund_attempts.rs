@@ -84,18 +84,22 @@ fn answer_to(
     answer: Result<GatewayRefund, GatewayError>,
     waiting: Waiting,
 ) -> Answer {
-    let (refusal, problem) = match answer {
+    let failure = match answer {
         Ok(GatewayRefund { state: RefundState::Failed(reason), .. }) => {
-            (Refusal::ForGood, format!("the refund failed: {reason}"))
+            GatewayError::Refused(format!("the refund failed: {reason}"))
         }
-        Ok(made) => return Answer::Made(made),
-        Err(GatewayError::Refused(problem)) => (Refusal::ForGood, problem),
-        Err(failure @ GatewayError::LessLeft(_)) => (Refusal::ForGood, failure.to_string()),
-        Err(failure @ GatewayError::NothingLeft(_)) => (Refusal::NothingLeft, failure.to_string()),
-        Err(failure) if attempt.is_last() => {
+        Ok(made) if !attempt.made.contains(&made.reference) => return Answer::Made(made),
+        Ok(_) => GatewayError::Unavailable("the gateway answered with a refund that is recorded already".to_owned()),
+        Err(failure) => failure,
+    };
+    let (refusal, problem) = match failure {
+        GatewayError::Refused(problem) => (Refusal::ForGood, problem),
+        failure @ GatewayError::LessLeft(_) => (Refusal::ForGood, failure.to_string()),
+        failure @ GatewayError::NothingLeft(_) => (Refusal::NothingLeft, failure.to_string()),
+        failure if attempt.is_last() => {
             (Refusal::ForGood, format!("it was not made in {} attempts: {failure}", attempt.refund.attempts))
         }
-        Err(failure) => return Answer::Unavailable(failure.to_string()),
+        failure => return Answer::Unavailable(failure.to_string()),
     };
     let Some(payment) = look_up_of(&attempt.payment) else {
         return Answer::Refused { refusal, problem, listing: None };
@@ -110,7 +114,7 @@ fn answer_to(
 }
 
 fn refund_request(attempt: &RefundAttempt) -> RefundRequest {
-    let RefundAttempt { refund, payment, checkouts, made, claimed_at } = attempt;
+    let RefundAttempt { refund, payment, checkouts, made, claimed_at, .. } = attempt;
     let amount = Amount::in_currency(refund.to_ask, payment.decimals);
     let mut request = RefundRequest::new(refund.order, amount, payment.currency.clone())
         .organization(payment.organization)
