@@ -16,6 +16,7 @@ use super::calls::backlog_limit::BacklogLimit;
 use super::calls::write_quota::WriteQuota;
 use super::opening::downtime::Downtime;
 use super::payments::look_up_limit::LookUpLimit;
+use super::payments::recent_failures::RecentFailures;
 use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
@@ -114,6 +115,7 @@ pub(super) struct Inner {
     pub(super) suspended: SuspendedOrganizations,
     /// Rows that the maintenance could not process.
     pub(super) skipped_rows: SkippedRows,
+    pub(super) gateway_failures: RecentFailures,
     /// `None` if there is no quota.
     pub(super) write_quota: Option<WriteQuota>,
     /// `None` if there is no limit.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ticketing::environment::ManualClock;
 use ticketing::id::OrganizationId;
 use ticketing::order::Order;
 use ticketing::payment::{
@@ -42,6 +43,8 @@ struct State {
     shortest_checkout: Duration,
     /// The organizations for which nothing is answered.
     disconnected: HashSet<OrganizationId>,
+    /// The clock that passes by the time for which the service waits for them.
+    waits_by: Option<ManualClock>,
     refund_step: i64,
     /// The refunds that it has made, with the gateway's id of their payment.
     made: Vec<(Option<String>, GatewayRefund)>,
@@ -84,6 +87,7 @@ impl FakeGateway {
             refuses_terms: None,
             shortest_checkout: Duration::ZERO,
             disconnected: HashSet::new(),
+            waits_by: None,
             refund_step: 1,
             made: Vec::new(),
             refunds_made: 0,
@@ -132,6 +136,12 @@ impl FakeGateway {
     /// Answers no more requests about the checkouts, payments and refunds of an organization.
     pub fn disconnect(&self, organization: OrganizationId) {
         self.state().disconnected.insert(organization);
+    }
+
+    /// The same. By this clock, each request ends after 20 seconds.
+    pub fn disconnect_until_timeout(&self, organization: OrganizationId, clock: &ManualClock) {
+        self.state().waits_by = Some(clock.clone());
+        self.disconnect(organization);
     }
 
     /// Sets the least time for which a checkout can be open.
@@ -216,7 +226,13 @@ impl FakeGateway {
 
 impl State {
     fn behavior_for(&self, organization: OrganizationId, behavior: GatewayBehavior) -> GatewayBehavior {
-        if self.disconnected.contains(&organization) { GatewayBehavior::Unavailable } else { behavior }
+        if !self.disconnected.contains(&organization) {
+            return behavior;
+        }
+        if let Some(clock) = &self.waits_by {
+            clock.advance(Duration::from_secs(20));
+        }
+        GatewayBehavior::Unavailable
     }
 }
 

@@ -25,6 +25,7 @@ use crate::service::calls::write_quota::WriteQuota;
 #[cfg(feature = "documents")]
 use crate::service::facade::document_links;
 use crate::service::payments::look_up_limit::LookUpLimit;
+use crate::service::payments::recent_failures::RecentFailures;
 use crate::service::ticketing_service::{Inner, TicketingService};
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
@@ -253,6 +254,7 @@ impl Builder {
             renewal_look_ups: LookUpLimit::for_renewals(),
             suspended: SuspendedOrganizations::default(),
             skipped_rows: SkippedRows::default(),
+            gateway_failures: RecentFailures::default(),
             clock_history: Mutex::default(),
             downtime,
             #[cfg(feature = "exports")]

@@ -44,7 +44,7 @@ pub(in crate::service) type GroupProgress = Vec<(OrganizationId, Option<Progress
 /// Which rows are asked about at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::service) enum GroupOrder {
-    /// The next ones.
+    /// The next ones. If the gateway answers for none of a group, the other rows of its organizations wait for the next run.
     AsTheyCome,
     /// At first one of each organization, and the others of an organization only after the gateway has answered for it.
     /// After a failure, they wait for the next run: it will probably fail for them too, and each failure delays the
@@ -56,11 +56,10 @@ struct DueRows<R> {
     rows: Vec<R>,
     order: GroupOrder,
     answered: HashSet<OrganizationId>,
-    failed: HashSet<OrganizationId>,
 }
 
 impl<R: GatewayRow> DueRows<R> {
-    /// Takes up to `most` rows. Rows of organizations for which the gateway has failed are dropped.
+    /// Takes up to `most` rows.
     fn next_group(&mut self, most: usize) -> Vec<R> {
         if self.order == GroupOrder::AsTheyCome {
             let rest = self.rows.split_off(most.min(self.rows.len()));
@@ -70,9 +69,6 @@ impl<R: GatewayRow> DueRows<R> {
         let mut asked_first = HashSet::new();
         for row in std::mem::take(&mut self.rows) {
             let organization = row.organization();
-            if self.failed.contains(&organization) {
-                continue;
-            }
             let is_next =
                 group.len() < most && (self.answered.contains(&organization) || asked_first.insert(organization));
             if is_next { &mut group } else { &mut self.rows }.push(row);
@@ -80,18 +76,24 @@ impl<R: GatewayRow> DueRows<R> {
         group
     }
 
+    /// Drops the rows of organizations for which the gateway has failed, if they are to wait for the next run.
     fn record(&mut self, progress: &GroupProgress) {
+        let mut failed = HashSet::new();
+        let mut any_answered = false;
         for (organization, progress) in progress {
+            any_answered |= *progress == Some(Progress::Answered);
             match progress {
-                Some(Progress::Unavailable) => self.failed.insert(*organization),
+                Some(Progress::Unavailable) => failed.insert(*organization),
                 Some(Progress::Answered | Progress::NotDue) | None => self.answered.insert(*organization),
             };
+        }
+        if self.order == GroupOrder::OneOfEachFirst || !any_answered {
+            self.rows.retain(|row| !failed.contains(&row.organization()));
         }
     }
 }
 
 /// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group.
-/// The run ends if the gateway answers for none of a group.
 ///
 /// A group has half as many rows as calls are free for the background work of an organization, so that two steps that
 /// run at the same time leave some to each other. Returns how often the gateway answered.
@@ -104,7 +106,7 @@ pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
 ) -> Result<usize> {
     let monotonic = || service.inner.environment.clock.monotonic();
     let started = monotonic();
-    let mut waiting = DueRows { rows, order, answered: HashSet::new(), failed: HashSet::new() };
+    let mut waiting = DueRows { rows, order, answered: HashSet::new() };
     let mut answered = 0;
     while !waiting.rows.is_empty() {
         let most = gateway.free_in_background().div_ceil(2);
@@ -117,10 +119,16 @@ pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
         }
         let group = waiting.next_group(most);
         let progress = ask(run, group)?;
-        let count = |wanted| progress.iter().filter(|(_, progress)| *progress == Some(wanted)).count();
-        answered += count(Progress::Answered);
-        if count(Progress::Answered) == 0 && count(Progress::Unavailable) > 0 {
-            break;
+        let failures = &service.inner.gateway_failures;
+        for (organization, progress) in &progress {
+            match progress {
+                Some(Progress::Answered) => {
+                    answered += 1;
+                    failures.remove(R::TABLE, *organization);
+                }
+                Some(Progress::Unavailable) => failures.add(R::TABLE, *organization, monotonic()),
+                Some(Progress::NotDue) | None => {}
+            }
         }
         waiting.record(&progress);
     }
@@ -163,6 +171,13 @@ pub(in crate::service) fn at_once<R: GatewayRow>(
         }
     }
     Ok(progress)
+}
+
+/// Puts the rows of organizations for which the gateway has failed lately last, those of the latest failure at the end.
+pub(in crate::service) fn failing_last<R: GatewayRow>(service: &TicketingService, mut rows: Vec<R>) -> Vec<R> {
+    let now = service.inner.environment.clock.monotonic();
+    rows.sort_by_cached_key(|row| service.inner.gateway_failures.last(R::TABLE, row.organization(), now));
+    rows
 }
 
 /// The rows that are not skipped now, in the order in which their organizations take turns.

@@ -13,4 +13,5 @@ pub(super) mod open_checkout_attempts;
 pub(super) mod open_checkouts;
 pub(super) mod payment_checks;
 pub(super) mod payment_steps;
+pub(super) mod recent_failures;
 pub(super) mod refund_attempts;

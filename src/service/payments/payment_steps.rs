@@ -1,7 +1,7 @@
 //! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of
 //! them delays no other.
 
-use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, in_turns};
+use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, failing_last, in_turns};
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::values::id::OrganizationId;
@@ -83,6 +83,7 @@ fn attempt_due_checkouts(
 fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
     let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);
+    let due = failing_last(service, due);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
     })?;
@@ -93,7 +94,8 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
 /// Asks what the gateway lists of payments some time after a refund or a dispute.
 fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let mut due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
+    let due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
+    let mut due = failing_last(service, due);
     due.truncate(CHECKS_PER_RUN);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |payment| service.check_payment(gateway, *payment))
@@ -125,6 +127,7 @@ impl TicketingService {
             turns.extend(in_turns(self, unanswered));
             Ok::<_, Error>(turns)
         };
-        Ok(alternate(of_status(CheckoutStatus::Closing)?, of_status(CheckoutStatus::Open)?))
+        let due = alternate(of_status(CheckoutStatus::Closing)?, of_status(CheckoutStatus::Open)?);
+        Ok(failing_last(self, due))
     }
 }
