@@ -1,7 +1,7 @@
 //! Lists of events.
 
 use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{PageIds, select_range};
+use super::page_ids::{PageIds, ranges};
 use super::pages::{read_page, read_page_of};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
@@ -13,8 +13,8 @@ use crate::rules::event::search_line;
 use crate::store::sale::events::{ALL, PAGE, decode};
 use crate::store::{RowLength, Transaction};
 
-macro_rules! filters {
-    () => {
+ranges! {
+    from "events" as "e" where
         "(CAST(?5 AS TEXT) IS NULL OR ?5 = CASE WHEN e.status IN ('PUBLISHED', 'SOLD_OUT') AND e.over_at <= ?6
                 THEN 'EXPIRED' ELSE e.status END)
             AND (CAST(?7 AS BIGINT) IS NULL OR e.is_public = ?7)
@@ -22,26 +22,15 @@ macro_rules! filters {
             AND (CAST(?9 AS BIGINT) IS NULL OR e.start_at >= ?9)
             AND (CAST(?10 AS BIGINT) IS NULL OR e.start_at < ?10)
             AND (CAST(?11 AS TEXT) IS NULL OR e.slug = ?11)
-            AND (CAST(?12 AS TEXT) IS NULL OR e.reference = ?12)"
-    };
+            AND (CAST(?12 AS TEXT) IS NULL OR e.reference = ?12)";
+    OF_ORGANIZATION = "k.organization_id = ?4";
+    OF_STATUS = "k.organization_id = ?4 AND k.status = ?13 AND k.is_public = ?14";
+    BY_START = "k.organization_id = ?4 AND k.start_at >= COALESCE(CAST(?9 AS BIGINT), 0)
+        AND k.start_at < COALESCE(CAST(?10 AS BIGINT), 9223372036854775807)", "+";
+    BY_SLUG = "k.organization_id = ?4 AND k.slug = ?11", "+";
+    BY_REFERENCE = "k.organization_id = ?4 AND k.reference = ?12";
 }
 
-/// Selects the ids of a range of an index, with `"+"` if it is not in the order of the ids.
-macro_rules! range {
-    ($range:literal $(, $plus:literal)?) => {
-        select_range!("events", "e", $range, filters!() $(, $plus)?)
-    };
-}
-
-pub(in crate::store) const OF_ORGANIZATION: &str = range!("k.organization_id = ?4");
-pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?13 AND k.is_public = ?14");
-pub(in crate::store) const BY_START: &str = range!(
-    "k.organization_id = ?4 AND k.start_at >= COALESCE(CAST(?9 AS BIGINT), 0)
-        AND k.start_at < COALESCE(CAST(?10 AS BIGINT), 9223372036854775807)",
-    "+"
-);
-pub(in crate::store) const BY_SLUG: &str = range!("k.organization_id = ?4 AND k.slug = ?11", "+");
-pub(in crate::store) const BY_REFERENCE: &str = range!("k.organization_id = ?4 AND k.reference = ?12");
 pub(in crate::store) const NTH_START: &str = "SELECT 1 FROM events
     WHERE organization_id = ?1 AND start_at >= ?2 AND start_at < ?3 LIMIT 1 OFFSET ?4";
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{self, PageIds, select_ids, select_range};
+use super::page_ids::{self, PageIds, ranges, select_ids};
 use super::pages::PageItems;
 use crate::enums::text_enum::TextEnum;
 use crate::environment::first_of;
@@ -62,38 +62,27 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index, with `"+"` if it is not in the order of the ids.
-macro_rules! range {
-    ($range:literal $(, $plus:literal)?) => {
-        select_range!("orders", "o", $range, filters!() $(, $plus)?)
-    };
+ranges! {
+    from "orders" as "o" where filters!();
+    OF_ORGANIZATION = "k.organization_id = ?4";
+    OF_STATUS = "k.event_id = ?19 AND k.status = ?20";
+    OF_CUSTOMER = "k.customer_id = ?10";
+    OF_DISCOUNT = "k.discount_id = ?15";
+    BY_REFERENCE = "k.organization_id = ?4 AND k.reference = ?17";
+    COMPLETED = "k.organization_id = ?4 AND k.completed_at >= COALESCE(CAST(?11 AS BIGINT), 0)
+        AND k.completed_at < COALESCE(CAST(?12 AS BIGINT), 9223372036854775807)", "+";
+    CHANGED_LATE = "k.organization_id = ?4 AND k.updated_at > k.created_at + 3600000 AND k.updated_at >= ?13
+        AND k.updated_at < COALESCE(CAST(?14 AS BIGINT), 9223372036854775807)", "+";
+    /// Orders that have expired since the time `?13`, which maintenance has not stored yet.
+    JUST_EXPIRED = "k.status = 'PENDING' AND k.hold_until >= ?13 AND k.hold_until <= ?6", "+";
 }
 
-pub(in crate::store) const OF_ORGANIZATION: &str = range!("k.organization_id = ?4");
-pub(in crate::store) const OF_STATUS: &str = range!("k.event_id = ?19 AND k.status = ?20");
 pub(in crate::store) const OF_TICKET_TYPE: &str = select_ids!(
     "SELECT DISTINCT k.order_id AS id FROM order_items k CROSS JOIN orders o WHERE o.id = k.order_id",
     "k.ticket_type_id = ?19",
     "k.order_id",
     filters!()
 );
-pub(in crate::store) const OF_CUSTOMER: &str = range!("k.customer_id = ?10");
-pub(in crate::store) const OF_DISCOUNT: &str = range!("k.discount_id = ?15");
-pub(in crate::store) const BY_REFERENCE: &str = range!("k.organization_id = ?4 AND k.reference = ?17");
-pub(in crate::store) const COMPLETED: &str = range!(
-    "k.organization_id = ?4 AND k.completed_at >= COALESCE(CAST(?11 AS BIGINT), 0)
-        AND k.completed_at < COALESCE(CAST(?12 AS BIGINT), 9223372036854775807)",
-    "+"
-);
-pub(in crate::store) const CHANGED_LATE: &str = range!(
-    "k.organization_id = ?4 AND k.updated_at > k.created_at + 3600000 AND k.updated_at >= ?13
-        AND k.updated_at < COALESCE(CAST(?14 AS BIGINT), 9223372036854775807)",
-    "+"
-);
-/// Orders that have expired since the time `?13`, which maintenance has not stored yet.
-pub(in crate::store) const JUST_EXPIRED: &str =
-    range!("k.status = 'PENDING' AND k.hold_until >= ?13 AND k.hold_until <= ?6", "+");
-
 pub(in crate::store) const NTH_COMPLETED: &str = "SELECT 1 FROM orders
     WHERE organization_id = ?1 AND completed_at >= ?2 AND completed_at < ?3 LIMIT 1 OFFSET ?4";
 pub(in crate::store) const NTH_CHANGED_LATE: &str = "SELECT 1 FROM orders

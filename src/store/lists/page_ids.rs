@@ -123,17 +123,30 @@ macro_rules! select_ids {
     };
 }
 
-/// Selects the ids of a range of an index of a table as [`select_ids`] does. The last argument is `"+"` if the range is
-/// not in the order of the ids.
-macro_rules! select_range {
-    ($table:literal, $name:literal, $range:literal, $filters:expr $(, $plus:literal)?) => {
-        $crate::store::lists::page_ids::select_ids!(
+/// Declares statements that each select the ids of a range of an index of a table, as [`select_ids`] does:
+///
+/// ```text
+/// ranges! {
+///     from "refunds" as "r" where "r.organization_id = ?4 AND …";
+///     OF_STATUS = "k.organization_id = ?4 AND k.status = ?8";
+///     BY_TIME = "k.organization_id = ?4 AND k.created_at >= ?5", "+";
+/// }
+/// ```
+///
+/// After `where` are the filters. A range that is not in the order of the ids has a `"+"`.
+macro_rules! ranges {
+    (
+        from $table:literal as $name:literal where $filters:expr;
+        $($(#[$meta:meta])* $constant:ident = $range:literal $(, $plus:literal)?;)+
+    ) => { $(
+        $(#[$meta])*
+        pub(in crate::store) const $constant: &str = $crate::store::lists::page_ids::select_ids!(
             concat!("SELECT k.id FROM ", $table, " k CROSS JOIN ", $table, " ", $name, " WHERE ", $name, ".id = k.id"),
             $range,
             concat!($($plus,)? "k.id"),
             $filters
-        )
-    };
+        );
+    )+ };
 }
 
-pub(in crate::store) use {select_ids, select_range};
+pub(in crate::store) use {ranges, select_ids};

@@ -1,7 +1,7 @@
 //! Lists of issued tickets.
 
 use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{PageIds, select_range};
+use super::page_ids::{PageIds, ranges};
 use super::pages::{read_page, read_page_of};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
@@ -13,8 +13,8 @@ use crate::store::sale::{customers, ticket_types};
 use crate::store::tickets::issued_tickets::{ALL, PAGE, decode};
 use crate::store::{RowLength, Transaction};
 
-macro_rules! filters {
-    () => {
+ranges! {
+    from "tickets" as "t" where
         "t.organization_id = ?4
             AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
             AND (CAST(?6 AS BIGINT) IS NULL OR t.event_id = ?6)
@@ -22,26 +22,15 @@ macro_rules! filters {
             AND (CAST(?8 AS BIGINT) IS NULL OR t.order_id = ?8)
             AND (CAST(?9 AS BIGINT) IS NULL OR t.customer_id = ?9)
             AND (CAST(?10 AS BIGINT) IS NULL OR t.first_scan_at >= ?10)
-            AND (CAST(?11 AS BIGINT) IS NULL OR t.first_scan_at < ?11)"
-    };
+            AND (CAST(?11 AS BIGINT) IS NULL OR t.first_scan_at < ?11)";
+    OF_ORDER = "k.order_id = ?8";
+    OF_CUSTOMER = "k.customer_id = ?9";
+    OF_STATUS = "k.event_id = ?12 AND k.ticket_type_id = ?13 AND k.status = ?14";
+    CANCELLED = "k.organization_id = ?4 AND k.status = 'CANCELLED'";
+    BY_FIRST_SCAN = "k.organization_id = ?4 AND k.first_scan_at >= COALESCE(CAST(?10 AS BIGINT), 0)
+        AND k.first_scan_at < COALESCE(CAST(?11 AS BIGINT), 9223372036854775807)", "+";
 }
 
-/// Selects the ids of a range of an index, with `"+"` if it is not in the order of the ids.
-macro_rules! range {
-    ($range:literal $(, $plus:literal)?) => {
-        select_range!("tickets", "t", $range, filters!() $(, $plus)?)
-    };
-}
-
-pub(in crate::store) const OF_ORDER: &str = range!("k.order_id = ?8");
-pub(in crate::store) const OF_CUSTOMER: &str = range!("k.customer_id = ?9");
-pub(in crate::store) const OF_STATUS: &str = range!("k.event_id = ?12 AND k.ticket_type_id = ?13 AND k.status = ?14");
-pub(in crate::store) const CANCELLED: &str = range!("k.organization_id = ?4 AND k.status = 'CANCELLED'");
-pub(in crate::store) const BY_FIRST_SCAN: &str = range!(
-    "k.organization_id = ?4 AND k.first_scan_at >= COALESCE(CAST(?10 AS BIGINT), 0)
-        AND k.first_scan_at < COALESCE(CAST(?11 AS BIGINT), 9223372036854775807)",
-    "+"
-);
 pub(in crate::store) const NTH_FIRST_SCAN: &str = "SELECT 1 FROM tickets
     WHERE organization_id = ?1 AND first_scan_at >= ?2 AND first_scan_at < ?3 LIMIT 1 OFFSET ?4";
 const EXISTS: &str = "SELECT 1 FROM tickets WHERE id = ?1 AND organization_id = ?2";

@@ -12,7 +12,7 @@ use crate::rules::Checked;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
-use crate::store::lists::page_ids::select_range;
+use crate::store::lists::page_ids::ranges;
 use crate::store::{LockedEvent, Transaction};
 
 columns! {
@@ -48,26 +48,18 @@ pub(in crate::store) const BY_REFERENCE: &str = select!("order_id = ?1 AND refer
 const SUMS: &str = "SELECT CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken,
         CAST(COALESCE(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END), 0) AS BIGINT) AS disputed
     FROM disputes WHERE order_id = ?1 AND payment_id = ?2 AND currency = ?3";
-/// The conditions of all filters.
-macro_rules! filters {
-    () => {
-        "d.organization_id = ?4 AND (CAST(?5 AS TEXT) IS NULL OR d.status = ?5)
-            AND (CAST(?6 AS BIGINT) IS NULL OR d.event_id = ?6) AND (CAST(?7 AS BIGINT) IS NULL OR d.order_id = ?7)"
-    };
-}
 
-/// Selects the ids of a range of an index.
-macro_rules! range {
-    ($range:literal) => {
-        select_range!("disputes", "d", $range, filters!())
-    };
+ranges! {
+    from "disputes" as "d" where
+        "d.organization_id = ?4 AND (CAST(?5 AS TEXT) IS NULL OR d.status = ?5)
+            AND (CAST(?6 AS BIGINT) IS NULL OR d.event_id = ?6) AND (CAST(?7 AS BIGINT) IS NULL OR d.order_id = ?7)";
+    OF_STATUS = "k.organization_id = ?4 AND k.status = ?8";
+    OF_EVENT = "k.event_id = ?8 AND k.status = ?9";
+    OF_ORDER = "k.order_id = ?8 AND k.status = ?9";
 }
 
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("id"), "ORDER BY id DESC"));
-pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
-pub(in crate::store) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
-pub(in crate::store) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
 pub(in crate::store) const COUNT_OPEN: &str = "SELECT COUNT(*) AS number FROM disputes WHERE status = 'OPEN'";
 const EXISTS: &str = "SELECT 1 FROM disputes WHERE id = ?1 AND organization_id = ?2";
 

@@ -21,7 +21,7 @@ use crate::rules::Checked;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
-use crate::store::lists::page_ids::{select_ids, select_range};
+use crate::store::lists::page_ids::{ranges, select_ids};
 use crate::store::{LockedEvent, Row, Transaction};
 
 columns! {
@@ -96,11 +96,10 @@ macro_rules! filters {
     };
 }
 
-/// Selects the ids of a range of an index.
-macro_rules! range {
-    ($range:literal) => {
-        select_range!("ledger_entries", "m", $range, filters!())
-    };
+ranges! {
+    from "ledger_entries" as "m" where filters!();
+    LIST = "k.organization_id = ?4";
+    LIST_OF_EVENT = "k.event_id = ?11";
 }
 
 static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
@@ -109,8 +108,6 @@ static PAGE: LazyLock<ListQuery> = LazyLock::new(|| {
         "ORDER BY id DESC",
     )
 });
-pub(in crate::store) const LIST: &str = range!("k.organization_id = ?4");
-pub(in crate::store) const LIST_OF_EVENT: &str = range!("k.event_id = ?11");
 pub(in crate::store) const LIST_OF_ORDER: &str = select_ids!(
     "SELECT k.id AS id FROM payments p CROSS JOIN ledger_entries k CROSS JOIN ledger_entries m
         WHERE k.payment_id = p.id AND m.id = k.id",

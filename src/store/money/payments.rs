@@ -19,7 +19,7 @@ use crate::rules::money::balance::PaymentSums;
 use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
-use crate::store::lists::page_ids::select_range;
+use crate::store::lists::page_ids::ranges;
 use crate::store::{LockedEvent, Query, Row, Transaction};
 
 macro_rules! columns {
@@ -63,26 +63,19 @@ const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id =
 const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
     WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";
 
-/// Selects the ids of a range of an index.
-macro_rules! range {
-    ($range:literal) => {
-        select_range!(
-            "payments",
-            "p",
-            $range,
-            "p.organization_id = ?4 AND (CAST(?5 AS BIGINT) IS NULL OR p.event_id = ?5)
-                AND (CAST(?6 AS BIGINT) IS NULL OR p.order_id = ?6) AND (CAST(?7 AS TEXT) IS NULL OR p.purpose = ?7)
-                AND (CAST(?8 AS TEXT) IS NULL OR p.mode = ?8) AND (CAST(?9 AS BIGINT) IS NULL OR p.created_at >= ?9)
-                AND (CAST(?10 AS BIGINT) IS NULL OR p.created_at < ?10)"
-        )
-    };
+ranges! {
+    from "payments" as "p" where
+        "p.organization_id = ?4 AND (CAST(?5 AS BIGINT) IS NULL OR p.event_id = ?5)
+            AND (CAST(?6 AS BIGINT) IS NULL OR p.order_id = ?6) AND (CAST(?7 AS TEXT) IS NULL OR p.purpose = ?7)
+            AND (CAST(?8 AS TEXT) IS NULL OR p.mode = ?8) AND (CAST(?9 AS BIGINT) IS NULL OR p.created_at >= ?9)
+            AND (CAST(?10 AS BIGINT) IS NULL OR p.created_at < ?10)";
+    LIST = "k.organization_id = ?4";
+    LIST_OF_EVENT = "k.event_id = ?11 AND k.mode = ?12";
+    LIST_OF_ORDER = "k.order_id = ?11";
 }
 
 static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(concat!("SELECT ", columns!(), " FROM payments WHERE id"), "ORDER BY id DESC"));
-pub(in crate::store) const LIST: &str = range!("k.organization_id = ?4");
-pub(in crate::store) const LIST_OF_EVENT: &str = range!("k.event_id = ?11 AND k.mode = ?12");
-pub(in crate::store) const LIST_OF_ORDER: &str = range!("k.order_id = ?11");
 pub(in crate::store) const LATER_ID: &str = "SELECT id FROM payments
     WHERE organization_id = ?1 AND created_at < (id >> 20) - 1000 AND created_at < ?2 ORDER BY id DESC LIMIT 1";
 /// The ids of payments, which are also those of their entries in the ledger.

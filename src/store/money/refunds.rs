@@ -16,7 +16,7 @@ use crate::rules::money::refund_share::LATEST_DUE;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
-use crate::store::lists::page_ids::select_range;
+use crate::store::lists::page_ids::ranges;
 use crate::store::{Bind, LockedEvent, Query, Row, Transaction};
 
 columns! {
@@ -93,26 +93,17 @@ macro_rules! due {
 pub(in crate::store) const DUE: &str = due!("r.next_attempt_at <= ?1");
 pub(in crate::store) const DUE_TOO_LATE: &str = due!("r.next_attempt_at > ?1");
 
-/// The conditions of all filters.
-macro_rules! filters {
-    () => {
+ranges! {
+    from "refunds" as "r" where
         "r.organization_id = ?4 AND (CAST(?5 AS TEXT) IS NULL OR r.status = ?5)
-            AND (CAST(?6 AS BIGINT) IS NULL OR r.event_id = ?6) AND (CAST(?7 AS BIGINT) IS NULL OR r.order_id = ?7)"
-    };
-}
-
-/// Selects the ids of a range of an index.
-macro_rules! range {
-    ($range:literal) => {
-        select_range!("refunds", "r", $range, filters!())
-    };
+            AND (CAST(?6 AS BIGINT) IS NULL OR r.event_id = ?6) AND (CAST(?7 AS BIGINT) IS NULL OR r.order_id = ?7)";
+    OF_STATUS = "k.organization_id = ?4 AND k.status = ?8";
+    OF_EVENT = "k.event_id = ?8 AND k.status = ?9";
+    OF_ORDER = "k.order_id = ?8 AND k.status = ?9";
 }
 
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("r.id"), "ORDER BY r.id DESC"));
-pub(in crate::store) const OF_STATUS: &str = range!("k.organization_id = ?4 AND k.status = ?8");
-pub(in crate::store) const OF_EVENT: &str = range!("k.event_id = ?8 AND k.status = ?9");
-pub(in crate::store) const OF_ORDER: &str = range!("k.order_id = ?8 AND k.status = ?9");
 pub(in crate::store) const COUNT_DUE: &str =
     "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE' AND by_gateway = 1";
 pub(in crate::store) const COUNT_OF_OTHER_GATEWAYS: &str = "SELECT COUNT(*) AS number

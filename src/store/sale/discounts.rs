@@ -15,7 +15,7 @@ use crate::rules::discount::DiscountTerms;
 use crate::rules::text::fold;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::{ListQuery, cursor_bound, has_at_least};
-use crate::store::lists::page_ids::{PageIds, select_range};
+use crate::store::lists::page_ids::{PageIds, ranges};
 use crate::store::lists::pages::read_page_of;
 use crate::store::{Bind, Constraint, LockedEvent, Row, Transaction, on_violation};
 
@@ -138,26 +138,18 @@ const EXISTS: &str = "SELECT 1 FROM discounts WHERE id = ?1 AND organization_id 
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::with_parameters(1, select!("d.id"), "ORDER BY d.id DESC"));
 
-macro_rules! filters {
-    () => {
+ranges! {
+    from "discounts" as "d" where
         "d.organization_id = ?4
             AND (CAST(?5 AS BIGINT) IS NULL OR d.event_id = ?5)
             AND (CAST(?6 AS TEXT) IS NULL OR d.code_key = ?6)
-            AND (CAST(?7 AS BIGINT) IS NULL OR d.is_active = ?7)"
-    };
+            AND (CAST(?7 AS BIGINT) IS NULL OR d.is_active = ?7)";
+    WITH_CODE = "k.organization_id = ?4 AND k.code_key = ?6";
+    WITH_CODE_OF_EVENT = "k.event_id = ?5 AND k.code_key = ?6";
+    OF_ACTIVITY = "k.organization_id = ?4 AND k.is_active = ?8";
+    OF_EVENT = "k.event_id = ?5 AND k.is_active = ?8";
 }
 
-/// Selects the ids of a range of an index.
-macro_rules! range {
-    ($range:literal) => {
-        select_range!("discounts", "d", $range, filters!())
-    };
-}
-
-pub(in crate::store) const WITH_CODE: &str = range!("k.organization_id = ?4 AND k.code_key = ?6");
-pub(in crate::store) const WITH_CODE_OF_EVENT: &str = range!("k.event_id = ?5 AND k.code_key = ?6");
-pub(in crate::store) const OF_ACTIVITY: &str = range!("k.organization_id = ?4 AND k.is_active = ?8");
-pub(in crate::store) const OF_EVENT: &str = range!("k.event_id = ?5 AND k.is_active = ?8");
 /// How many discounts of a deleted event one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: usize = 1000;
 
