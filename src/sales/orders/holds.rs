@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::notifications::handler_notification::OrderExpired;
 use crate::model::notifications::notification_types::NotificationDetails;
+use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::{EventId, OrderId};
 use crate::sales::each_row::{EachRow, each_row};
 use crate::store::money::checkout_attempts;
@@ -37,7 +38,7 @@ pub(in crate::sales) fn expire(tx: &LockedEvent<'_>, order: OrderId, event: Even
     let Some(expired) = order_status::expire(tx, order)? else { return Ok(false) };
     tx.record(CommitEvent::OrderExpired);
     for seats in seats_of_order(tx, order, event)? {
-        seat_counts::release_expired(tx, seats)?;
+        seat_counts::release(tx, seats, OrderStatus::Expired)?;
     }
     if let Some(discount) = expired.discount {
         discounts::release_use(tx, event, discount)?;

@@ -11,7 +11,8 @@ use crate::store::sale::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
 pub(in crate::sales) fn sell(tx: &LockedEvent<'_>, seats: Seats, release_limit: &ReleaseLimit) -> Result<()> {
-    let unsold = claim(tx, seats, release_limit, seat_counts::sell)?;
+    let sell = |tx: &LockedEvent<'_>, seats| seat_counts::sell(tx, seats, 0, PaidThrough::Gateway);
+    let unsold = claim(tx, seats, release_limit, sell)?;
     close_if_sold_out(tx, seats, unsold)
 }
 
@@ -28,7 +29,8 @@ pub(in crate::sales) fn sell_to_expired(
     paid_through: PaidThrough,
     release_limit: &ReleaseLimit,
 ) -> Result<()> {
-    let unsold = claim(tx, seats, release_limit, |tx, seats| seat_counts::sell_to_expired(tx, seats, paid_through))?;
+    let sell = |tx: &LockedEvent<'_>, seats: Seats| seat_counts::sell(tx, seats, seats.orders, paid_through);
+    let unsold = claim(tx, seats, release_limit, sell)?;
     close_if_sold_out(tx, seats, unsold)
 }
 

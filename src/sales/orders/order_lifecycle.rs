@@ -277,18 +277,18 @@ pub(in crate::sales) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_m
     match state.status {
         OrderStatus::Pending => {
             for seats in holds::seats_of_order(tx, state.id, state.event)? {
-                seat_counts::release_cancelled(tx, seats)?;
+                seat_counts::release(tx, seats, OrderStatus::Cancelled)?;
             }
             release_discount_use(tx, state)?;
         }
         OrderStatus::Completed => {
             let cancelled = issued_tickets::cancel_of_order(tx, state.id)?;
             ticket_issuing::restock(tx, state.organization, state.event, cancelled)?;
-            sales_figures::completed_order_cancelled(tx, state.id)?;
+            sales_figures::order_cancelled(tx, state.id, state.status)?;
             release_discount_use(tx, state)?;
         }
         // Its expiry has released everything.
-        OrderStatus::Expired => sales_figures::expired_order_cancelled(tx, state.id)?,
+        OrderStatus::Expired => sales_figures::order_cancelled(tx, state.id, state.status)?,
         OrderStatus::Cancelled => {}
     }
     let notification = NotificationData::OrderCancelled(OrderCancelled {

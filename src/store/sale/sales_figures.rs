@@ -4,15 +4,13 @@
 //! 2^63 - 1.
 
 use crate::error::Result;
+use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::{OrderId, TicketTypeId};
 use crate::store::columns::row_struct;
 use crate::store::{LockedEvent, Transaction};
 
-const CANCEL_COMPLETED: &str = "UPDATE ticket_types
-    SET completed_orders = completed_orders - 1, cancelled_orders = cancelled_orders + 1
-    WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
-const CANCEL_EXPIRED: &str = "UPDATE ticket_types
-    SET expired_orders = expired_orders - 1, cancelled_orders = cancelled_orders + 1
+const CANCEL: &str = "UPDATE ticket_types SET completed_orders = completed_orders - ?2,
+        expired_orders = expired_orders - ?3, cancelled_orders = cancelled_orders + 1
     WHERE id = (SELECT MIN(ticket_type_id) FROM order_items WHERE order_id = ?1)";
 const MOVE: &str = "UPDATE ticket_types SET
         refunded_total = CASE WHEN ?2 > 0 AND refunded_total > 9223372036854775807 - ?2
@@ -29,12 +27,11 @@ const MOVE: &str = "UPDATE ticket_types SET
         AND (SELECT currency FROM orders WHERE id = ?1) = ?7";
 const COUNT_SCAN: &str = "UPDATE ticket_types SET checked_in_tickets = checked_in_tickets + ?2 WHERE id = ?1";
 
-pub(crate) fn completed_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
-    count(tx, CANCEL_COMPLETED, order)
-}
-
-pub(crate) fn expired_order_cancelled(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
-    count(tx, CANCEL_EXPIRED, order)
+/// Counts an order as cancelled that had this status before: COMPLETED or EXPIRED.
+pub(crate) fn order_cancelled(tx: &LockedEvent<'_>, order: OrderId, status: OrderStatus) -> Result<()> {
+    let orders_before = |counted: OrderStatus| i64::from(counted == status);
+    let (completed, expired) = (orders_before(OrderStatus::Completed), orders_before(OrderStatus::Expired));
+    tx.execute(CANCEL, &[order.into(), completed.into(), expired.into()])
 }
 
 row_struct! {
@@ -71,10 +68,6 @@ pub(crate) fn money_moved(tx: &LockedEvent<'_>, order: OrderId, currency: &str, 
         currency.into(),
     ];
     tx.execute(MOVE, &binds)
-}
-
-fn count(tx: &LockedEvent<'_>, sql: &str, order: OrderId) -> Result<()> {
-    tx.execute(sql, &[order.into()])
 }
 
 /// Changes the number of tickets of a ticket type that are checked in.

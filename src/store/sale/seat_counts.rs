@@ -6,6 +6,7 @@
 //! seats.
 
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::rules::money::pricing::ItemPrice;
 use crate::store::columns::row_struct;
@@ -110,18 +111,9 @@ impl PaidThrough {
     }
 }
 
-/// Sells available seats, and counts their order as completed. Returns how many seats of the type are unsold now, or
-/// `None` if too few were available.
-pub(crate) fn sell(tx: &LockedEvent<'_>, seats: Seats) -> Result<Option<i64>> {
-    sell_available(tx, seats, 0, PaidThrough::Gateway)
-}
-
-/// Sells available seats as [`sell`] does, to an order that was counted as expired.
-pub(crate) fn sell_to_expired(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<Option<i64>> {
-    sell_available(tx, seats, seats.orders, paid_through)
-}
-
-fn sell_available(
+/// Sells available seats, and counts their order as completed. `expired_orders` is the number of orders that were
+/// counted as expired before. Returns how many seats of the type are unsold now, or `None` if too few were available.
+pub(crate) fn sell(
     tx: &LockedEvent<'_>,
     seats: Seats,
     expired_orders: i64,
@@ -150,24 +142,16 @@ pub(crate) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: Pa
     update_if_possible(tx, SELL_RESERVED, seats, figures)?.ok_or_else(|| inconsistent(seats))
 }
 
-/// Frees the reserved seats of an order that has expired.
-pub(crate) fn release_expired(tx: &LockedEvent<'_>, seats: Seats) -> Result<()> {
-    release(tx, seats, seats.orders, 0)
-}
-
-/// Frees the reserved seats of an order that was cancelled.
-pub(crate) fn release_cancelled(tx: &LockedEvent<'_>, seats: Seats) -> Result<()> {
-    release(tx, seats, 0, seats.orders)
-}
-
-fn release(tx: &LockedEvent<'_>, seats: Seats, expired_orders: i64, cancelled_orders: i64) -> Result<()> {
+/// Frees the reserved seats of an order, and counts it with its new status: EXPIRED or CANCELLED.
+pub(crate) fn release(tx: &LockedEvent<'_>, seats: Seats, status: OrderStatus) -> Result<()> {
+    let orders_now = |counted: OrderStatus| if counted == status { seats.orders } else { 0 };
     let binds = [
         seats.ticket_type.into(),
         seats.event.into(),
         seats.count.into(),
         seats.orders.into(),
-        expired_orders.into(),
-        cancelled_orders.into(),
+        orders_now(OrderStatus::Expired).into(),
+        orders_now(OrderStatus::Cancelled).into(),
     ];
     match tx.execute_counted(RELEASE, &binds)? {
         0 => Err(inconsistent(seats)),
