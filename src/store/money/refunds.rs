@@ -200,26 +200,7 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, payment: &StoredPayment, refund: &New
         tx.now().into(),
     ];
     let id = tx.insert(INSERT, &binds)?;
-    Ok(StoredRefund {
-        id,
-        order: payment.order,
-        payment: payment.id,
-        source: refund.source,
-        amount: refund.amount,
-        reference: refund.reference.map(str::to_owned),
-        status: RefundStatus::Due,
-        by_gateway: refund.by_gateway,
-        refused: refund.refusal.is_some(),
-        promised: refund.amount,
-        returned: 0,
-        to_ask: 0,
-        owed: 0,
-        is_asking: false,
-        attempts: 0,
-        next_attempt_at: None,
-        last_error: refund.refusal.map(str::to_owned),
-        decided_at: tx.now(),
-    })
+    find(tx, payment.order, id)?.ok_or(Error::NotFound(ResourceKind::Refund))
 }
 
 pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> {

@@ -70,17 +70,11 @@ pub(crate) fn insert(
         new.event_id.into(),
     ];
     let id = tx.insert(INSERT, &values)?;
-    Ok(ApiKey {
-        id,
-        organization_id: organization.id,
-        name: new.name.clone(),
-        scopes: new.scopes,
-        event_id: new.event_id,
-        expires_at: new.expires_at,
-        created_at: tx.now(),
-        last_used_at: None,
-        revoked_at: None,
-    })
+    get(tx, organization.id, id)
+}
+
+fn get(tx: &Transaction<'_>, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
 }
 
 /// Copies to the keys of an organization that are not revoked since when it is suspended.
@@ -130,7 +124,7 @@ pub(crate) fn authenticate(tx: &Transaction<'_>, hash: &[u8]) -> Result<Option<A
 /// Revokes a key. A key that was revoked before stays as it is.
 pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: ApiKeyId) -> Result<ApiKey> {
     tx.execute(REVOKE, &[id.into(), tx.now().into(), organization.into()])?;
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::ApiKey))
+    get(tx, organization, id)
 }
 
 pub(crate) fn revoke_expired(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
