@@ -39,11 +39,11 @@ pub(crate) fn page_of_order(tx: &Transaction<'_>, order: CheckoutOrder) -> Resul
     let CheckoutOrder { organization, id } = order;
     let order = orders::get(tx, organization, id)?;
     let event = events::get(tx, organization, order.event_id)?;
-    let hold_until = if order.status == OrderStatus::Pending { orders::hold_until(tx, id)? } else { None };
     let details = order_details::get(tx, organization, id)?;
+    let hold_until = details.hold_until.filter(|_| order.status == OrderStatus::Pending);
     Ok(HostedCheckout {
         order,
-        currency: orders::currency(tx, id)?,
+        currency: event.currency,
         hold_until,
         language: details.language.or(details.locale),
         documents_url: details.documents_url,

@@ -38,8 +38,6 @@ pub(in crate::store) const ALL: &str = select!("o.organization_id = ?1 AND o.id 
 pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("o.id"), "ORDER BY o.id DESC"));
 const BY_ID: &str = select!("o.id = ?1 AND o.organization_id = ?2");
-const HOLD_UNTIL: &str = "SELECT id, hold_until FROM orders WHERE id = ?1";
-const CURRENCY: &str = "SELECT id, currency FROM orders WHERE id = ?1";
 pub(in crate::store) const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
         total, discounted_amount, discount_id, discount_code, affiliate_code, details, reference, metadata,
@@ -180,15 +178,6 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderI
         items.push(OrderItem::with_fields_of(item, name, issued.remove(&stored.id).unwrap_or_default()));
     }
     Ok(Order::with_fields_of(order, items))
-}
-
-pub(crate) fn currency(tx: &Transaction<'_>, id: OrderId) -> Result<String> {
-    tx.query_opt(CURRENCY, &[id.into()], |row| row.get("currency"))?.ok_or(Error::NotFound(ResourceKind::Order))
-}
-
-/// Returns when the hold of an order expires. `None` if the order was completed when it was created.
-pub(crate) fn hold_until(tx: &Transaction<'_>, id: OrderId) -> Result<Option<Timestamp>> {
-    tx.query_opt(HOLD_UNTIL, &[id.into()], |row| row.get("hold_until"))?.ok_or(Error::NotFound(ResourceKind::Order))
 }
 
 /// Records that the customer was reminded, if the order is still PENDING. Returns whether it was.
