@@ -33,10 +33,9 @@ impl<'p> Runner<'p> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let (look_ups, scans) = (0..steps.len()).partition(|index| steps[*index].looks_up_rows());
         let queue = Mutex::new(Queue { look_ups, scans });
-        // The other threads end after their steps.
-        let end = || *queue.locked() = Queue::default();
         let mut parts: Vec<Option<CheckReport>> = steps.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
+            // If this ends early, it drops the receiver, and the threads end after their steps.
             let (sender, results) = mpsc::channel();
             for number in 0..threads {
                 let (queue, sender) = (&queue, sender.clone());
@@ -44,17 +43,13 @@ impl<'p> Runner<'p> {
                 let thread = std::thread::Builder::new().name("ticketing-check".to_owned());
                 let started = thread.spawn_scoped(scope, move || work(database, steps, queue, looks_up, &sender));
                 if let Err(error) = started {
-                    end();
                     return Err(Error::Internal(format!("a thread for the check did not start: {error}")));
                 }
             }
             drop(sender);
             for (index, part) in results {
-                let ended = part.and_then(|part| {
-                    parts[index] = Some(part);
-                    self.report_step()
-                });
-                ended.inspect_err(|_| end())?;
+                parts[index] = Some(part?);
+                self.report_step()?;
             }
             Ok(())
         })?;
@@ -76,7 +71,6 @@ impl<'p> Runner<'p> {
 ///
 /// All steps that look up rows run on one thread. The page caches of all connections of a process have one lock in
 /// SQLite, and two of these steps at a time would take longer than one after the other.
-#[derive(Default)]
 struct Queue {
     look_ups: VecDeque<usize>,
     scans: VecDeque<usize>,
