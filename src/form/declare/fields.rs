@@ -190,47 +190,8 @@ macro_rules! json_name {
         $json
     };
     ($field:ident) => {
-        const {
-            const SNAKE_CASE: &str = stringify!($field);
-            const CAMEL_CASE: [u8; $crate::form::declare::fields::camel_case_length(SNAKE_CASE)] =
-                $crate::form::declare::fields::camel_case(SNAKE_CASE);
-            match std::str::from_utf8(&CAMEL_CASE) {
-                Ok(name) => name,
-                Err(_) => panic!("a field's name is ASCII"),
-            }
-        }
+        pastey::paste! { stringify!([<$field:lower_camel>]) }
     };
 }
 
 pub(crate) use {described_field, doc_comment, doc_line, form, form_struct, implement_form, json_name, last_type};
-
-/// How many characters a name has in camelCase.
-pub(crate) const fn camel_case_length(snake_case: &str) -> usize {
-    let bytes = snake_case.as_bytes();
-    let mut length = 0;
-    let mut index = 0;
-    while index < bytes.len() {
-        if bytes[index] != b'_' {
-            length += 1;
-        }
-        index += 1;
-    }
-    length
-}
-
-/// The characters of a name in camelCase.
-pub(crate) const fn camel_case<const LENGTH: usize>(snake_case: &str) -> [u8; LENGTH] {
-    let bytes = snake_case.as_bytes();
-    let mut camel_case = [0; LENGTH];
-    let mut length = 0;
-    let mut index = 0;
-    while index < bytes.len() {
-        if bytes[index] != b'_' {
-            let begins_word = index > 0 && bytes[index - 1] == b'_';
-            camel_case[length] = if begins_word { bytes[index].to_ascii_uppercase() } else { bytes[index] };
-            length += 1;
-        }
-        index += 1;
-    }
-    camel_case
-}
