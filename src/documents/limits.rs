@@ -91,21 +91,7 @@ impl Hasher for DigestOf {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-
-    fn key_of(name: &str) -> Key {
-        let version = LinkVersion {
-            organizer: String::new(),
-            event: (1, "PUBLISHED"),
-            ticket_types: 1,
-            cancelled_tickets: 0,
-            scans_and_renewals: 0,
-            changes: 0,
-        };
-        key(name, &version, &[])
-    }
 
     #[test]
     fn the_third_document_at_a_time_is_refused_until_another_has_ended() {
@@ -120,26 +106,21 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_that_were_last_used_are_kept_up_to_64_mebibytes() {
+    fn documents_of_64_mebibytes_in_all_are_kept() {
         let limits = RenderingLimits::default();
-        let document = |name: &str| TicketDocument::new(name.to_owned(), vec![7; 4 * 1024 * 1024], Vec::new());
-        let used = document("used");
-        limits.keep(key_of("used"), used.clone());
-        limits.keep(key_of("unused"), document("unused"));
-        for other in 0..15 {
-            let found = limits.kept(&key_of("used")).expect("it was just used");
-            assert!(Arc::ptr_eq(&found.bytes, &used.bytes), "the file was copied");
-            let other = format!("{other}");
-            limits.keep(key_of(&other), document(&other));
+        for number in 0..17 {
+            let file = vec![7; 4 * 1024 * 1024];
+            limits.keep([number; 32], TicketDocument::new("ticket.pdf".to_owned(), file, Vec::new()));
         }
-        assert_eq!(limits.kept(&key_of("used")), Some(used));
-        assert_eq!(limits.kept(&key_of("unused")), None);
+        let is_kept = |number: u8| limits.kept(&[number; 32]).is_some();
+        assert!(!is_kept(0), "a seventeenth document of 4 MiB takes the place of the first");
+        assert!((1..17).all(is_kept));
     }
 
     #[test]
     fn a_document_is_reported_once_while_it_is_remembered() {
         let limits = RenderingLimits::default();
-        let is_new = |number: usize| limits.is_new(key_of(&number.to_string()));
+        let is_new = |number: usize| limits.is_new(Sha256::digest(number.to_le_bytes()).into());
         assert_eq!([0, 0].map(is_new), [true, false]);
         assert!((1..=MAX_REPORTED).all(is_new));
         assert!(is_new(0));
