@@ -32,28 +32,3 @@ pub(crate) fn dark_runs(code: &str) -> Result<Vec<DarkRun>> {
     }
     Ok(runs)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::environment::{Entropy, SeededEntropy};
-    use crate::rules::ticket::code_from_random;
-
-    #[test]
-    fn a_thousand_random_codes_are_read_back_exactly() {
-        let entropy = SeededEntropy::new(7);
-        for _ in 0..1000 {
-            let mut random = [0; 20];
-            entropy.fill(&mut random);
-            let code = code_from_random(random);
-            let mut dark = [[false; SIDE]; SIDE];
-            for run in dark_runs(&code).expect("a QR code") {
-                dark[run.row][run.column..run.column + run.length].fill(true);
-            }
-            let grid = rqrr::SimpleGrid::from_func(SIDE, |x, y| dark[y][x]);
-            let (meta, text) = rqrr::Grid::new(grid).decode().expect("readable");
-            // The format information encodes level H as 2.
-            assert_eq!((text, meta.version.0, meta.ecc_level), (code, 2, 2));
-        }
-    }
-}
