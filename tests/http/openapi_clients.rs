@@ -1,5 +1,5 @@
-//! The OpenAPI document has only what generators of clients understand. Each test is about something that made one of
-//! them write a client that does not work.
+//! The OpenAPI document has only what generators of clients understand, and texts that make sense to its readers. Most
+//! tests are about something that made a generator write a client that does not work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -244,4 +244,38 @@ fn the_document_has_a_contact_descriptions_and_the_redirect_of_the_checkout_form
     }
     let redirect = &document.operation("finish_checkout").spec["responses"]["303"];
     assert!(document.resolve(&redirect["headers"]["Location"])["required"] == true, "{redirect}");
+}
+
+#[test]
+fn every_operation_and_path_parameter_is_documented() {
+    let document = document();
+    for operation in document.operations() {
+        assert!(!operation.spec["summary"].as_str().unwrap().is_empty(), "{}", operation.name);
+    }
+    let mut parameters = 0;
+    for (path, parameter) in values(&document).into_iter().filter(|(_, value)| value["in"] == "path") {
+        assert!(!parameter["description"].as_str().unwrap().is_empty(), "{path}: {parameter}");
+        assert!(parameter["schema"].as_object().is_some_and(|schema| !schema.is_empty()), "{path}: {parameter}");
+        parameters += 1;
+    }
+    assert!(parameters > 30, "{parameters}");
+}
+
+/// The documentation of the types in `model` is used as it is, so it must make sense to clients of the API.
+#[test]
+fn descriptions_contain_no_rust() {
+    let document = document();
+    let mut all = BTreeMap::new();
+    collect_values(&document.0, "", &mut all);
+    let descriptions = all.into_iter().filter(|(path, _)| path.ends_with("/description"));
+    let descriptions: Vec<_> = descriptions.filter_map(|(_, value)| value.as_str()).collect();
+    assert!(descriptions.len() > 500, "{}", descriptions.len());
+    let is_snake_case = |name: &str| name.contains('_') && name.contains(|letter: char| letter.is_lowercase());
+    let is_rust_name = |name: &str| is_snake_case(name) && !name.ends_with(['_', '…']) && !name.contains(':');
+    let has_rust = |text: &&str| {
+        let mut code = text.split('`').skip(1).step_by(2);
+        text.contains('[') && text.contains("`]") || code.any(|code| code == "None" || is_rust_name(code))
+    };
+    let with_rust: Vec<_> = descriptions.into_iter().filter(has_rust).collect();
+    assert!(with_rust.is_empty(), "{with_rust:#?}");
 }
