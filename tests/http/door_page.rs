@@ -2,14 +2,33 @@
 
 use std::collections::HashSet;
 
+use sha2::{Digest, Sha256};
 use ticketing::server::router;
 
 use crate::common::http::Server;
+
+/// The decoder of QR codes: two files of the npm package `qr` 0.7.0, and the SHA-256 digests of what was reviewed.
+const DECODER: [(&str, &str); 2] = [
+    ("qr/decode.js", "00e209820dcb11d624e9a03d6383e580766792b57d1651318f0a29e4e1ff0fe8"),
+    ("qr/index.js", "a0de370051f94bd74f218f74401fdf197585e3f9ef0143164f87ea941a3fdd6f"),
+];
 
 /// The paths that the service worker keeps, relative to `/door/`.
 fn kept(worker: &str) -> Vec<String> {
     let list = worker.split("JSON.parse('").nth(1).and_then(|rest| rest.split('\'').next()).expect(worker);
     serde_json::from_str(list).expect(list)
+}
+
+/// The paths that a file names: of the modules that it imports, and of what its HTML loads.
+fn named(path: &str, text: &str) -> Vec<String> {
+    let folder = path.rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{folder}/"));
+    let text = text.replace('\n', " ");
+    let mut paths = Vec::new();
+    for (before, after) in [(" from \"./", '"'), (" from './", '\''), ("href=\"", '"'), ("src=\"", '"')] {
+        let names = text.split(before).skip(1).filter_map(|rest| rest.split(after).next());
+        paths.extend(names.filter(|name| !name.contains(' ')).map(|name| format!("{folder}{name}")));
+    }
+    paths
 }
 
 #[test]
@@ -24,8 +43,13 @@ fn the_page_for_check_in_loads_only_its_own_files_of_one_version() {
     for loaded in page.text().split("=\"").filter_map(|rest| rest.split('"').next()).filter(|text| text.contains('/')) {
         assert!(files.iter().any(|file| file == loaded) || loaded == "image/svg+xml", "{loaded}");
     }
+    let mut names = 0;
     for path in files.iter().map(String::as_str).chain(["", "sw.js"]) {
         let file = client.get(&format!("/door/{path}")).expect(200);
+        for name in named(path, file.text()) {
+            assert!(files.contains(&name), "{path} names {name}");
+            names += 1;
+        }
         let policy = file.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
         assert!(!policy.contains("http") && !policy.contains('*') && !policy.contains("unsafe"), "{policy}");
@@ -36,9 +60,29 @@ fn the_page_for_check_in_loads_only_its_own_files_of_one_version() {
         let tag = format!("If-None-Match: {}", file.header("etag").unwrap());
         client.send("GET", &format!("/door/{path}"), &[&tag], b"").expect(304);
     }
+    assert!(names > 15, "{names}");
     for path in ["/door/other", "/door/0000000000000000/app.js", "/door/x/../app.js"] {
         client.get(path).expect(404);
     }
+}
+
+#[test]
+fn the_page_for_check_in_has_at_most_120_kb_compressed_and_the_reviewed_decoder() {
+    let server = Server::start();
+    let mut client = server.client_with("");
+    let files = kept(client.get("/door/sw.js").expect(200).text());
+    let mut bytes = 0;
+    let mut reviewed = 0;
+    for path in files.iter().map(String::as_str).chain(["", "sw.js"]) {
+        let file = client.send("GET", &format!("/door/{path}"), &["Accept-Encoding: gzip"], b"").expect(200);
+        bytes += file.body.len();
+        if let Some((name, hash)) = DECODER.iter().find(|(name, _)| path.ends_with(name)) {
+            assert_eq!(hex::encode(Sha256::digest(file.decompressed())), *hash, "{name}");
+            reviewed += 1;
+        }
+    }
+    assert!((40_000..120_000).contains(&bytes), "{bytes}");
+    assert_eq!(reviewed, DECODER.len());
 }
 
 #[test]
