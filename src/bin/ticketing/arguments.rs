@@ -28,7 +28,7 @@ use super::option_values::{
 /// Without a command, the server runs. Payments go through a sandbox gateway, which takes no money, unless the files of
 /// Stripe are set. Each option of the server can also be set by an environment variable; the command line takes
 /// precedence.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "ticketing", version, max_term_width = 100, args_override_self = true, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

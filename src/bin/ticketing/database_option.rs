@@ -1,7 +1,6 @@
 //! The option `--database`: a file, or the URL of a PostgreSQL database.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -25,21 +24,13 @@ pub(crate) struct DatabaseOptions {
     read_from: Option<String>,
 }
 
-impl fmt::Debug for DatabaseOptions {
-    /// Without the URLs, which may have the password.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DatabaseOptions").finish_non_exhaustive()
-    }
-}
-
 /// Where the database is.
-#[derive(Debug)]
 pub(crate) enum Database {
     File(PathBuf),
     Postgres(PostgresOptions),
 }
 
-/// The options of a PostgreSQL database.
+/// The options of a PostgreSQL database. They are not `Debug`: they may have a password.
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no value of it"))]
 pub(crate) struct PostgresOptions {
     url: String,
@@ -48,13 +39,6 @@ pub(crate) struct PostgresOptions {
     password: Option<String>,
     /// The URL of the standby that serves reads.
     read_from: Option<String>,
-}
-
-impl fmt::Debug for PostgresOptions {
-    /// Without the URL, which may have the password.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresOptions").field("password_file", &self.password_file).finish_non_exhaustive()
-    }
 }
 
 /// Refuses the URL of a database with a password on the command line, which other users of the machine can read.
