@@ -148,24 +148,6 @@ fn a_waiter_that_gives_up_at_the_moment_of_the_grant_passes_the_permit_on() {
 }
 
 #[test]
-fn waits_that_end_while_permits_are_granted_lose_none() {
-    let semaphore = Semaphore::new(2);
-    std::thread::scope(|scope| {
-        for number in 0..8 {
-            let semaphore = &semaphore;
-            scope.spawn(move || {
-                for round in 0..2000_u64 {
-                    let permit =
-                        semaphore.acquire(Some(organization(number)), Duration::from_micros(round % 80), || false);
-                    std::thread::sleep(Duration::from_micros(if permit.is_some() { 20 } else { 0 }));
-                }
-            });
-        }
-    });
-    assert_eq!((semaphore.free(), semaphore.waiting()), (2, 0));
-}
-
-#[test]
 fn a_thread_waits_until_a_permit_is_free_and_no_longer_than_it_may() {
     let semaphore = Semaphore::new(1);
     let held = semaphore.try_acquire(Some(organization(1))).unwrap();

@@ -43,6 +43,8 @@ fn an_application_fee_is_a_multiple_of_what_stripe_can_express() {
         (amount(100_100, 2), "MGA", "2.5", Some(25)),
         // 2.5 % of 19.99 are 0.49975.
         (amount(1999, 2), "EUR", "2.5", Some(49)),
+        // The highest amount that Stripe takes.
+        (amount(999_999_999_999, 2), "EUR", "100", Some(999_999_999_999)),
     ]
     .into_iter()
     .enumerate()

@@ -20,17 +20,3 @@ impl Decimals {
         self.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn iso_4217_defines_the_decimals() {
-        for (code, expected) in
-            [("EUR", Some(2)), ("JPY", Some(0)), ("KWD", Some(3)), ("XAU", Some(0)), ("eur", None), ("ZZZ", None)]
-        {
-            assert_eq!(Decimals::of_currency(code).map(Decimals::get), expected, "{code}");
-        }
-    }
-}

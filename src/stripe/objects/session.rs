@@ -281,18 +281,4 @@ mod tests {
         let parts = ["6.255", "6.255"].map(|part| part.parse().expect("an amount"));
         assert!(check(&terms("12.510", "KWD").items(parts)).is_err());
     }
-
-    #[test]
-    fn the_application_fee_is_rounded_down() {
-        let account = ConnectedAccount::new("acct_1").application_fee("2.5".parse().expect("a percentage"));
-        let form = parameters(&request(), Some(&account)).expect("parameters");
-        assert_eq!(form.get("payment_intent_data[application_fee_amount]"), Some("75"));
-        let percent = |text: &str| text.parse().expect("a percentage");
-        assert_eq!(application_fee(1999, percent("2.5"), 1), 49);
-        assert_eq!(application_fee(999_999_999_999, Percentage::ALL, 1), 999_999_999_999);
-        assert_eq!(application_fee(39, percent("2.5"), 1), 0);
-        // 3 % of 5.120 KWD are 0.1536, and 2.5 % of 11 ISK are 0.275.
-        assert_eq!(application_fee(5120, percent("3"), 10), 150);
-        assert_eq!(application_fee(1100, percent("2.5"), 100), 0);
-    }
 }
