@@ -1,6 +1,7 @@
 //! Notices: what a payment gateway sends to the service when a payment, a refund or a dispute changes. Providers call
 //! them webhooks; here, a webhook is what the service sends.
 
+use crate::form::declare::setters::with_setters;
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund};
 use crate::model::values::id::{OrderId, OrganizationId};
@@ -40,26 +41,27 @@ impl std::fmt::Debug for NoticeHeaders {
     }
 }
 
-/// What a notice says about one payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct GatewayNotice {
-    /// The gateway's id of the notice, for logs.
-    pub id: String,
-    /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference).
-    pub checkout_reference: Option<String>,
-    /// The gateway's id of the payment.
-    pub payment_reference: Option<String>,
-    /// The order, if the gateway has kept its id. It is used if neither the checkout nor the payment is known by its
-    /// reference.
-    pub order_id: Option<OrderId>,
-    /// The organization, if the gateway has kept its id. It says that this service has asked for the payment, even if
-    /// nothing else in the notice is known. Nothing else follows from it, so the provider need not vouch for it.
-    pub organization_id: Option<OrganizationId>,
-    /// The provider's id of the account that has the payment, if it is not the account of the gateway.
-    pub account: Option<String>,
-    /// What happened.
-    pub event: GatewayEvent,
+with_setters! {
+    /// What a notice says about one payment.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct GatewayNotice {
+        /// The gateway's id of the notice, for logs.
+        pub id: String,
+        /// The gateway's id of the checkout, from [`Checkout::reference`](super::Checkout::reference).
+        pub checkout_reference: Option<String>,
+        /// The gateway's id of the payment.
+        pub payment_reference: Option<String>,
+        /// The order, if the gateway has kept its id. It is used if neither the checkout nor the payment is known by
+        /// its reference.
+        pub order_id: Option<OrderId>,
+        /// The organization, if the gateway has kept its id. It says that this service has asked for the payment, even
+        /// if nothing else in the notice is known. Nothing else follows from it, so the provider need not vouch for it.
+        pub organization_id: Option<OrganizationId>,
+        /// The provider's id of the account that has the payment, if it is not the account of the gateway.
+        pub account: Option<String>,
+        /// What happened.
+        pub event: GatewayEvent,
+    }
 }
 
 impl GatewayNotice {
@@ -75,41 +77,6 @@ impl GatewayNotice {
             account: None,
             event,
         }
-    }
-
-    /// Sets the gateway's id of the checkout.
-    #[must_use]
-    pub fn checkout_reference(mut self, reference: impl Into<String>) -> Self {
-        self.checkout_reference = Some(reference.into());
-        self
-    }
-
-    /// Sets the gateway's id of the payment.
-    #[must_use]
-    pub fn payment_reference(mut self, reference: impl Into<String>) -> Self {
-        self.payment_reference = Some(reference.into());
-        self
-    }
-
-    /// Sets the order.
-    #[must_use]
-    pub const fn order(mut self, order: OrderId) -> Self {
-        self.order_id = Some(order);
-        self
-    }
-
-    /// Sets the organization.
-    #[must_use]
-    pub const fn organization(mut self, organization: OrganizationId) -> Self {
-        self.organization_id = Some(organization);
-        self
-    }
-
-    /// Sets the provider's id of the account that has the payment.
-    #[must_use]
-    pub fn account(mut self, account: impl Into<String>) -> Self {
-        self.account = Some(account.into());
-        self
     }
 }
 
