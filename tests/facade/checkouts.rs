@@ -358,7 +358,10 @@ fn a_checkout_is_looked_up_for_a_page_once_in_four_seconds_and_ten_are_in_a_seco
         assert_eq!(settle(&orders[0]).state, CheckoutState::Unknown, "it is not asked");
         orders.iter().for_each(|order| drop(settle(order)));
         assert_eq!(fixture.gateway.looked_up().len(), before + 40);
-        fixture.clock.advance(PAUSE);
+        fixture.clock.advance(PAUSE - Duration::from_millis(1));
+        settle(&orders[0]);
+        assert_eq!(fixture.gateway.looked_up().len(), before + 40, "the pause is not over");
+        fixture.clock.advance(Duration::from_millis(1));
     }
     // What is stored is told at any time.
     settle(&orders[1]);

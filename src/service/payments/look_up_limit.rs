@@ -95,7 +95,7 @@ impl LookUpLimit {
 
 #[cfg(test)]
 mod tests {
-    use super::LookUpPermission::{Answered, Granted, InProgress};
+    use super::LookUpPermission::Granted;
     use super::*;
 
     fn at(millis: i64) -> Timestamp {
@@ -104,33 +104,6 @@ mod tests {
 
     fn organization(number: i64) -> OrganizationId {
         OrganizationId::from_raw(number)
-    }
-
-    /// How many of a hundred checkouts of an organization may be looked up.
-    fn granted(limit: &LookUpLimit, number: i64, now: Timestamp) -> usize {
-        let request = |checkout: &i64| limit.request(organization(number), &format!("{number}-{checkout}"), now);
-        (0..100).filter(|checkout| request(checkout) == Granted).count()
-    }
-
-    #[test]
-    fn a_checkout_is_looked_up_once_in_four_seconds() {
-        let limit = LookUpLimit::for_pages();
-        let request = |now| limit.request(organization(1), "one", at(now));
-        let allowed = [0, 1, 3999, 4000, 4001, 7999, 8000].map(|now| request(now) == Granted);
-        assert_eq!(allowed, [true, false, false, true, false, false, true]);
-        assert_eq!(limit.request(organization(1), "another", at(8000)), Granted);
-        assert_eq!(request(8001), InProgress);
-        limit.record_answer("one", CheckoutState::Open);
-        assert_eq!(request(8001), Answered(CheckoutState::Open));
-        limit.forget("one");
-        assert_eq!(request(8001), Granted);
-    }
-
-    #[test]
-    fn an_organization_that_looks_up_as_many_as_it_can_leaves_some_to_others() {
-        let limit = LookUpLimit::for_pages();
-        assert_eq!([1, 2, 3].map(|number| granted(&limit, number, at(1000))), [40, 20, 10]);
-        assert_eq!(limit.request(organization(4), "one", at(1000)), Granted);
     }
 
     #[test]
