@@ -16,7 +16,7 @@ pub use requests::{
     CheckoutItem, CheckoutRequest, CloseCheckout, LookUp, PaymentLookUp, RefundRequest, StatementRequest,
 };
 pub use sandbox::SandboxGateway;
-pub(crate) use sandbox::{SandboxNotice, SandboxPayment, sandbox_reference};
+pub(crate) use sandbox::sandbox_reference;
 
 pub use crate::error::gateway_failure::{GatewayError, GatewayFailure, NoticeError};
 pub use crate::model::payments::checkout::{

@@ -1,19 +1,13 @@
 //! A payment gateway for tests and demonstrations. It takes no money: on its checkout page, three buttons choose the
 //! outcome of the payment.
 
-use std::sync::{Arc, OnceLock};
-
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use std::sync::Arc;
 
 use super::{
-    Checkout, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, GatewayError, GatewayEvent, GatewayNotice,
-    GatewayPayment, GatewayRefund, LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode, PaymentWebhooks,
-    RefundRequest,
+    Checkout, CheckoutRequest, CheckoutState, Checkouts, CloseCheckout, GatewayError, GatewayNotice, GatewayRefund,
+    LookUp, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode, PaymentWebhooks, RefundRequest,
 };
 use crate::environment::{Clock, Entropy, Environment, SystemClock, SystemEntropy};
-use crate::model::values::amount::Amount;
-use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::gateway_choice::SANDBOX;
 
@@ -26,66 +20,23 @@ const TOKEN_LENGTH: usize = 32;
 /// What the references of the sandbox begin with.
 const PREFIX: &str = "sandbox_";
 
-/// The header with the signature of a notice: the HMAC-SHA256 of its body, in hexadecimal.
-const SIGNATURE_HEADER: &str = "Sandbox-Signature";
-
 /// A payment gateway that takes no money and accepts every refund of its own payments.
 ///
 /// Its checkout links lead to the checkout page of the server (feature `server`), where a click chooses the outcome of
-/// the payment. The service hears of it as from any provider: by a signed notice, which
-/// [`receive_gateway_notice`](crate::TicketingService::receive_gateway_notice) verifies. Use
+/// the payment. The service records the outcome at once. Use
 /// [`Builder::sandbox_gateway`](crate::Builder::sandbox_gateway) to set it up: only then does the checkout page accept
 /// its tokens.
 #[derive(Debug)]
 pub struct SandboxGateway {
     environment: Environment,
-    /// Signs the notices. Drawn when the first one is signed or verified, and never stored: the sandbox does both in
-    /// one process.
-    secret: OnceLock<Secret>,
-}
-
-/// What a notice says.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct SandboxNotice {
-    pub(crate) checkout: String,
-    /// What was paid; `None` if the payment failed.
-    pub(crate) payment: Option<SandboxPayment>,
-}
-
-/// A payment on the checkout page.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct SandboxPayment {
-    pub(crate) reference: String,
-    pub(crate) amount: Amount,
-    pub(crate) currency: String,
-}
-
-/// A signed notice, as a provider would send it.
-pub(crate) struct SignedNotice {
-    pub(crate) headers: NoticeHeaders,
-    pub(crate) body: Vec<u8>,
 }
 
 impl SandboxGateway {
-    /// Creates a sandbox that draws its checkout tokens and the secret of its notices from `entropy`.
+    /// Creates a sandbox that draws its checkout tokens from `entropy`.
     #[must_use]
     pub fn new(entropy: Arc<dyn Entropy>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self { environment: Environment::new(clock, entropy), secret: OnceLock::new() }
-    }
-
-    pub(crate) fn signed(&self, notice: &SandboxNotice) -> Result<SignedNotice, serde_json::Error> {
-        let body = serde_json::to_vec(notice)?;
-        let signature = hex::encode(self.digest(&body).finalize().into_bytes());
-        Ok(SignedNotice { headers: [(SIGNATURE_HEADER, signature)].into_iter().collect(), body })
-    }
-
-    #[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
-    fn digest(&self, body: &[u8]) -> Hmac<Sha256> {
-        let new_secret = || Secret::new(self.environment.random_text(TOKEN_ALPHABET, TOKEN_LENGTH));
-        let secret = self.secret.get_or_init(new_secret);
-        let mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("a key of any length");
-        mac.chain_update(body)
+        Self { environment: Environment::new(clock, entropy) }
     }
 }
 
@@ -136,25 +87,14 @@ impl Checkouts for SandboxGateway {
     }
 }
 
+/// Nobody signs notices of the sandbox: what happens on its page is recorded without one.
 impl PaymentWebhooks for SandboxGateway {
-    fn check_headers(&self, headers: &NoticeHeaders, _: Timestamp) -> Result<(), NoticeError> {
-        headers.get(SIGNATURE_HEADER).map(drop).ok_or(NoticeError::InvalidSignature)
+    fn check_headers(&self, _: &NoticeHeaders, _: Timestamp) -> Result<(), NoticeError> {
+        Err(NoticeError::InvalidSignature)
     }
 
-    fn read(&self, headers: &NoticeHeaders, body: &[u8], _: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
-        let signature = headers.get(SIGNATURE_HEADER).and_then(|signature| hex::decode(signature).ok());
-        let signature = signature.ok_or(NoticeError::InvalidSignature)?;
-        self.digest(body).verify_slice(&signature).map_err(|_| NoticeError::InvalidSignature)?;
-        let notice: SandboxNotice =
-            serde_json::from_slice(body).map_err(|error| NoticeError::Unreadable(error.to_string()))?;
-        let event = match notice.payment {
-            Some(SandboxPayment { reference, amount, currency }) => {
-                GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new(reference, amount, currency)))
-            }
-            None => GatewayEvent::PaymentFailed,
-        };
-        // Nobody may read a token in the log.
-        Ok(vec![GatewayNotice::new("sandbox", event).checkout_reference(notice.checkout)])
+    fn read(&self, _: &NoticeHeaders, _: &[u8], _: Timestamp) -> Result<Vec<GatewayNotice>, NoticeError> {
+        Err(NoticeError::InvalidSignature)
     }
 }
 
@@ -176,6 +116,7 @@ fn check_reference(reference: Option<&str>) -> Result<(), GatewayError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::values::amount::Amount;
 
     #[test]
     fn nothing_is_said_about_the_payment_of_another_gateway() {
@@ -197,30 +138,5 @@ mod tests {
         assert_eq!(sandbox.look_up(&LookUp::new(order, "sandbox_1")), Ok(CheckoutState::Open));
         let made = sandbox.refund(&refund().reference("sandbox_1")).expect("a refund of its own");
         assert!(made.reference.starts_with("sandbox_") && made.amount == Amount::cents(1250), "{made:?}");
-    }
-
-    #[test]
-    fn a_notice_is_read_only_as_the_same_sandbox_signed_it() {
-        let sandbox = SandboxGateway::default();
-        let now = Timestamp::UNIX_EPOCH;
-        let payment =
-            SandboxPayment { reference: "p1".to_owned(), amount: Amount::cents(1250), currency: "EUR".to_owned() };
-        for payment in [Some(payment), None] {
-            let notice = SandboxNotice { checkout: "sandbox_1".to_owned(), payment };
-            let SignedNotice { headers, body } = sandbox.signed(&notice).expect("JSON");
-            let read = sandbox.read(&headers, &body, now).expect("a notice");
-            assert_eq!(read[0].checkout_reference.as_deref(), Some("sandbox_1"));
-            let event = match notice.payment {
-                Some(_) => {
-                    GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("p1", Amount::cents(1250), "EUR")))
-                }
-                None => GatewayEvent::PaymentFailed,
-            };
-            assert_eq!(read[0].event, event);
-            let other = SandboxGateway::default().read(&headers, &body, now);
-            assert_eq!(other, Err(NoticeError::InvalidSignature));
-            let changed = [&body[..], b" "].concat();
-            assert_eq!(sandbox.read(&headers, &changed, now), Err(NoticeError::InvalidSignature));
-        }
     }
 }

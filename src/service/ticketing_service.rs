@@ -26,7 +26,7 @@ use crate::model::tenants::idempotency::IdempotencyKey;
 use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
-use crate::payment::{GatewayCalls, SandboxGateway};
+use crate::payment::GatewayCalls;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::orders::holds::HoldTerms;
 use crate::store::tenants::change_context;
@@ -92,8 +92,8 @@ pub(super) struct Inner {
     pub(super) store: Arc<Store>,
     pub(super) environment: Environment,
     pub(super) gateway: Option<GatewayCalls>,
-    /// The sandbox, if it is the gateway: its hosted checkout needs no API key.
-    pub(super) sandbox: Option<Arc<SandboxGateway>>,
+    /// Whether the gateway is the sandbox, whose checkout page needs no API key.
+    pub(super) has_sandbox: bool,
     /// Whether webhook endpoints may have loopback addresses and plain `http` URLs.
     pub(super) allow_local_webhooks: bool,
     /// The transport of all webhook senders; `None` for the HTTPS transport.

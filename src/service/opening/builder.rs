@@ -225,10 +225,10 @@ impl Builder {
             }
         };
         let store = Arc::new(Store::open(&options, self.readers, &environment)?);
-        let mut sandbox = None;
+        let has_sandbox = matches!(self.gateway, Gateway::Sandbox);
         let gateway: Option<Arc<dyn PaymentGateway>> = match self.gateway {
             Gateway::None => None,
-            Gateway::Sandbox => Some(sandbox.insert(Arc::new(SandboxGateway::new(self.entropy))).clone()),
+            Gateway::Sandbox => Some(Arc::new(SandboxGateway::new(self.entropy))),
             Gateway::Custom(gateway) => Some(gateway),
         };
         let downtime = Downtime::new(environment.now());
@@ -241,7 +241,7 @@ impl Builder {
             store,
             environment,
             gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
-            sandbox,
+            has_sandbox,
             hold: self.hold,
             write_quota: self.write_quota.map(WriteQuota::new),
             backlog_limit: self.max_waiting_notifications.map(BacklogLimit::new),

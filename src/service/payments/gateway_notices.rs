@@ -31,10 +31,10 @@ impl TicketingService {
     ///   had to ask the provider and got no answer. Only then should it be sent again.
     ///
     /// ```
-    /// use ticketing::payment::{NoticeHeaders, NoticeOutcome, SandboxGateway};
+    /// use ticketing::payment::NoticeHeaders;
     #[doc = include_str!("../../doc_fixture.md")]
     /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let forged = NoticeHeaders::from_iter([("Sandbox-Signature", "00")]);
+    /// let forged = NoticeHeaders::from_iter([("Example-Signature", "00")]);
     /// assert!(service.receive_gateway_notice(&forged, b"{}").is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -55,16 +55,17 @@ impl TicketingService {
         if notices.is_empty() {
             self.store_in_operation().counters().notice_received(NoticeOutcome::Ignored);
         }
-        let mut outcomes = Vec::with_capacity(notices.len());
-        for notice in notices {
-            let outcome = match self.process_notice(&notice) {
-                Err(Error::NoticeRefused(refusal)) => return Err(self.refused(refusal)),
-                outcome => outcome?,
-            };
-            self.store_in_operation().counters().notice_received(outcome);
-            outcomes.push(outcome);
-        }
-        Ok(outcomes)
+        notices.iter().map(|notice| self.receive_notice(notice)).collect()
+    }
+
+    /// Records what a verified notice reports, and counts its outcome.
+    pub(super) fn receive_notice(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
+        let outcome = match self.process_notice(notice) {
+            Err(Error::NoticeRefused(refusal)) => return Err(self.refused(refusal)),
+            outcome => outcome?,
+        };
+        self.store_in_operation().counters().notice_received(outcome);
+        Ok(outcome)
     }
 
     /// Refuses a request that cannot be a notice of the payment gateway, before its body is read.

@@ -3,8 +3,10 @@
 use crate::error::{Error, ResourceKind, Result};
 #[cfg(feature = "server")]
 use crate::model::payments::checkout::SettledCheckout;
-use crate::model::payments::checkout::{CheckoutOutcome, CheckoutResult, HostedCheckout};
-use crate::payment::{SandboxGateway, SandboxNotice, SandboxPayment, sandbox_reference};
+use crate::model::payments::checkout::{
+    CheckoutOutcome, CheckoutResult, CheckoutState, GatewayPayment, HostedCheckout,
+};
+use crate::payment::{GatewayEvent, GatewayNotice, sandbox_reference};
 use crate::sales::checkouts::hosted_checkout;
 use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
@@ -68,20 +70,16 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish_hosted_checkout(&self, token: &str, outcome: CheckoutOutcome) -> Result<CheckoutResult> {
-        let sandbox = self.sandbox()?;
-        let reference = sandbox_reference(token);
+        let reference = self.checkout_reference(token)?;
         let order = self.store()?.read(|tx| hosted_checkout::find(tx, &reference))?;
         match outcome {
             CheckoutOutcome::Success => {
                 let page = self.store()?.read(|tx| hosted_checkout::page(tx, &reference))?;
-                let payment = SandboxPayment {
-                    reference: format!("sandbox_{}", order.id),
-                    amount: page.order.total,
-                    currency: page.currency,
-                };
-                self.notify(sandbox, &SandboxNotice { checkout: reference, payment: Some(payment) })?;
+                let reference_of_payment = format!("sandbox_{}", order.id);
+                let payment = GatewayPayment::new(reference_of_payment, page.order.total, page.currency);
+                self.receive_from_sandbox(reference, GatewayEvent::Checkout(CheckoutState::Paid(payment)))?;
             }
-            CheckoutOutcome::Failure => self.notify(sandbox, &SandboxNotice { checkout: reference, payment: None })?,
+            CheckoutOutcome::Failure => self.receive_from_sandbox(reference, GatewayEvent::PaymentFailed)?,
             CheckoutOutcome::Cancel => {
                 self.store()?.write_event(order.organization, order.id.into(), move |tx| {
                     order_lifecycle::cancel_if_pending(tx, order.organization, order.id)
@@ -91,18 +89,19 @@ impl TicketingService {
         self.store_in_operation().read(|tx| hosted_checkout::result(tx, order, outcome))
     }
 
-    /// Lets the sandbox report what happened on its page, as a provider would.
-    fn notify(&self, sandbox: &SandboxGateway, notice: &SandboxNotice) -> Result<()> {
-        let signed = sandbox.signed(notice);
-        let signed = signed.map_err(|error| Error::Internal(error.to_string()))?;
-        self.receive_gateway_notice(&signed.headers, &signed.body).map(drop)
+    /// Records what happened on the sandbox's page, as if a provider had reported it.
+    fn receive_from_sandbox(&self, checkout_reference: String, event: GatewayEvent) -> Result<()> {
+        // The id of a notice is logged, so it must not contain the token.
+        let notice = GatewayNotice::new("sandbox", event).checkout_reference(checkout_reference);
+        self.receive_notice(&notice)?;
+        Ok(())
     }
 
-    fn sandbox(&self) -> Result<&SandboxGateway> {
-        self.inner.sandbox.as_deref().ok_or(Error::NotFound(ResourceKind::Checkout))
-    }
-
+    /// The sandbox's reference of the checkout with this token.
     fn checkout_reference(&self, token: &str) -> Result<String> {
-        self.sandbox().map(|_| sandbox_reference(token))
+        if !self.inner.has_sandbox {
+            return Err(Error::NotFound(ResourceKind::Checkout));
+        }
+        Ok(sandbox_reference(token))
     }
 }
