@@ -10,7 +10,7 @@ use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
 use crate::model::payments::reconciliation::{Reconcile, ReconcileProgress, Reconciliation, UnreadAccount};
 use crate::model::tenants::organization::ListOrganizations;
 use crate::model::values::id::OrganizationId;
-use crate::model::values::page::PageRequest;
+use crate::model::values::page;
 use crate::payment::GatewayCalls;
 use crate::sales::money::statement_lines::ReconciledAccount;
 use crate::service::TicketingService;
@@ -133,7 +133,12 @@ impl TicketingService {
         };
         match only {
             Some(organization) => add_current(organization),
-            None => self.each_organization(&mut add_current)?,
+            None => {
+                let list = |page| self.list_organizations(ListOrganizations::default().page(page));
+                for organization in page::all(list) {
+                    add_current(organization?.id);
+                }
+            }
         }
         let account =
             |account, trusted| ReconciledAccount { gateway: gateway.name().to_owned(), mode, account, trusted, only };
@@ -145,21 +150,6 @@ impl TicketingService {
         let connected = by_account.into_iter();
         let connected = connected.map(|(id, trusted)| account(GatewayAccount::Connected(id), Some(trusted)));
         Ok(std::iter::once(own).chain(connected).collect())
-    }
-
-    fn each_organization(&self, each: &mut dyn FnMut(OrganizationId)) -> Result<()> {
-        let mut page = PageRequest { limit: 100, ..PageRequest::default() };
-        loop {
-            let found =
-                self.list_organizations(ListOrganizations { page: page.clone(), ..ListOrganizations::default() })?;
-            for organization in &found.data {
-                each(organization.id);
-            }
-            page.cursor = found.next_cursor;
-            if page.cursor.is_none() {
-                return Ok(());
-            }
-        }
     }
 }
 
