@@ -128,20 +128,3 @@ pub(crate) fn check_cancellable(status: OrderStatus) -> Result<()> {
         _ => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_pending_and_expired_orders_can_be_paid_and_the_refusal_names_the_status() {
-        let refused = |status: &str| {
-            let detail = format!("the order is {status}, not PENDING or EXPIRED");
-            Err(Error::conflict(Reason::OrderNotPending, detail))
-        };
-        assert_eq!(check_payable(OrderStatus::Pending), Ok(()));
-        assert_eq!(check_payable(OrderStatus::Expired), Ok(()));
-        assert_eq!(check_payable(OrderStatus::Completed), refused("COMPLETED"));
-        assert_eq!(check_payable(OrderStatus::Cancelled), refused("CANCELLED"));
-    }
-}

@@ -586,6 +586,8 @@ fn an_expired_order_is_marked_paid_only_if_its_event_and_seats_allow_it() {
     fixture.expire_holds();
     let revived = mark_paid(&fixture, first.id).expect("its seat is available");
     assert_eq!((revived.status, revived.items[0].issued_tickets.len()), (Completed, 1));
+    let again = mark_paid(&fixture, first.id).expect_err("it is paid");
+    assert_eq!(again.to_string(), "the order is COMPLETED, not PENDING or EXPIRED");
     fixture.issue(&ticket_type, 1);
     assert_eq!(reason(mark_paid(&fixture, second.id)), Reason::SoldOut);
     assert_eq!(fixture.order_status(second.id), Expired);
