@@ -381,7 +381,8 @@ fn stored_values_beyond_a_limit_are_only_refused_when_they_are_changed() {
         "UPDATE organizations SET name = '{long}';
         UPDATE events SET title = '{long}', search_text = '{long}\n' || slug, cover_image = 'javascript:x',
             tags = '{}', location_metadata = '{}';
-        UPDATE ticket_types SET name = '{long}', ticket_logo = 'urn:x:y';
+        UPDATE ticket_types SET name = '{long}';
+        INSERT INTO ticket_logos (ticket_type_id, logo) SELECT id, 'urn:x:y' FROM ticket_types;
         UPDATE discounts SET applicable_ticket_types = '{types}', auto_apply = 1",
         serde_json::to_string(&tags).expect("JSON"),
         json!(long.repeat(20)),

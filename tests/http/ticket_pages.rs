@@ -231,8 +231,8 @@ fn pages_and_calendar_entries_do_not_read_the_logo() {
     client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &logo).expect(200);
     // A text that nothing can read: what answers has not read it. On PostgreSQL, it is no text.
     server.database_without_constraints().run(match database::is_file() {
-        true => "UPDATE ticket_types SET ticket_logo = CAST(x'FF' AS TEXT)",
-        false => "ALTER TABLE ticket_types ALTER COLUMN ticket_logo TYPE BYTEA USING '\\xff'",
+        true => "UPDATE ticket_logos SET logo = CAST(x'FF' AS TEXT)",
+        false => "ALTER TABLE ticket_logos ALTER COLUMN logo TYPE BYTEA USING '\\xff'",
     });
     server.skip_final_check();
     for path in [order.ticket(0), order.page.clone(), format!("{}/event.ics", order.ticket(0))] {

@@ -331,7 +331,12 @@ pub fn assert_rows_are_kept(before: &Database, after: &Database, migrate: impl F
         let migrated: Vec<_> = stored.iter().map(|row| migrate(&table, row)).collect();
         // What is sent is stored once, for all endpoints.
         let body = "quote((SELECT n.body FROM webhook_notifications n WHERE n.id = event_id))";
-        let sql = if table == "webhook_outbox" { sql.replace("quote(body)", body) } else { sql };
+        let logo = "quote((SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = id))";
+        let sql = match table.as_str() {
+            "webhook_outbox" => sql.replace("quote(body)", body),
+            "ticket_types" => sql.replace("quote(ticket_logo)", logo),
+            _ => sql,
+        };
         assert_eq!(after.column::<String>(&sql), migrated, "{table}");
         assert!(!stored.is_empty(), "the fixture has rows in {table}");
         rows += stored.len();

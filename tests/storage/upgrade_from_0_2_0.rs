@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 use ticketing::door::{ScanKind, ScanOutcome, Verdict};
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
+use ticketing::event::ListEvents;
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
+use ticketing::ticket_type::ListTicketTypes;
 use ticketing::{Caller, Error};
 
 use crate::common::door::decided;
@@ -202,6 +204,33 @@ fn migrations_keep_every_value_of_every_row() {
         let fixture = written.upgraded();
         let rows = assert_rows_are_kept(&Database::open(&path), &fixture.database(), |_, row| row.to_owned());
         assert!(rows > 100, "{rows}");
+    }
+}
+
+#[test]
+fn ticket_types_of_each_version_keep_their_logos() {
+    for written in all() {
+        let (folder, path) = written.old_database();
+        let old = Database::open(&path);
+        // The first one has none.
+        old.run(
+            "UPDATE ticket_types SET ticket_logo = 'https://example.com/' || id || '.png'
+            WHERE id <> (SELECT MIN(id) FROM ticket_types)",
+        );
+        let stored: Vec<Option<String>> = old.column("SELECT ticket_logo FROM ticket_types ORDER BY id");
+        assert!(stored.len() > 3 && stored[0].is_none(), "{stored:?}");
+        drop(old);
+        let fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(FakeGateway::new()));
+        let logos =
+            "SELECT l.logo FROM ticket_types t LEFT JOIN ticket_logos l ON l.ticket_type_id = t.id ORDER BY t.id";
+        assert_eq!(fixture.database().column::<Option<String>>(logos), stored, "{}", written.folder);
+        let caller = written.caller_for(&fixture, "first");
+        let mut listed = Vec::new();
+        for event in fixture.service.list_events(&caller, ListEvents::default()).expect("events").data {
+            let types = fixture.service.list_ticket_types(&caller, event.id, ListTicketTypes::default());
+            listed.extend(types.expect("ticket types").data.into_iter().map(|ticket_type| ticket_type.ticket_logo));
+        }
+        assert!(listed.len() > 3 && listed.iter().all(|logo| stored.contains(logo)), "{listed:?}");
     }
 }
 

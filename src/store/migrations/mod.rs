@@ -26,6 +26,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0006_payment_checks.sql"),
     include_str!("postgres/0007_webhook_notifications.sql"),
     include_str!("postgres/0008_scan_log.sql"),
+    include_str!("postgres/0009_ticket_logos.sql"),
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
@@ -79,4 +80,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0037_payment_checks.sql"),
     include_str!("sqlite/0038_webhook_notifications.sql"),
     include_str!("sqlite/0039_scan_log.sql"),
+    include_str!("sqlite/0040_ticket_logos.sql"),
 ];

@@ -37,7 +37,6 @@ columns! {
         metadata,
     } and {
         price: fields.price.minor_units().into(),
-        ticket_logo: fields.ticket_logo.as_ref().into(),
     }
 
     read decode(row: &Row<'_>) -> TicketType {
@@ -56,7 +55,7 @@ columns! {
 
 macro_rules! select {
     ($rest:literal) => {
-        select!("t.ticket_logo", $rest)
+        select!("(SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = t.id) AS ticket_logo", $rest)
     };
     ($logo:literal, $rest:literal) => {
         concat!(
@@ -83,6 +82,9 @@ pub(in crate::store) const LIST: &str = select!(
         AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
     ORDER BY t.sort_order, t.id LIMIT ?4"
 );
+const SET_LOGO: &str = "INSERT INTO ticket_logos (ticket_type_id, logo) VALUES (?1, ?2)
+    ON CONFLICT (ticket_type_id) DO UPDATE SET logo = excluded.logo";
+const DELETE_LOGO: &str = "DELETE FROM ticket_logos WHERE ticket_type_id = ?1";
 const POSITION: &str = "SELECT id, sort_order FROM ticket_types WHERE id = ?1 AND organization_id = ?2";
 const DELETE: &str = "DELETE FROM ticket_types WHERE id = ?1 AND organization_id = ?2 AND used = 0";
 const OFFER: &str = "SELECT id, SUBSTR(name, 1, 255) AS name, price, status, max_per_order, sale_start_at, sale_end_at
@@ -107,7 +109,17 @@ pub(crate) fn insert(
 ) -> Result<TicketTypeId> {
     let mut binds: Vec<Bind<'_>> = vec![organization.into(), event.into(), tx.now().into()];
     binds.extend(values(fields)?);
-    tx.insert(&INSERT, &binds)
+    let id = tx.insert(&INSERT, &binds)?;
+    write_logo(tx, id, None, fields.ticket_logo.as_deref())?;
+    Ok(id)
+}
+
+fn write_logo(tx: &LockedEvent<'_>, id: TicketTypeId, current: Option<&str>, logo: Option<&str>) -> Result<()> {
+    match logo {
+        _ if logo == current => Ok(()),
+        Some(logo) => tx.execute(SET_LOGO, &[id.into(), logo.into()]),
+        None => tx.execute(DELETE_LOGO, &[id.into()]),
+    }
 }
 
 /// Writes all fields of a ticket type. Returns `false`, and writes nothing, if the quantity is less than the number of
@@ -121,7 +133,11 @@ pub(crate) fn update(
     let mut binds: Vec<Bind<'_>> =
         vec![current.id.into(), organization.into(), current.event_id.into(), tx.now().into(), fields.quantity.into()];
     binds.extend(values(fields)?);
-    Ok(tx.execute_counted(&UPDATE, &binds)? == 1)
+    if tx.execute_counted(&UPDATE, &binds)? != 1 {
+        return Ok(false);
+    }
+    write_logo(tx, current.id, current.ticket_logo.as_deref(), fields.ticket_logo.as_deref())?;
+    Ok(true)
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {

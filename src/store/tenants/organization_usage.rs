@@ -17,9 +17,10 @@ pub(in crate::store) const EVENTS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCT
     FROM events WHERE organization_id = ?1";
 pub(in crate::store) const TICKET_TYPES: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(t.name)
         + COALESCE(OCTET_LENGTH(t.description), 0) + COALESCE(OCTET_LENGTH(t.ticket_text), 0)
-        + COALESCE(OCTET_LENGTH(t.ticket_logo), 0) + COALESCE(OCTET_LENGTH(t.reference), 0)
+        + COALESCE(OCTET_LENGTH(l.logo), 0) + COALESCE(OCTET_LENGTH(t.reference), 0)
         + COALESCE(OCTET_LENGTH(t.metadata), 0)) AS BIGINT) AS bytes
-    FROM events e JOIN ticket_types t ON t.event_id = e.id WHERE e.organization_id = ?1";
+    FROM events e JOIN ticket_types t ON t.event_id = e.id LEFT JOIN ticket_logos l ON l.ticket_type_id = t.id
+    WHERE e.organization_id = ?1";
 pub(in crate::store) const CUSTOMERS: &str =
     "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(email) + OCTET_LENGTH(email_key) * 2
         + COALESCE(OCTET_LENGTH(metadata), 0)) AS BIGINT) AS bytes

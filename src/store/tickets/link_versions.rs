@@ -29,12 +29,12 @@ pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.statu
         JOIN organizations g ON g.id = o.organization_id
     WHERE o.organization_id = ?2";
 /// Logos that may be URLs: no longer text is one.
-const LOGOS_OF_TICKET: &str = "SELECT tt.ticket_logo
-    FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id
-    WHERE t.id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= ?2";
-pub(in crate::store) const LOGOS_OF_ORDER: &str = "SELECT tt.ticket_logo
-    FROM order_items i JOIN ticket_types tt ON tt.id = i.ticket_type_id
-    WHERE i.order_id = ?1 AND OCTET_LENGTH(tt.ticket_logo) <= ?2 ORDER BY i.id";
+const LOGOS_OF_TICKET: &str = "SELECT l.logo
+    FROM tickets t JOIN ticket_logos l ON l.ticket_type_id = t.ticket_type_id
+    WHERE t.id = ?1 AND OCTET_LENGTH(l.logo) <= ?2";
+pub(in crate::store) const LOGOS_OF_ORDER: &str = "SELECT l.logo
+    FROM order_items i JOIN ticket_logos l ON l.ticket_type_id = i.ticket_type_id
+    WHERE i.order_id = ?1 AND OCTET_LENGTH(l.logo) <= ?2 ORDER BY i.id";
 
 fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LinkVersion> {
     let stored: EventStatus = row.get("event_status")?;
@@ -79,7 +79,6 @@ pub(crate) fn of_order_document(
 }
 
 fn document(tx: &Transaction<'_>, link: LinkVersion, logos: &str, id: Bind<'_>) -> Result<DocumentVersion> {
-    let logo_urls: Vec<String> =
-        tx.query_all(logos, &[id, i64::from(MAX_BYTES).into()], |row| row.get("ticket_logo"))?;
+    let logo_urls: Vec<String> = tx.query_all(logos, &[id, i64::from(MAX_BYTES).into()], |row| row.get("logo"))?;
     Ok(DocumentVersion { link, logo_urls: logo_urls.into_iter().filter(|logo| !is_data_uri(logo)).collect() })
 }
