@@ -7,8 +7,7 @@ use crate::error::{FieldErrors, Result};
 
 /// Options of a webhook sender. By default 64 threads send, and at most 8 of them for the same endpoint.
 ///
-/// One organization uses at most half of the threads, rounded up, even if no other has anything to send. Its throttled
-/// endpoints use at most half of [their part](Self::throttled_workers).
+/// One organization uses at most half of the threads, rounded up, even if no other has anything to send.
 ///
 /// ```
 /// use ticketing::webhook::SenderOptions;

@@ -5,8 +5,8 @@
 //! the [`RoundRobin`] of their health tier, and the tiers take turns.
 //!
 //! The throttled tiers (unproven and slow) share a limited part of the workers, so that any number of endpoints that
-//! hang leaves workers free for the healthy ones. Within a tier, organizations share the workers as they share permits
-//! ([`fair`](crate::fair)): healthy endpoints of one that begin to hang leave workers free for those of the others.
+//! hang leaves workers free for the healthy ones. Organizations share all workers, and those of a tier, as they share
+//! permits ([`fair`](crate::fair)): healthy endpoints of one that begin to hang leave workers free for the others.
 
 #[cfg(test)]
 mod tests;
@@ -30,8 +30,7 @@ pub(super) struct WorkerLimits {
     pub(super) slow: usize,
 }
 
-/// How many attempts one round claims at most, as long as each worker gets one. Other writers wait for as long as this
-/// takes.
+/// How many attempts one round claims at most. Other writers wait for as long as this takes.
 const MAX_CLAIMED: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +164,7 @@ impl EndpointQueues {
             assignment.max_attempts += self.queues.get(&endpoint).map_or(1, |queue| queue.batch_size);
         }
         let workers: usize = assignments.iter().map(|assignment| assignment.workers).sum();
-        let share = (MAX_CLAIMED / workers.max(1)).max(1);
+        let share = MAX_CLAIMED / workers.max(1);
         for assignment in &mut assignments {
             assignment.max_attempts = assignment.max_attempts.min(assignment.workers * share);
         }
@@ -184,33 +183,43 @@ impl EndpointQueues {
         None
     }
 
-    /// How many more workers may be busy for endpoints of this tier.
+    fn free(&self) -> usize {
+        self.limits.total.saturating_sub(self.busy.iter().map(Usage::all).sum())
+    }
+
+    /// How many of the free workers may be assigned to endpoints of this tier.
     fn free_for(&self, tier: Health) -> usize {
-        let WorkerLimits { total, throttled, slow, .. } = self.limits;
-        let [healthy_busy, unproven_busy, slow_busy] = Health::ALL.map(|tier| self.busy[tier.index()].all());
-        let throttled_busy = unproven_busy + slow_busy;
-        let free = total.saturating_sub(healthy_busy + throttled_busy);
-        let free_throttled = free.min(throttled.saturating_sub(throttled_busy));
+        let [unproven, slow] = [Health::Unproven, Health::Slow].map(|tier| self.busy[tier.index()].all());
+        let free_throttled = self.free().min(self.limits.throttled.saturating_sub(unproven + slow));
         match tier {
-            Health::Healthy => free,
+            Health::Healthy => self.free(),
             Health::Unproven => free_throttled,
-            Health::Slow => free_throttled.min(slow.saturating_sub(slow_busy)),
+            Health::Slow => free_throttled.min(self.limits.slow.saturating_sub(slow)),
         }
     }
 
-    /// Assigns a worker to the next endpoint of a tier, and moves the endpoint to the end of its round robin. Passes
-    /// over organizations that have as many workers in the tier as are free for it.
+    /// Removes the next endpoint from the round robin of a tier. Passes over organizations that have as many workers as
+    /// are free, in all or in the tier.
+    fn next_ready(&mut self, tier: Health) -> Option<WebhookId> {
+        let (free, free_for_tier) = (self.free(), self.free_for(tier));
+        if free_for_tier == 0 {
+            return None;
+        }
+        let (busy, index) = (&self.busy, tier.index());
+        self.ready[index].pop_if(|organization| {
+            let in_all = busy.iter().map(|busy| busy.of(&organization)).sum::<usize>();
+            in_all < free && busy[index].of(&organization) < free_for_tier
+        })
+    }
+
+    /// Assigns a worker to the next endpoint of a tier, and moves the endpoint to the end of its round robin.
     fn assign_worker_in(&mut self, tier: Health) -> Option<WebhookId> {
-        let free = self.free_for(tier);
-        let index = tier.index();
-        while free > 0
-            && let Some(endpoint) = self.ready[index].pop_if(|organization| self.busy[index].of(&organization) < free)
-        {
+        while let Some(endpoint) = self.next_ready(tier) {
             let Some(queue) = self.queues.get_mut(&endpoint) else { continue };
             queue.ready = false;
             if queue.due && queue.busy < self.limits.per_endpoint {
                 queue.busy += 1;
-                self.busy[index].take(queue.organization, 1);
+                self.busy[tier.index()].take(queue.organization, 1);
                 self.make_ready(endpoint);
                 return Some(endpoint);
             }
