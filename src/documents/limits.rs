@@ -17,8 +17,8 @@ use crate::model::values::id::OrganizationId;
 
 /// The documents that are rendered at the same time.
 const MAX_RENDERING: usize = 2;
-/// How long a document waits for its permit.
-const MAX_WAIT: Duration = Duration::from_millis(250);
+/// How long a document waits for its permit: longer than the largest one takes, so that the next turn comes in time.
+const MAX_WAIT: Duration = Duration::from_secs(2);
 /// The documents that are kept, in bytes.
 const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
@@ -54,7 +54,7 @@ impl Default for RenderingLimits {
 }
 
 impl RenderingLimits {
-    /// Waits until fewer than two documents are being rendered, for at most 250 ms. The permit is for one document.
+    /// Waits until fewer than two documents are being rendered, for at most two seconds. The permit is for one document.
     pub(super) fn wait(&self, organization: OrganizationId) -> Result<Permit> {
         let permit = self.permits.acquire(Some(organization), MAX_WAIT, || false);
         permit.ok_or(Error::Unavailable(Unavailable::TooManyDocuments))
