@@ -137,10 +137,15 @@ fn rename(copy: &Path, name: &Path) -> Result<()> {
     renamed.map_err(|error| StoreErrorKind::Io(format!("{}: {error}", name.display())).into())
 }
 
-/// Deletes all backups but the newest `keep`. Those with a later time than now were made while the clock was wrong:
-/// they stay, and count for nothing.
+/// The backups in a folder. Those with a later time than now were made while the clock was wrong: they stay, and count
+/// for nothing.
+fn backups(folder: &Path, now: Timestamp) -> impl Iterator<Item = (Timestamp, PathBuf)> {
+    dated_files(folder, time_in).filter(move |(made, _)| *made <= now)
+}
+
+/// Deletes all backups but the newest `keep`.
 fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
-    let mut backups: Vec<_> = dated_files(folder, time_in).filter(|(made, _)| *made <= now).collect();
+    let mut backups: Vec<_> = backups(folder, now).collect();
     backups.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
     for (_, path) in backups.iter().skip(keep.max(1)) {
         delete(path);
@@ -149,7 +154,7 @@ fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
 
 /// When the first backup after a start is due: after the newest one in the folder.
 fn first_due(schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
-    dated_files(&schedule.folder, time_in).map(|(made, _)| made.saturating_add(schedule.every)).max().unwrap_or(now)
+    backups(&schedule.folder, now).map(|(made, _)| made.saturating_add(schedule.every)).max().unwrap_or(now)
 }
 
 /// The files in a folder in whose names `time` finds a time. If the folder cannot be read, there are none: the next
@@ -225,8 +230,9 @@ mod tests {
         let daily = BackupSchedule::new(folder.path()).every(Duration::from_hours(24));
         let now = at("2026-11-26T05:00:00Z");
         assert_eq!(first_due(&daily, now), now);
-        for name in ["ticketing-2026-11-24T06-00-00Z.db", "ticketing-2026-11-25T06-00-00Z.db", "ticketing.db"] {
-            std::fs::write(folder.path().join(name), "").expect("a file");
+        // The last one was made while the clock was wrong.
+        for day in ["2026-11-24", "2026-11-25", "2099-01-01"] {
+            std::fs::write(folder.path().join(format!("ticketing-{day}T06-00-00Z.db")), "").expect("a file");
         }
         assert_eq!(first_due(&daily, now), at("2026-11-26T06:00:00Z"));
     }
