@@ -257,6 +257,24 @@ fn a_cancelled_order_does_not_take_the_key_from_the_next_one() {
     }
 }
 
+#[test]
+fn an_order_that_ended_before_anybody_had_its_link_is_created_again_with_the_same_key() {
+    let two = TwoServices::new();
+    std::thread::scope(|scope| {
+        // As if its process were killed, and the customer came back after the hold.
+        let (dead, dead_call) = two.order(scope, 0);
+        two.end_lease();
+        two.fixture.clock.advance(Duration::from_mins(31));
+        let (next, call) = two.order(scope, 1);
+        assert_ne!(call.request.order_id, dead_call.request.order_id);
+        call.answer(true);
+        let created = next.join().expect("no panic").expect("an order");
+        assert!(created.order.status == OrderStatus::Pending && created.checkout_url.is_some());
+        dead_call.answer(true);
+        assert_eq!(dead.join().expect("no panic"), Ok(created));
+    });
+}
+
 const CHILD: &str = concat!(module_path!(), "::a_child_process_stops_in_the_middle_of_an_order");
 
 /// Sends a message to the parent, and waits to be killed.

@@ -103,27 +103,37 @@ pub(crate) fn create_or_resume(
     if terms.gateway.is_none() {
         tx.read_ahead(|| subscribed_endpoints::enabled(tx, organization));
     }
-    let order = match operation.prior_outcome(tx)? {
+    let pending = match operation.prior_outcome(tx)? {
         PriorOutcome::Result(response) => {
             return Ok(OrderProgress::Finished(Box::new(Replayable::replayed(response))));
         }
-        PriorOutcome::PendingOrder(id) => {
-            let order = orders::get(tx, organization, id)?;
-            if is_without_link(&order) {
-                if let Some(retry_after) = claim_left(checkout_renewals::lease_ends_at(tx, id)?, tx.now()) {
-                    return Err(Error::IdempotencyInProgress { retry_after });
+        PriorOutcome::PendingOrder(id) => Some(orders::get(tx, organization, id)?),
+        PriorOutcome::None => None,
+    };
+    if let Some(order) = &pending
+        && order.payment_gateway.is_none()
+        && let Some(retry_after) = claim_left(checkout_renewals::lease_ends_at(tx, order.id)?, tx.now())
+    {
+        return Err(Error::IdempotencyInProgress { retry_after });
+    }
+    let order = match pending {
+        Some(order) if !ended_without_link(&order) => {
+            if let Some(gateway) = &terms.gateway
+                && is_without_link(&order)
+            {
+                let order = checkout_parameters::load(tx, organization, order.id, gateway.public_url.clone())?;
+                if !is_asked(gateway.identity.name(), order.gateway.as_ref().map(GatewayIdentity::name)) {
+                    return Err(Error::Unavailable(Unavailable::GatewayMissing));
                 }
-                if let Some(gateway) = &terms.gateway {
-                    let order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
-                    if !is_asked(gateway.identity.name(), order.gateway.as_ref().map(GatewayIdentity::name)) {
-                        return Err(Error::Unavailable(Unavailable::GatewayMissing));
-                    }
-                    return ask_for_link(tx, operation, order, gateway);
-                }
+                return ask_for_link(tx, operation, order, gateway);
             }
             order
         }
-        PriorOutcome::None => {
+        ended => {
+            // The process that created it was killed before anybody heard of it.
+            if let Some(order) = ended {
+                operation.forget_pending_order(tx, order.id)?;
+            }
             let created = order_creation::create(
                 tx,
                 organization,
@@ -184,6 +194,10 @@ fn ask_for_link(
 
 fn is_without_link(order: &Order) -> bool {
     order.status == OrderStatus::Pending && order.payment_gateway.is_none()
+}
+
+fn ended_without_link(order: &Order) -> bool {
+    matches!(order.status, OrderStatus::Expired | OrderStatus::Cancelled) && order.payment_gateway.is_none()
 }
 
 /// Records the checkout that the gateway has created for an order; `new` is the order if it was just created. Returns `None`
