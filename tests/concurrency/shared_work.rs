@@ -214,3 +214,26 @@ fn endpoints_are_deleted_while_two_services_queue_and_send_notifications_for_the
     drop(senders);
     assert_eq!(fixture.outbox_count("WAITING"), 0);
 }
+
+#[test]
+fn two_transactions_remove_the_last_rows_of_the_same_notifications() {
+    let fixture = Fixture::new();
+    let second = fixture.second_service();
+    let ticket_type = fixture.new_ticket_type(0, 10_000);
+    for _ in 0..3 {
+        let queue = |notifications: i64| (0..notifications / 10).for_each(|_| drop(fixture.issue(&ticket_type, 10)));
+        let first_endpoint = fixture.webhook([EventType::TicketIssued]).endpoint.id;
+        queue(1000);
+        let second_endpoint = fixture.webhook([EventType::TicketIssued]).endpoint.id;
+        queue(200);
+        // A deletion removes a thousand rows at once. The maintenance removes the others: those that both have.
+        fixture.service.delete_webhook(&fixture.caller, first_endpoint).expect("deleted");
+        assert_eq!(fixture.outbox_count("WAITING"), 400);
+        let (run, deleted) = run_both(
+            || fixture.service.run_maintenance().expect("a run"),
+            || second.delete_webhook(&fixture.caller, second_endpoint),
+        );
+        assert_eq!((run.skipped_rows, deleted), (0, Ok(())));
+        assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_notifications"), 0);
+    }
+}

@@ -16,7 +16,8 @@ const INSERT: &str = "INSERT INTO webhook_notifications (id, body, outbox_rows) 
 const OR_ADD: &str =
     " ON CONFLICT (id) DO UPDATE SET outbox_rows = webhook_notifications.outbox_rows + excluded.outbox_rows";
 const DELETE_LAST: &str = "DELETE FROM webhook_notifications WHERE id = ?1 AND outbox_rows <= ?2";
-const REMOVE_ROWS: &str = "UPDATE webhook_notifications SET outbox_rows = outbox_rows - ?2 WHERE id = ?1";
+const REMOVE_ROWS: &str =
+    "UPDATE webhook_notifications SET outbox_rows = outbox_rows - ?2 WHERE id = ?1 AND outbox_rows > ?2";
 
 /// How many notifications one statement inserts at most.
 const MAX_ROWS: usize = 32;
@@ -65,8 +66,11 @@ pub(in crate::store) fn delete_rows(tx: &Transaction<'_>, delete: Query<'_>, bin
     })?;
     for (notification, number) in numbers {
         let binds = [notification.into(), number.into()];
-        tx.execute(DELETE_LAST, &binds)?;
-        tx.execute(REMOVE_ROWS, &binds)?;
+        let changed = tx.execute_counted(DELETE_LAST, &binds)? + tx.execute_counted(REMOVE_ROWS, &binds)?;
+        // On PostgreSQL, the update waits for another transaction that removes the other rows, and the deletion does not.
+        if changed == 0 {
+            tx.execute(DELETE_LAST, &binds)?;
+        }
     }
     Ok(deleted)
 }
