@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ticketing::Caller;
+use ticketing::error::{Reason, Unavailable};
 use ticketing::event::EventSummary;
 use ticketing::id::RefundId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
@@ -14,6 +14,7 @@ use ticketing::payment::{
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::webhook::EventType;
+use ticketing::{Caller, Error};
 
 use crate::common::*;
 
@@ -407,4 +408,33 @@ fn a_dispute_that_ends_long_after_the_payment_is_looked_up_until_37_days_after_i
     assert_eq!([asked(23), asked(1), asked(1), asked(1)], [0, 1, 1, 1]);
     // A day before the last, the last one, and none after it.
     assert_eq!([asked(36 * 24 - 26 - 1), asked(25), asked(1), asked(1000)], [1, 1, 0, 0]);
+}
+
+#[test]
+fn a_refund_whose_answer_was_lost_is_looked_up_before_it_is_withdrawn() {
+    // Whether the gateway has made it, and whether it answers.
+    for (is_made, answers) in [(true, true), (false, true), (false, false)] {
+        let fixture = Fixture::new();
+        let (_, order) = paid(&fixture);
+        fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+        refund_amount(&fixture, &order, 300);
+        let refund = refunds(&fixture)[0].clone();
+        assert_eq!((refund.status, fixture.gateway.refunds().len()), (RefundStatus::Due, 1));
+        let made = GatewayRefund::new("re_1", eur(300), "EUR").refund(refund.id);
+        fixture.gateway.set_listed(is_made.then_some(made));
+        fixture.gateway.on_list(if answers { GatewayBehavior::Succeed } else { GatewayBehavior::Unavailable });
+        let withdrawn = fixture.service.withdraw_refund(&fixture.caller, refund.id);
+        let left = refunds(&fixture)[0].clone();
+        match (is_made, answers) {
+            (true, _) => {
+                assert_eq!(reason(withdrawn), Reason::RefundSettled);
+                assert_eq!((left.status, left.returned), (RefundStatus::Done, eur(300)));
+            }
+            (false, true) => assert_eq!(withdrawn.expect("withdrawn").status, RefundStatus::Withdrawn),
+            (false, false) => {
+                assert_eq!(withdrawn, Err(Error::Unavailable(Unavailable::GatewaySilent)));
+                assert_eq!(left.status, RefundStatus::Due);
+            }
+        }
+    }
 }

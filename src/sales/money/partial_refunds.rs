@@ -10,12 +10,13 @@ use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
-use crate::model::values::id::{OrderId, RefundId, TicketId};
+use crate::model::values::id::{OrderId, OrganizationId, RefundId, TicketId};
 use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
 use crate::rules::money::refund_share::{check_parts, check_step, ticket_share};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::orders::order_lifecycle;
 use crate::sales::tickets::ticket_issuing;
+use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::NewRefund;
 use crate::store::money::{payments, refunds};
 use crate::store::sale::order_status::OrderState;
@@ -144,10 +145,31 @@ fn choose_tickets(
     Ok((!is_cancelled).then_some(part))
 }
 
-/// Withdraws what is still due of a refund.
-pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId) -> Result<()> {
+/// How often a gateway was asked for a refund that is still due.
+pub(crate) struct AskedBefore {
+    pub(crate) order: OrderId,
+    pub(crate) attempts: i64,
+    /// The payment, if it was asked at all.
+    pub(crate) payment: Option<StoredPayment>,
+}
+
+pub(crate) fn asked_before(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<AskedBefore> {
+    let not_found = || Error::NotFound(ResourceKind::Refund);
+    let order = refunds::order_of(tx, organization, id)?.ok_or_else(not_found)?;
+    let refund = refunds::find(tx, order, id)?.ok_or_else(not_found)?;
+    let is_asked = refund.attempts > 0 && refund.to_ask > 0;
+    let payment = is_asked.then(|| payments::get(tx, refund.payment)).transpose()?;
+    Ok(AskedBefore { order, attempts: refund.attempts, payment })
+}
+
+/// Withdraws what is still due of a refund, for which the gateway was asked as often as was looked up.
+pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId, attempts: i64) -> Result<()> {
     let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
+    if refund.attempts != attempts && refund.to_ask > 0 {
+        let detail = "the payment gateway was just asked for the refund";
+        return Err(Error::conflict(Reason::RefundInProgress, detail));
+    }
     account.withdraw(id)?;
     account.follow().map(drop)
 }

@@ -276,10 +276,14 @@ impl<'t, 'c> Account<'t, 'c> {
             return Err(Error::conflict(Reason::RefundInProgress, detail));
         }
         let rest = refund.open();
+        let was_asked = refund.attempts > 0;
         refund.promised = refund.returned;
         refund.refused = false;
         refund.status = RefundStatus::Withdrawn;
         self.payment.sums.promised -= rest;
+        if was_asked {
+            self.check_later();
+        }
         Ok(())
     }
 

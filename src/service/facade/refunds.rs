@@ -1,7 +1,7 @@
 //! Refunds: what is decided to go back, and what was returned manually.
 
 use crate::enums::scope::Scope;
-use crate::error::{Error, ResourceKind, Result, Unavailable};
+use crate::error::{Error, Result, Unavailable};
 use crate::form::request::{Nothing, Request};
 use crate::model::payments::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
@@ -12,7 +12,8 @@ use crate::model::values::page::Page;
 use crate::payment::Waiting;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::money::{manual_refunds, partial_refunds};
+use crate::sales::money::manual_refunds;
+use crate::sales::money::partial_refunds::{self, AskedBefore};
 use crate::service::TicketingService;
 use crate::service::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::store::money::checkouts::CheckoutOrder;
@@ -111,6 +112,8 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) if the refund does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `refund-in-progress` while the gateway is asked
     ///   for it, or `refund-settled` if nothing of it is left to go back.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the gateway was asked for the refund before, and does not
+    ///   say whether it has made it.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -126,10 +129,12 @@ impl TicketingService {
         caller.as_caller().require(Scope::PaymentsWrite)?;
         let organization = caller.as_caller().organization;
         let target = OperationTarget::on("withdraw_refund", id);
-        let found = self.store()?.read_one(|tx| refunds::order_of(tx, organization, id))?;
-        let order = found.ok_or(Error::NotFound(ResourceKind::Refund))?;
+        let asked = self.store()?.read(|tx| partial_refunds::asked_before(tx, organization, id))?;
+        let AskedBefore { order, attempts, payment } = asked;
+        // The gateway may have made it, and its answer was lost.
+        self.list_all(CheckoutOrder { organization, id: order }, payment.as_slice())?;
         self.write_event_idempotent(caller, target, order, Nothing, move |tx, _, _, _| {
-            partial_refunds::withdraw(tx, order, id)?;
+            partial_refunds::withdraw(tx, order, id, attempts)?;
             refunds::get(tx, organization, id)
         })
     }
