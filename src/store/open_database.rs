@@ -20,6 +20,7 @@ use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 #[cfg(feature = "exports")]
 use crate::fair::Permit;
+use crate::fair::Tenant;
 use crate::model::operation::backup::BackupProgress;
 #[cfg(feature = "postgres")]
 use crate::model::operation::backup::CopyProgress;
@@ -67,15 +68,18 @@ impl Store {
         on_engine!(&self.engine, engine => engine.write_event(organization, event, move |tx| work(&tx.lock_event(event)?)))
     }
 
-    /// Like [`write`](Self::write), for background work on rows of this event, which is locked first. Returns `None` if
+    /// Like [`write`](Self::write), for work that may be done later on rows of this event, which is locked first. Returns `None` if
     /// other transactions keep the event, or other rows, locked for half a second. Do the work later then: to wait here
     /// would delay the rows of other events.
     pub(crate) fn write_unless_locked<T: Send + 'static>(
         &self,
+        tenant: Tenant,
         event: EventKey,
         work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
-        on_engine!(&self.engine, engine => engine.write_unless_locked(event, move |tx| work(&tx.lock_event(event)?)))
+        on_engine!(&self.engine, engine => {
+            engine.write_unless_locked(tenant, event, move |tx| work(&tx.lock_event(event)?))
+        })
     }
 
     /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::skipped_rows::SkippedTable;
 use crate::error::{Error, Result};
+use crate::fair::Tenant;
 use crate::model::operation::maintenance::MaintenanceReport;
-use crate::model::values::id::{EventId, WebhookId};
+use crate::model::values::id::{EventId, OrganizationId, WebhookId};
 use crate::sales::EachRow;
 use crate::sales::catalog::event_changes;
 use crate::sales::orders::{holds, order_lifecycle};
@@ -22,8 +23,10 @@ use crate::store::webhooks::{handler_queue, webhook_removals, webhook_retention}
 /// most for one such transaction.
 const BATCH: i64 = 200;
 
-/// A run of the maintenance.
+/// A run of the maintenance, or a part of its work that a request does.
 pub(in crate::service) struct Run<'r> {
+    /// In whose turn it writes: that of the organization of the request.
+    tenant: Tenant,
     stop: &'r dyn Fn() -> bool,
     pub(in crate::service) report: MaintenanceReport,
     /// Whether a step ended although it has more to do now.
@@ -33,7 +36,12 @@ pub(in crate::service) struct Run<'r> {
 impl<'r> Run<'r> {
     /// A run that ends when `stop` returns `true`.
     pub(in crate::service) fn new(stop: &'r dyn Fn() -> bool) -> Self {
-        Self { stop, report: MaintenanceReport::default(), has_more: false }
+        Self { tenant: None, stop, report: MaintenanceReport::default(), has_more: false }
+    }
+
+    /// The same for a request of this organization.
+    pub(in crate::service) fn of(self, organization: OrganizationId) -> Self {
+        Self { tenant: Some(organization), ..self }
     }
 
     pub(in crate::service) fn stops(&self) -> bool {
@@ -124,7 +132,8 @@ where
             {
                 let event = (batches.event)(first);
                 let change = batches.change;
-                let batch = service.store()?.write_unless_locked(event.into(), move |tx| change(tx, &pending))?;
+                let batch =
+                    service.store()?.write_unless_locked(run.tenant, event.into(), move |tx| change(tx, &pending))?;
                 let Some(batch) = batch else { break };
                 changed += batch.changed;
                 for skipped in batch.skipped {
@@ -202,7 +211,7 @@ pub(in crate::service) fn cancel_orders_of(
     // None is left if the run does not stop and none was skipped.
     let is_finished = service.store()?.read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
     if is_finished {
-        service.store()?.write(None, move |tx| event_cancellations::delete(tx, event))?;
+        service.store()?.write(run.tenant, move |tx| event_cancellations::delete(tx, event))?;
     }
     Ok(())
 }

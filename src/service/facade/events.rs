@@ -6,7 +6,7 @@ use crate::form::request::Request;
 use crate::model::sale::event::{CreateEvent, Event, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use crate::model::sale::summary::EventSummary;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, IdempotentCall};
-use crate::model::values::id::EventId;
+use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::page::Page;
 use crate::sales::catalog::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
@@ -153,17 +153,17 @@ impl TicketingService {
         let identity = call.caller.identity();
         let event = self.write_event_for(identity, id, move |tx| event_changes::update(tx, &call, id, &request))?;
         if event.status == EventStatus::Cancelled {
-            self.cancel_pending_orders(id);
+            self.cancel_pending_orders(identity.organization, id);
         }
         Ok(event)
     }
 
     /// Cancels the pending orders of a cancelled event. What fails is left to the maintenance.
-    fn cancel_pending_orders(&self, event: EventId) {
+    fn cancel_pending_orders(&self, organization: OrganizationId, event: EventId) {
         let cancel = || {
             if self.store()?.read_one(|tx| event_cancellations::exists(tx, event))? {
                 let never = || false;
-                cancel_orders_of(self, &mut Run::new(&never), event)?;
+                cancel_orders_of(self, &mut Run::new(&never).of(organization), event)?;
             }
             Ok::<(), Error>(())
         };
@@ -317,7 +317,7 @@ impl Inner {
             let add_all = move |tx: &LockedEvent<'_>| {
                 viewed.iter().try_for_each(|(event, views)| events::add_page_views(tx, *event, *views))
             };
-            Ok(self.store.write_unless_locked(first.into(), add_all)?.is_some())
+            Ok(self.store.write_unless_locked(None, first.into(), add_all)?.is_some())
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Lists of orders.
 //!
-//! The ids of orders bound the filters by time. The indexes `orders_with_later_id` and `orders_changed_early` have only
-//! the orders that a clock has left out of this order when it was set back. Without them, an organizer who exports the
+//! The ids of orders grow with time, and bound the filters by time. The indexes `orders_with_later_id` and
+//! `orders_changed_early` have only the orders whose ids do not, because the clock was set back. Without them, an organizer who exports the
 //! orders up to the end of a day would miss those that were created in the time which the clock showed twice. They cost
 //! half a percent of creating an order.
 

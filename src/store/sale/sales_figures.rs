@@ -35,7 +35,7 @@ pub(crate) fn order_cancelled(tx: &LockedEvent<'_>, order: OrderId, status: Orde
 }
 
 row_struct! {
-    /// How the figures of money change that goes back, in minor units.
+    /// Changes of the figures of an event's refunds and disputes, in minor units.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub(crate) struct MoneyFigures(row) {
         /// What the gateway has refunded of payments that completed orders.
@@ -51,8 +51,8 @@ row_struct! {
     }
 }
 
-/// Adds to the figures of money that goes back of a payment in this currency. Those of an event are in the currency of
-/// its orders: a payment in another one does not count.
+/// Adds to the figures of refunds and disputes. Those of an event are in the currency of its orders: a payment in another
+/// one does not count.
 pub(crate) fn money_moved(tx: &LockedEvent<'_>, order: OrderId, currency: &str, change: &MoneyFigures) -> Result<()> {
     if *change == MoneyFigures::default() {
         return Ok(());

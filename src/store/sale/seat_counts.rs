@@ -92,7 +92,7 @@ impl Seats {
     }
 }
 
-/// What completes the order that seats are sold to.
+/// How the order was paid that seats are sold to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PaidThrough {
     /// The payment gateway. Also used for orders that cost nothing, and for seats without an order.

@@ -17,6 +17,7 @@ use super::writing::write_state::EventLock;
 use super::writing::writer::{Failed, PostgresWriter};
 use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreErrorKind};
+use crate::fair::Tenant;
 use crate::model::values::id::OrganizationId;
 use crate::store::commits::commit_notifier::CommitNotifier;
 use crate::store::engine::after_commit::AfterCommit;
@@ -151,15 +152,16 @@ impl PostgresEngine {
         self.event_owners.owner_of(key, || self.readers.look_up(Isolation::Statement, |tx| events::owner_of(tx, key)))
     }
 
-    /// Like [`write`](Self::write), for background work on an event. See
+    /// Like [`write`](Self::write), for work on an event that may be done later. See
     /// [`Store::write_unless_locked`](crate::store::Store::write_unless_locked).
     pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
         &self,
+        tenant: Tenant,
         key: EventKey,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
         let lock = self.owner_of(key)?.map_or(EventLock::Unknown, |owner| EventLock::Background(owner.event, key));
-        match self.writer.write(None, lock, work) {
+        match self.writer.write(tenant, lock, work) {
             Ok(value) => Ok(Some(value)),
             Err(Failed { is_busy: true, .. }) => Ok(None),
             Err(failed) => Err(failed.error),

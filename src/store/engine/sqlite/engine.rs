@@ -8,6 +8,7 @@ use super::sqlite_snapshots::{Access, SqliteSnapshots};
 use super::writer::Writer;
 use crate::environment::Environment;
 use crate::error::{Result, StoreErrorKind};
+use crate::fair::Tenant;
 use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::{MigrationOptions, ReaderOptions};
@@ -90,10 +91,11 @@ impl SqliteEngine {
     /// Like [`write`](Self::write): no event is locked by itself.
     pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
         &self,
+        tenant: Tenant,
         _: EventKey,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
-        self.writer.write(None, work).map(Some)
+        self.writer.write(tenant, work).map(Some)
     }
 
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
