@@ -14,7 +14,7 @@ pub(crate) struct InUse<K> {
     usage: Arc<Mutex<Usage<K>>>,
 }
 
-/// What was taken for a key. It is in use until this is dropped, also by a panic.
+/// What was taken for a key. When this is dropped, also by a panic, it is free again.
 #[derive(Debug)]
 pub(crate) struct InUseGuard<K: Hash + Eq> {
     usage: Arc<Mutex<Usage<K>>>,

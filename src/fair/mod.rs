@@ -1,4 +1,4 @@
-//! How organizations share what there is too little of, so that one that wants a lot delays no other.
+//! How organizations share scarce resources, so that one that wants a lot delays no other.
 //!
 //! A [`Semaphore`] limits how much is done at the same time, and a [`RoundRobin`] orders what waits. [`InUse`] is a limit
 //! that is the same for each key, whether others use much or little.

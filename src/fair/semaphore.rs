@@ -87,7 +87,7 @@ pub(crate) struct Permit {
     tenant: Tenant,
 }
 
-/// A future permit. If it is dropped, it waits no longer.
+/// A future whose result is a permit. If it is dropped, it leaves the queue, or passes on a permit that it was given.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     /// `None` once the permit was taken.

@@ -1,13 +1,12 @@
-//! How much each of those that share something has of it.
+//! Amounts in use, by key and in all.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What is in use, by key and in all.
 #[derive(Debug)]
 pub(crate) struct Usage<K> {
     all: usize,
-    /// No key that has nothing.
+    /// Without keys that have nothing.
     by_key: HashMap<K, usize>,
 }
 
@@ -33,7 +32,7 @@ impl<K: Hash + Eq> Usage<K> {
         }
     }
 
-    /// Takes back up to `amount`, if the key has less.
+    /// Takes back an amount, or what the key has if that is less.
     pub(crate) fn give_back(&mut self, key: &K, amount: usize) {
         let Some(own) = self.by_key.get_mut(key) else { return };
         let amount = amount.min(*own);

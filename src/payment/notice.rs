@@ -95,10 +95,10 @@ pub enum GatewayEvent {
     RefundsChanged,
     /// A customer's bank disputes the payment, or has decided about that.
     Dispute(GatewayDispute),
-    /// The notice only names an object at the provider that has changed, such as a checkout or a refund: in the words
-    /// of the gateway, which the service asks for what the object says now ([`fetch`](super::PaymentWebhooks::fetch)).
+    /// The notice only names an object at the provider that has changed, such as a checkout or a refund. The service
+    /// asks for its current state ([`fetch`](super::PaymentWebhooks::fetch)). The text tells the gateway which it is.
     Changed(String),
-    /// The notice says nothing else that can be read. The text is for logs. That is an error only if the payment is one
+    /// The rest of the notice cannot be read. The text says why, for logs. That is an error only if the payment is one
     /// of this service.
     Unreadable(String),
 }

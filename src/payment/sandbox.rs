@@ -87,7 +87,7 @@ impl Checkouts for SandboxGateway {
     }
 }
 
-/// Nobody signs notices of the sandbox: what happens on its page is recorded without one.
+/// The sandbox sends no notices: what happens on its page is recorded directly. So every notice is forged.
 impl PaymentWebhooks for SandboxGateway {
     fn check_headers(&self, _: &NoticeHeaders, _: Timestamp) -> Result<(), NoticeError> {
         Err(NoticeError::InvalidSignature)
@@ -98,10 +98,10 @@ impl PaymentWebhooks for SandboxGateway {
     }
 }
 
-/// Returns the payment reference that belongs to a checkout token. The prefix keeps payments of other gateways, whose
-/// references may be guessable, out of reach of the checkout page.
-pub(crate) fn sandbox_reference(token: &str) -> String {
-    format!("{PREFIX}{token}")
+/// The sandbox's reference of the checkout with this token, or of the payment of the order with this id. The prefix
+/// keeps payments of other gateways, whose references may be guessable, out of reach of the checkout page.
+pub(crate) fn sandbox_reference(id: &str) -> String {
+    format!("{PREFIX}{id}")
 }
 
 /// Fails unless the reference is one of the sandbox. A checkout or payment of a provider has to wait until the program

@@ -62,7 +62,7 @@ const SHUTDOWN_HEAD_TIMEOUT: Duration = Duration::from_millis(500);
 /// 400: several lengths of the body (request smuggling), no `Host` or several, a path and query of more than 8 KiB. The
 /// router gets the client's address as axum's `ConnectInfo<SocketAddr>`.
 ///
-/// A `GET` request is given up if its client resets the connection, or a second after it has closed its side: a search
+/// A `GET` or `HEAD` request is given up if its client resets the connection, or a second after it has closed its side: a search
 /// that nobody waits for ends. Other requests are carried out.
 ///
 /// # Errors
@@ -272,7 +272,7 @@ impl ConnectionService {
             None if matches!(*request.method(), Method::GET | Method::HEAD) => self.read(request).await,
             None => self.router.call(request).await,
         };
-        if let (false, Ok(response)) = (is_unambiguous, &mut response) {
+        if !is_unambiguous && let Ok(response) = &mut response {
             // It is not known where the next request starts.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }

@@ -40,8 +40,8 @@ impl TicketingService {
                 tracing::warn!(
                     target: "ticketing::maintenance",
                     seconds = Duration::from_millis(jump.unsigned_abs()).as_secs(),
-                    "the clock jumped ahead; maintenance expires and deletes nothing until the clock is back, or has \
-                     gone on for an hour"
+                    "the clock jumped ahead; maintenance expires and deletes nothing until the clock is set back, or \
+                     has run on for an hour"
                 );
                 return Ok(false);
             }

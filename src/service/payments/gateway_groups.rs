@@ -46,16 +46,17 @@ pub(in crate::service) type GroupProgress = Vec<(OrganizationId, Option<Progress
 pub(in crate::service) enum GroupOrder {
     /// The next ones. If the gateway answers for none of a group, the other rows of its organizations wait for the next run.
     AsTheyCome,
-    /// At first one of each organization, and the others of an organization only after the gateway has answered for it.
-    /// After a failure, they wait for the next run: it will probably fail for them too, and each failure delays the
-    /// next attempt.
+    /// At first one of each organization. The others of an organization follow, unless the gateway has failed for that
+    /// one: then they wait for the next run. It would probably fail for them too, and each failure delays the next
+    /// attempt.
     OneOfEachFirst,
 }
 
 struct DueRows<R> {
     rows: Vec<R>,
     order: GroupOrder,
-    answered: HashSet<OrganizationId>,
+    /// Organizations whose other rows may follow.
+    may_follow: HashSet<OrganizationId>,
 }
 
 impl<R: GatewayRow> DueRows<R> {
@@ -70,7 +71,7 @@ impl<R: GatewayRow> DueRows<R> {
         for row in std::mem::take(&mut self.rows) {
             let organization = row.organization();
             let is_next =
-                group.len() < most && (self.answered.contains(&organization) || asked_first.insert(organization));
+                group.len() < most && (self.may_follow.contains(&organization) || asked_first.insert(organization));
             if is_next { &mut group } else { &mut self.rows }.push(row);
         }
         group
@@ -84,7 +85,7 @@ impl<R: GatewayRow> DueRows<R> {
             any_answered |= *progress == Some(Progress::Answered);
             match progress {
                 Some(Progress::Unavailable) => failed.insert(*organization),
-                Some(Progress::Answered | Progress::NotDue) | None => self.answered.insert(*organization),
+                Some(Progress::Answered | Progress::NotDue) | None => self.may_follow.insert(*organization),
             };
         }
         if self.order == GroupOrder::OneOfEachFirst || !any_answered {
@@ -106,7 +107,7 @@ pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
 ) -> Result<usize> {
     let monotonic = || service.inner.environment.clock.monotonic();
     let started = monotonic();
-    let mut waiting = DueRows { rows, order, answered: HashSet::new() };
+    let mut waiting = DueRows { rows, order, may_follow: HashSet::new() };
     let mut answered = 0;
     while !waiting.rows.is_empty() {
         let most = gateway.free_in_background().div_ceil(2);
@@ -173,7 +174,8 @@ pub(in crate::service) fn at_once<R: GatewayRow>(
     Ok(progress)
 }
 
-/// Puts the rows of organizations for which the gateway has failed lately last, those of the latest failure at the end.
+/// Sorts rows by when the gateway has last failed for their organization: at first those without a failure, and at the
+/// end those of the latest one.
 pub(in crate::service) fn failing_last<R: GatewayRow>(service: &TicketingService, mut rows: Vec<R>) -> Vec<R> {
     let now = service.inner.environment.clock.monotonic();
     rows.sort_by_cached_key(|row| service.inner.gateway_failures.last(R::TABLE, row.organization(), now));

@@ -21,14 +21,15 @@ impl TicketingService {
     /// [`PaymentWebhooks::read`](crate::payment::PaymentWebhooks::read), and records what it says. The server passes
     /// the requests to `/gateway/notices` on to this method.
     ///
-    /// A notice may arrive several times, late, and in any order: that changes nothing. It needs no
+    /// Notices may arrive several times, late and in any order, with the same result. This needs no
     /// [`Caller`](crate::Caller), because its signature authenticates it. Returns the outcome of each event in it;
     /// empty for a notice about something else. One that cannot be read is logged. Answer the gateway with success
     /// unless this method fails: what it returns would be the same the next time.
     ///
     /// # Errors
     /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway
-    ///   had to ask the provider and got no answer. Only then should it be sent again.
+    ///   had to ask the provider and got no answer. Only then, and after an error of the database, should it be sent
+    ///   again.
     ///
     /// ```
     /// use ticketing::payment::NoticeHeaders;

@@ -45,7 +45,7 @@ impl TicketingService {
         self.store_in_operation().read(|tx| hosted_checkout::page_of_order(tx, order))
     }
 
-    /// Returns the organization that sells what is paid under this token.
+    /// Returns the organization of the checkout with this token.
     #[cfg(feature = "server")]
     pub(crate) fn find_hosted_checkout(&self, token: &str) -> Result<crate::model::values::id::OrganizationId> {
         let reference = self.checkout_reference(token)?;
@@ -75,8 +75,8 @@ impl TicketingService {
         match outcome {
             CheckoutOutcome::Success => {
                 let page = self.store()?.read(|tx| hosted_checkout::page(tx, &reference))?;
-                let reference_of_payment = format!("sandbox_{}", order.id);
-                let payment = GatewayPayment::new(reference_of_payment, page.order.total, page.currency);
+                let payment_reference = sandbox_reference(&order.id.to_string());
+                let payment = GatewayPayment::new(payment_reference, page.order.total, page.currency);
                 self.receive_from_sandbox(reference, GatewayEvent::Checkout(CheckoutState::Paid(payment)))?;
             }
             CheckoutOutcome::Failure => self.receive_from_sandbox(reference, GatewayEvent::PaymentFailed)?,

@@ -12,7 +12,8 @@ use crate::store::money::payments::DuePayment;
 impl TicketingService {
     /// Asks the gateway what it lists of a payment, if that is due, and records it.
     pub(in crate::service) fn check_payment(&self, gateway: &GatewayCalls, due: DuePayment) -> Result<Progress> {
-        let claimed = self.store()?.write_unless_locked(due.order.into(), move |tx| payment_checks::claim(tx, due))?;
+        let claimed =
+            self.store()?.write_unless_locked(None, due.order.into(), move |tx| payment_checks::claim(tx, due))?;
         let Some(check) = claimed.flatten() else { return Ok(Progress::NotDue) };
         let order = CheckoutOrder { organization: due.organization, id: due.order };
         let listed = match look_up_of(&check.payment) {

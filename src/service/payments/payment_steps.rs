@@ -66,7 +66,7 @@ fn attempt_due_checkouts(
     let mut attempts = Vec::new();
     for due in service.by_transaction(due, |checkout| checkout.event) {
         let Some(first) = due.first() else { continue };
-        let claimed = service.store()?.write_unless_locked(first.event.into(), move |tx| claim_all(tx, &due))?;
+        let claimed = service.store()?.write_unless_locked(None, first.event.into(), move |tx| claim_all(tx, &due))?;
         let Some((rows, claimed)) = claimed else { continue };
         for skipped in rows.skipped {
             run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
@@ -91,7 +91,7 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
     Ok(())
 }
 
-/// Asks what the gateway lists of payments some time after a refund or a dispute.
+/// Asks the gateway what it lists of payments, some time after their last refund or dispute.
 fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
     let due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
@@ -117,8 +117,7 @@ fn alternate<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
 
 impl TicketingService {
     /// The checkouts that are due at the gateway with this name. Those to be closed and those to be looked up
-    /// alternate. A checkout that the gateway has answered for, under whose link somebody may pay, comes before one
-    /// that it has not.
+    /// alternate. Of each kind, those that the gateway has created come first: somebody may pay under their links.
     fn due_checkouts(&self, gateway: &str) -> Result<Vec<DueCheckout>> {
         let of_status = |status| {
             let due = self.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;

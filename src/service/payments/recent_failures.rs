@@ -12,7 +12,7 @@ use crate::service::background::skipped_rows::SkippedTable;
 /// How long a failure counts.
 const REMEMBERED: Duration = Duration::from_mins(10);
 
-/// How many failures are remembered at most. Organizations with further ones come with those that have none.
+/// How many failures are remembered at most. Further ones are forgotten.
 const MAX_FAILURES: usize = 10_000;
 
 /// When the gateway has last failed for the rows of an organization in a table, by the monotonic clock.

@@ -47,7 +47,7 @@ impl TicketingService {
         let terms = self.refund_terms();
         let (event, claim) = (refund.order.into(), move |tx: &LockedEvent<'_>| claim(tx, refund, &terms));
         let claimed = match waiting {
-            Waiting::Maintenance => self.store()?.write_unless_locked(event, claim)?.flatten(),
+            Waiting::Maintenance => self.store()?.write_unless_locked(None, event, claim)?.flatten(),
             Waiting::Caller | Waiting::Notice => self.store()?.write_event(refund.organization, event, claim)?,
         };
         let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
