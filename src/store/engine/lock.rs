@@ -1,6 +1,6 @@
 //! What a transaction locks until it ends.
 
-use crate::model::values::id::{DiscountId, EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::values::id::{DiscountId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId};
 
 /// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes
 /// them before this one ends.
@@ -32,6 +32,8 @@ pub(crate) enum Lock<'a> {
     Organizations,
     /// The webhook endpoints of an organization: none of them is deleted. Several transactions can hold this lock.
     Endpoints(OrganizationId),
+    /// A notification of webhook endpoints: other transactions wait that add or remove rows of the outbox with it.
+    WebhookNotification(NotificationId),
     /// An idempotency key of an organization: other transactions that execute a request with it wait.
     IdempotencyKey(OrganizationId, &'a str),
 }

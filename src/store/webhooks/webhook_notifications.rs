@@ -9,15 +9,14 @@ use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::NotificationId;
 use crate::store::columns::values_of_rows;
-use crate::store::{Bind, Query, Transaction};
+use crate::store::{Bind, Lock, Query, Transaction};
 
 const INSERT: &str = "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES ";
 /// The id of a notification is that of its first row, or the notification is stored already.
 const OR_ADD: &str =
     " ON CONFLICT (id) DO UPDATE SET outbox_rows = webhook_notifications.outbox_rows + excluded.outbox_rows";
 const DELETE_LAST: &str = "DELETE FROM webhook_notifications WHERE id = ?1 AND outbox_rows <= ?2";
-const REMOVE_ROWS: &str =
-    "UPDATE webhook_notifications SET outbox_rows = outbox_rows - ?2 WHERE id = ?1 AND outbox_rows > ?2";
+const REMOVE_ROWS: &str = "UPDATE webhook_notifications SET outbox_rows = outbox_rows - ?2 WHERE id = ?1";
 
 /// How many notifications one statement inserts at most.
 const MAX_ROWS: usize = 32;
@@ -66,11 +65,10 @@ pub(in crate::store) fn delete_rows(tx: &Transaction<'_>, delete: Query<'_>, bin
     })?;
     for (notification, number) in numbers {
         let binds = [notification.into(), number.into()];
-        let changed = tx.execute_counted(DELETE_LAST, &binds)? + tx.execute_counted(REMOVE_ROWS, &binds)?;
-        // On PostgreSQL, the update waits for another transaction that removes the other rows, and the deletion does not.
-        if changed == 0 {
-            tx.execute(DELETE_LAST, &binds)?;
-        }
+        // A deletion alone would not wait for another transaction that removes the other rows.
+        tx.lock(Lock::WebhookNotification(notification))?;
+        tx.execute(DELETE_LAST, &binds)?;
+        tx.execute(REMOVE_ROWS, &binds)?;
     }
     Ok(deleted)
 }

@@ -24,6 +24,9 @@ pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static
             "SELECT id FROM webhook_endpoints WHERE organization_id = ?1 ORDER BY id FOR KEY SHARE",
             Some(organization.into()),
         ),
+        Lock::WebhookNotification(id) => {
+            ("SELECT id FROM webhook_notifications WHERE id = ?1 FOR NO KEY UPDATE", Some(id.into()))
+        }
         Lock::IdempotencyKey(organization, key) => {
             ("SELECT pg_advisory_xact_lock(?1)", Some(hash(organization, key).into()))
         }
