@@ -17,7 +17,7 @@ use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::orders::order_lifecycle;
 use crate::sales::tickets::ticket_issuing;
 use crate::store::money::payments::StoredPayment;
-use crate::store::money::refunds::NewRefund;
+use crate::store::money::refunds::{NewRefund, StoredRefund};
 use crate::store::money::{payments, refunds};
 use crate::store::sale::order_status::OrderState;
 use crate::store::sale::{order_items, orders};
@@ -145,20 +145,26 @@ fn choose_tickets(
     Ok((!is_cancelled).then_some(part))
 }
 
-/// How often a gateway was asked for a refund that is still due.
+/// How often a gateway was asked for a refund.
 pub(crate) struct AskedBefore {
     pub(crate) order: OrderId,
     pub(crate) attempts: i64,
-    /// The payment, if it was asked at all.
+    /// The payment, if the gateway may have made the refund and its answer was lost.
     pub(crate) payment: Option<StoredPayment>,
 }
 
+fn may_be_made(refund: &StoredRefund) -> bool {
+    refund.attempts > 0 && refund.by_gateway && !refund.refused && refund.open() > 0
+}
+
+/// # Errors
+/// - [`Reason::RefundInProgress`] while the gateway is asked for the refund.
 pub(crate) fn asked_before(tx: &Transaction<'_>, organization: OrganizationId, id: RefundId) -> Result<AskedBefore> {
     let not_found = || Error::NotFound(ResourceKind::Refund);
     let order = refunds::order_of(tx, organization, id)?.ok_or_else(not_found)?;
     let refund = refunds::find(tx, order, id)?.ok_or_else(not_found)?;
-    let is_asked = refund.attempts > 0 && refund.to_ask > 0;
-    let payment = is_asked.then(|| payments::get(tx, refund.payment)).transpose()?;
+    refund_lifecycle::check_not_asking(&refund, tx.now())?;
+    let payment = may_be_made(&refund).then(|| payments::get(tx, refund.payment)).transpose()?;
     Ok(AskedBefore { order, attempts: refund.attempts, payment })
 }
 
@@ -166,7 +172,7 @@ pub(crate) fn asked_before(tx: &Transaction<'_>, organization: OrganizationId, i
 pub(crate) fn withdraw(tx: &LockedEvent<'_>, order: OrderId, id: RefundId, attempts: i64) -> Result<()> {
     let refund = refunds::find(tx, order, id)?.ok_or(Error::NotFound(ResourceKind::Refund))?;
     let mut account = Account::load(tx, payments::get(tx, refund.payment)?)?;
-    if refund.attempts != attempts && refund.to_ask > 0 {
+    if refund.attempts != attempts && may_be_made(&refund) {
         let detail = "the payment gateway was just asked for the refund";
         return Err(Error::conflict(Reason::RefundInProgress, detail));
     }

@@ -271,10 +271,7 @@ impl<'t, 'c> Account<'t, 'c> {
             let detail = format!("the refund is {}: nothing of it is left to go back", refund.status);
             return Err(Error::conflict(Reason::RefundSettled, detail));
         }
-        if refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now) {
-            let detail = "the payment gateway is just being asked for the refund";
-            return Err(Error::conflict(Reason::RefundInProgress, detail));
-        }
+        check_not_asking(refund, now)?;
         let rest = refund.open();
         let was_asked = refund.attempts > 0;
         refund.promised = refund.returned;
@@ -328,6 +325,16 @@ impl<'t, 'c> Account<'t, 'c> {
     pub(in crate::sales) fn is_returned(&self) -> bool {
         self.payment.sums.returned >= self.payment.sums.received
     }
+}
+
+/// # Errors
+/// - [`Reason::RefundInProgress`] while the gateway is asked for the refund.
+pub(in crate::sales) fn check_not_asking(refund: &StoredRefund, now: Timestamp) -> Result<()> {
+    if refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now) {
+        let detail = "the payment gateway is just being asked for the refund";
+        return Err(Error::conflict(Reason::RefundInProgress, detail));
+    }
+    Ok(())
 }
 
 /// A refund that somebody has made in the account at the gateway, or that has failed there because of `refusal`.

@@ -62,8 +62,8 @@ const SHUTDOWN_HEAD_TIMEOUT: Duration = Duration::from_millis(500);
 /// 400: several lengths of the body (request smuggling), no `Host` or several, a path and query of more than 8 KiB. The
 /// router gets the client's address as axum's `ConnectInfo<SocketAddr>`.
 ///
-/// A `GET` or `HEAD` request is given up if its client resets the connection, or a second after it has closed its side: a search
-/// that nobody waits for ends. Other requests are carried out.
+/// A `GET` or `HEAD` request is given up if its client resets the connection, or a second after it has closed its side: a
+/// search that nobody waits for ends. Other requests are carried out.
 ///
 /// # Errors
 /// If the listener cannot be used. A failure of one connection does not affect others and is not returned.
@@ -190,8 +190,8 @@ impl Connections {
         self.open.remove(id);
     }
 
-    /// If the system has no more file handles, lowers the limit for a while below the number of open connections, so that
-    /// new ones can be accepted again and the store can open its files.
+    /// If the system has no more file handles, lowers the limit for a while below the number of open connections, so
+    /// that new ones can be accepted again and the store can open its files.
     async fn handle_accept_error(&mut self, error: &io::Error) {
         const ENFILE_AND_EMFILE: [i32; 2] = [23, 24];
         if cfg!(unix) && error.raw_os_error().is_some_and(|code| ENFILE_AND_EMFILE.contains(&code)) {

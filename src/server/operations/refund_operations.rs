@@ -46,7 +46,12 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::action_on(Route::new("withdraw_refund", "/refunds/{refundId}/withdraw", PaymentsWrite), |call| {
             call.service.withdraw_refund(call.keyed, call.id()).map(|refund| refund.map(without_text_of_gateway))
         })
-        .docs("Withdraw a refund", "Takes back what has not gone back of a refund: the money stays with the organizer.")
+        .calls_gateway()
+        .docs(
+            "Withdraw a refund",
+            "Takes back what has not gone back of a refund: the money stays with the organizer. If the payment gateway \
+             was asked for the refund before, it is asked first whether it has made it. The answer may have been lost.",
+        )
         .conflicts(&[RefundInProgress, RefundSettled]),
     ]
 }

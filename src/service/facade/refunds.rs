@@ -106,14 +106,16 @@ impl TicketingService {
 
     /// Takes back what has not gone back of a refund. The money stays with the organizer.
     ///
+    /// If the gateway was asked for the refund before, it is asked first whether it has made it: its answer may have been
+    /// lost. This needs [`RefundReports`](crate::payment::RefundReports) of the gateway that has the payment.
+    ///
     /// Requires the scope `payments:write`.
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the refund does not exist.
     /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `refund-in-progress` while the gateway is asked
     ///   for it, or `refund-settled` if nothing of it is left to go back.
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the gateway was asked for the refund before, and does not
-    ///   say whether it has made it.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the gateway is to be asked and does not answer.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -127,15 +129,18 @@ impl TicketingService {
     /// ```
     pub fn withdraw_refund<C: IdempotentCall>(&self, caller: &C, id: RefundId) -> Result<C::Output<Refund>> {
         caller.as_caller().require(Scope::PaymentsWrite)?;
-        let organization = caller.as_caller().organization;
-        let target = OperationTarget::on("withdraw_refund", id);
-        let asked = self.store()?.read(|tx| partial_refunds::asked_before(tx, organization, id))?;
-        let AskedBefore { order, attempts, payment } = asked;
-        // The gateway may have made it, and its answer was lost.
-        self.list_all(CheckoutOrder { organization, id: order }, payment.as_slice())?;
-        self.write_event_idempotent(caller, target, order, Nothing, move |tx, _, _, _| {
-            partial_refunds::withdraw(tx, order, id, attempts)?;
-            refunds::get(tx, organization, id)
+        let identity = caller.as_caller().identity();
+        let organization = identity.organization;
+        self.run_idempotent(caller, OperationTarget::on("withdraw_refund", id), Nothing, |operation, _| {
+            let asked = self.store()?.read(|tx| partial_refunds::asked_before(tx, organization, id))?;
+            let AskedBefore { order, attempts, payment } = asked;
+            self.list_all(CheckoutOrder { organization, id: order }, payment.as_slice())?;
+            self.write_event_for(identity, order, move |tx| {
+                operation.run(tx, || {
+                    partial_refunds::withdraw(tx, order, id, attempts)?;
+                    refunds::get(tx, organization, id)
+                })
+            })
         })
     }
 

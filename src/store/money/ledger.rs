@@ -70,7 +70,8 @@ pub(in crate::store) const MADE_OF: &str =
     GROUP BY e.refund_id, r.source, e.reference HAVING SUM(e.amount) <> 0 ORDER BY e.refund_id, e.reference";
 const NEWEST: &str = "SELECT MAX(at) AS newest FROM (
         SELECT MAX(recorded_at) AS at FROM ledger_entries WHERE payment_id = ?1
-        UNION ALL SELECT MAX(updated_at) FROM disputes WHERE order_id = ?2 AND payment_id = ?1) AS facts";
+        UNION ALL SELECT MAX(updated_at) FROM disputes WHERE order_id = ?2 AND payment_id = ?1
+        UNION ALL SELECT MAX(updated_at) FROM refunds WHERE payment_id = ?1 AND status = 'WITHDRAWN') AS facts";
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
 const REFERENCES: &str = "SELECT reference, CAST(SUM(amount) AS BIGINT) AS amount FROM ledger_entries
@@ -238,7 +239,8 @@ pub(crate) fn made_of(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<Ma
     tx.query_all(MADE_OF, &[payment.into()], MadeFor::read)
 }
 
-/// When the newest movement of a payment was recorded, or a dispute about it was last reported.
+/// When the newest movement of a payment was recorded, a dispute about it was last reported, or a refund
+/// of it was withdrawn.
 pub(crate) fn newest_fact(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<Option<Timestamp>> {
     let binds = [payment.id.into(), payment.order.into()];
     Ok(tx.query_opt(NEWEST, &binds, |row| row.get("newest"))?.flatten())

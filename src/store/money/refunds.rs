@@ -81,7 +81,8 @@ macro_rules! due {
             "SELECT id, order_id, organization_id FROM (
                 SELECT r.id, r.order_id, r.organization_id, r.next_attempt_at,
                     ROW_NUMBER() OVER (PARTITION BY r.organization_id ORDER BY r.next_attempt_at, r.id) AS turn
-                FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.next_attempt_at IS NOT NULL AND r.to_ask > 0 AND ",
+                FROM refunds r JOIN payments p ON p.id = r.payment_id
+                WHERE r.next_attempt_at IS NOT NULL AND r.to_ask > 0 AND ",
             $condition,
             " AND ",
             of_gateway!(),
