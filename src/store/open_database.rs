@@ -68,9 +68,9 @@ impl Store {
         on_engine!(&self.engine, engine => engine.write_event(organization, event, move |tx| work(&tx.lock_event(event)?)))
     }
 
-    /// Like [`write`](Self::write), for work that may be done later on rows of this event, which is locked first. Returns `None` if
-    /// other transactions keep the event, or other rows, locked for half a second. Do the work later then: to wait here
-    /// would delay the rows of other events.
+    /// Like [`write`](Self::write), for work on rows of this event that may be done later. The event is locked first.
+    /// Returns `None` if other transactions keep it, or other rows, locked for half a second. Do the work later then: to
+    /// wait here would delay the rows of other events.
     pub(crate) fn write_unless_locked<T: Send + 'static>(
         &self,
         tenant: Tenant,

@@ -130,7 +130,7 @@ pub(crate) fn create_or_resume(
             order
         }
         ended => {
-            // The process that created it was killed before anybody heard of it.
+            // Nobody has its link: the process that created it was killed.
             if let Some(order) = ended {
                 operation.forget_pending_order(tx, order.id)?;
             }

@@ -177,7 +177,7 @@ impl TicketingService {
     /// - [`Error::NotFound`](crate::Error::NotFound) as for [`get_ticket_by_link`](Self::get_ticket_by_link).
     /// - [`Error::Gone`](crate::Error::Gone) if the ticket or its event is cancelled.
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if two other documents are being rendered, and neither ends
-    ///   within 250 ms.
+    ///   within two seconds.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -207,7 +207,7 @@ impl TicketingService {
     /// - [`Error::Gone`](crate::Error::Gone) if the order, all its tickets or the event are cancelled, or if the order
     ///   has expired.
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if two other documents are being rendered, and neither ends
-    ///   within 250 ms.
+    ///   within two seconds.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;

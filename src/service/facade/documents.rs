@@ -115,7 +115,7 @@ impl TicketingService {
     /// - [`Error::NotFound`] if the ticket does not exist, or if documents are not
     ///   [switched on](Builder::ticket_documents).
     /// - [`Error::Gone`] if the ticket or its event is cancelled.
-    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within 250 ms.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within two seconds.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;
@@ -146,7 +146,7 @@ impl TicketingService {
     ///   [switched on](Builder::ticket_documents).
     /// - [`Error::Conflict`] with the reason `order-not-completed` if the order is not paid.
     /// - [`Error::Gone`] if the order, all its tickets or the event are cancelled, or if the order has expired.
-    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within 250 ms.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within two seconds.
     ///
     /// ```
     /// use ticketing::documents::TicketDocuments;

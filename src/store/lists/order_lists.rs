@@ -1,9 +1,9 @@
 //! Lists of orders.
 //!
 //! The ids of orders grow with time, and bound the filters by time. The indexes `orders_with_later_id` and
-//! `orders_changed_early` have only the orders whose ids do not, because the clock was set back. Without them, an organizer who exports the
-//! orders up to the end of a day would miss those that were created in the time which the clock showed twice. They cost
-//! half a percent of creating an order.
+//! `orders_changed_early` have only the orders whose ids do not, because the clock was set back. Without them, an
+//! organizer who exports the orders up to the end of a day would miss those that were created in the time which the
+//! clock showed twice. They cost half a percent of creating an order.
 
 use std::time::Duration;
 
