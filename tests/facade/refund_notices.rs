@@ -344,7 +344,8 @@ fn report_dispute(fixture: &Fixture, order: &Order, status: DisputeStatus) {
     );
 }
 
-/// Cancels an order of which the bank decides about a half, in favor of the seller. The refund is made in two parts.
+/// Cancels an order while a bank decides about half of its payment. The half that is not disputed is refunded. Then the
+/// bank decides for the seller, so that the other half is due.
 fn cancelled_during_a_dispute(fixture: &Fixture) {
     let (_, order) = paid(fixture);
     report_dispute(fixture, &order, DisputeStatus::Open);

@@ -105,7 +105,7 @@ fn an_organization_gets_half_of_the_workers_of_a_tier_even_if_no_other_has_anyth
         add_due_of(&mut queues, 2, 2000..2001, health);
         assert!(workers_of(&queues.assign(), 2000..2001) > 0);
     }
-    // Nor does it get more of all, in whatever order its endpoints of the three tiers have something due.
+    // Nor does it get more than half of all, whichever of its tiers has something due first.
     for tiers in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut queues = EndpointQueues::new(LIMITS);
         let mut workers = 0;
