@@ -20,8 +20,9 @@ use crate::model::operation::statistics::LogoOutcome;
 use crate::model::tickets::linked::is_data_uri;
 use crate::model::values::id::{OrganizationId, TicketTypeId};
 
-/// Fetches the file at a URL, if it has at most this many bytes, in at most this time. The error says why it could not.
-pub(crate) type Fetch = Box<dyn Fn(&str, usize, Duration) -> Result<Vec<u8>, String> + Send + Sync>;
+/// Fetches the file at a URL for an organization, if it has at most this many bytes, in at most this time. The error says
+/// why it could not.
+pub(crate) type Fetch = Box<dyn Fn(OrganizationId, &str, usize, Duration) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// How many threads fetch a logo or wait for one.
 const MAX_WAITING: usize = 32;
@@ -146,7 +147,7 @@ impl Logos {
         state.fetching.insert(key);
         drop(state);
         let _fetching = Fetching { logos: self, key };
-        let result = fetch(url, MAX_LOGO_BYTES, remaining).and_then(|file| match picture(&file) {
+        let result = fetch(organization, url, MAX_LOGO_BYTES, remaining).and_then(|file| match picture(&file) {
             Some(_) => Ok(Logo::new(file)),
             None => Err("the file is not a PNG or JPEG picture of at most 2,000 pixels in each direction".to_owned()),
         });
@@ -208,7 +209,7 @@ mod tests {
     impl Held {
         fn fetch(self: &Arc<Self>) -> Fetch {
             let held = Arc::clone(self);
-            Box::new(move |url, _, _| {
+            Box::new(move |_, url, _, _| {
                 if !url.starts_with("https://example.com/fast") {
                     let mut state = held.state.lock().expect("the state");
                     state.0 += 1;

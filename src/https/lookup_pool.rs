@@ -5,7 +5,8 @@
 //! than its timeout, and a lookup is not started if its caller has timed out.
 //!
 //! Names whose last lookup took more than a second, and names that have not been looked up yet, are throttled: they
-//! share half of the threads. However many of their lookups hang, other names find a free thread.
+//! share half of the threads. However many of their lookups hang, other names find a free thread. Organizations share
+//! both kinds of threads by the rule of [`fair`](crate::fair), so the names of one never hold all of them.
 //!
 //! Addresses are not cached: every attempt looks the name up and checks the addresses.
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 use super::exchange;
 use super::resolver::Resolver;
 use crate::environment::{Locked, ReusedThreads};
-use crate::fair::{Limits, Permit, Semaphore};
+use crate::fair::{Permit, Semaphore, Tenant};
 
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
 pub(crate) const MAX_THREADS: usize = 64;
@@ -27,8 +28,7 @@ pub(crate) const MAX_THREADS: usize = 64;
 /// The longest lookup that counts as fast.
 const FAST_LIMIT: Duration = Duration::from_secs(1);
 
-/// How many fast names are remembered. When there are more, all are forgotten: each is throttled until its next lookup
-/// is fast.
+/// How many fast names are remembered. When there are more, all are forgotten: the next lookup of each is throttled.
 const MAX_FAST_NAMES: usize = 10_000;
 
 /// How often a caller that waits looks whether the pool was closed.
@@ -59,31 +59,31 @@ pub(crate) struct LookupPool {
 
 impl LookupPool {
     pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
-        let up_to = |permits| Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(permits) });
         Self {
             resolver,
             threads: ReusedThreads::new("ticketing-lookup"),
-            permits: up_to(max_threads),
-            for_throttled: up_to(max_threads.div_ceil(2)),
+            permits: Semaphore::new(max_threads),
+            for_throttled: Semaphore::new(max_threads.div_ceil(2)),
             fast_names: Mutex::default(),
             is_closed: AtomicBool::new(false),
         }
     }
 
     /// Returns the addresses of a name, at least one.
-    pub(crate) fn resolve(&self, host: &str, timeout: Duration) -> LookupResult {
+    pub(crate) fn resolve(&self, tenant: Tenant, host: &str, timeout: Duration) -> LookupResult {
         let gives_up_at = exchange::now().saturating_add(timeout);
-        let result = self.resolve_before(host, gives_up_at);
+        let result = self.resolve_before(tenant, host, gives_up_at);
         if result == Err(LookupError::TimedOut) {
             self.remember(host, false);
         }
         result
     }
 
-    fn resolve_before(&self, host: &str, gives_up_at: Duration) -> LookupResult {
+    fn resolve_before(&self, tenant: Tenant, host: &str, gives_up_at: Duration) -> LookupResult {
         let is_throttled = !self.fast_names.locked().contains(host);
-        let throttled = is_throttled.then(|| self.permit(&self.for_throttled, gives_up_at)).transpose()?;
-        let permits = (self.permit(&self.permits, gives_up_at)?, throttled);
+        let permit = |permits| self.permit(permits, tenant, gives_up_at);
+        let throttled = is_throttled.then(|| permit(&self.for_throttled)).transpose()?;
+        let permits = (permit(&self.permits)?, throttled);
         let (sender, receiver) = sync_channel(1);
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
         let look_up = move || {
@@ -108,9 +108,9 @@ impl LookupPool {
         }
     }
 
-    fn permit(&self, permits: &Semaphore, gives_up_at: Duration) -> Result<Permit, LookupError> {
+    fn permit(&self, permits: &Semaphore, tenant: Tenant, gives_up_at: Duration) -> Result<Permit, LookupError> {
         let left = self.time_left(gives_up_at)?;
-        let permit = permits.acquire(None, left, || self.is_closed.load(Ordering::Relaxed));
+        let permit = permits.acquire(tenant, left, || self.is_closed.load(Ordering::Relaxed));
         permit.ok_or_else(|| self.time_left(gives_up_at).err().unwrap_or(LookupError::TimedOut))
     }
 
@@ -153,6 +153,7 @@ mod tests {
     use std::thread::scope;
 
     use super::*;
+    use crate::model::values::id::OrganizationId;
 
     const LONG: Duration = Duration::from_secs(30);
     const SHORT: Duration = Duration::from_millis(50);
@@ -198,32 +199,44 @@ mod tests {
         (Arc::clone(&resolver), LookupPool::new(resolver, max_threads))
     }
 
+    fn resolve(pool: &LookupPool, organization: i64, host: &str, timeout: Duration) -> LookupResult {
+        pool.resolve(Some(OrganizationId::from_raw(organization)), host, timeout)
+    }
+
     #[test]
     fn a_name_without_addresses_is_not_found_and_a_panic_does_not_end_the_thread() {
         let (_, pool) = pool(1);
         for host in ["none", "error", "panic", "panic"] {
-            assert_eq!(pool.resolve(host, LONG), Err(LookupError::NotFound), "{host}");
+            assert_eq!(resolve(&pool, 1, host, LONG), Err(LookupError::NotFound), "{host}");
         }
-        assert!(pool.resolve("good", LONG).is_ok());
+        assert!(resolve(&pool, 1, "good", LONG).is_ok());
     }
 
     #[test]
-    fn lookups_that_hang_occupy_only_half_of_the_threads() {
-        let (resolver, pool) = pool(4);
-        assert!(pool.resolve("good", LONG).is_ok());
-        while resolver.running.load(Ordering::SeqCst) < 2 {
-            assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
+    fn lookups_that_hang_occupy_only_half_of_the_threads_and_a_quarter_for_one_organization() {
+        let (resolver, pool) = pool(8);
+        assert!(resolve(&pool, 1, "good", LONG).is_ok());
+        let hang = |organization, most| {
+            while resolver.running.load(Ordering::SeqCst) < most {
+                assert_eq!(resolve(&pool, organization, "hang", SHORT), Err(LookupError::TimedOut));
+            }
+            assert_eq!(resolve(&pool, organization, "new", SHORT), Err(LookupError::TimedOut));
+        };
+        // Two of eight threads hang. A new name of that organization times out, but that of another does not.
+        hang(1, 2);
+        assert!(resolve(&pool, 2, "another", LONG).is_ok());
+        hang(2, 3);
+        hang(3, 4);
+        // All throttled threads hang: no new name is looked up, but a fast one is.
+        assert_eq!(resolve(&pool, 4, "new", SHORT), Err(LookupError::TimedOut));
+        for organization in 1..5 {
+            assert!(resolve(&pool, organization, "good", LONG).is_ok());
         }
-        assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
-        // Two of four threads hang. The lookup of a new name times out, but that of a fast name does not.
-        assert_eq!(pool.resolve("new", SHORT), Err(LookupError::TimedOut));
-        assert!(pool.resolve("good", LONG).is_ok());
         assert_eq!((pool.permits.waiting(), pool.for_throttled.waiting()), (0, 0));
-        assert_eq!(resolver.calls.load(Ordering::SeqCst), 4);
-        assert_eq!(resolver.most_running.load(Ordering::SeqCst), 3);
+        assert_eq!(resolver.most_running.load(Ordering::SeqCst), 5);
         // When the hanging lookups return, the waiting ones start.
         scope(|scope| {
-            let lookup = scope.spawn(|| pool.resolve("new", LONG));
+            let lookup = scope.spawn(|| resolve(&pool, 4, "new", LONG));
             while pool.for_throttled.waiting() == 0 {
                 std::thread::yield_now();
             }
@@ -233,13 +246,34 @@ mod tests {
     }
 
     #[test]
+    fn fast_names_that_begin_to_hang_occupy_half_of_the_threads_for_one_organization() {
+        let (resolver, pool) = pool(4);
+        resolver.release();
+        for host in ["hang", "good"] {
+            assert!(resolve(&pool, 1, host, LONG).is_ok());
+        }
+        *resolver.released.lock().unwrap() = false;
+        scope(|scope| {
+            // They are looked up at the same time, so none of them has been slow yet.
+            let lookups = [(); 3].map(|()| scope.spawn(|| resolve(&pool, 1, "hang", LONG)));
+            while resolver.running.load(Ordering::SeqCst) + pool.permits.waiting() < 3 {
+                std::thread::yield_now();
+            }
+            assert_eq!((pool.permits.free(), pool.permits.waiting()), (2, 1));
+            assert!(resolve(&pool, 2, "good", LONG).is_ok());
+            resolver.release();
+            assert!(lookups.into_iter().all(|lookup| lookup.join().unwrap().is_ok()));
+        });
+    }
+
+    #[test]
     fn a_fast_name_whose_lookup_hangs_is_throttled_again() {
         let (resolver, pool) = pool(4);
         resolver.release();
-        assert!(pool.resolve("hang", LONG).is_ok());
+        assert!(resolve(&pool, 1, "hang", LONG).is_ok());
         assert_eq!(*pool.fast_names.locked(), HashSet::from(["hang".to_owned()]));
         *resolver.released.lock().unwrap() = false;
-        assert_eq!(pool.resolve("hang", SHORT), Err(LookupError::TimedOut));
+        assert_eq!(resolve(&pool, 1, "hang", SHORT), Err(LookupError::TimedOut));
         assert_eq!(*pool.fast_names.locked(), HashSet::new());
         resolver.release();
     }
@@ -248,7 +282,7 @@ mod tests {
     fn closing_fails_all_lookups() {
         let (resolver, pool) = pool(1);
         scope(|scope| {
-            let lookups = [(); 3].map(|()| scope.spawn(|| pool.resolve("hang", Duration::from_mins(10))));
+            let lookups = [(); 3].map(|()| scope.spawn(|| resolve(&pool, 1, "hang", Duration::from_mins(10))));
             while resolver.running.load(Ordering::SeqCst) + pool.for_throttled.waiting() < 3 {
                 std::thread::yield_now();
             }
@@ -257,7 +291,7 @@ mod tests {
                 assert_eq!(lookup.join().unwrap(), Err(LookupError::Closed));
             }
         });
-        assert_eq!(pool.resolve("good", LONG), Err(LookupError::Closed));
+        assert_eq!(resolve(&pool, 1, "good", LONG), Err(LookupError::Closed));
         resolver.release();
     }
 }

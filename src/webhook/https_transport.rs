@@ -12,12 +12,15 @@ use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 use super::transport::FailureKind;
 use super::transport::{BODY_KEPT, Transport, WebhookFailure, WebhookRequest, WebhookResponse};
 use crate::error::Error;
+use crate::fair::Tenant;
 use crate::https::client::{Client, Settings};
 use crate::https::crypto_provider;
 use crate::https::endpoint_url::{ReceiverHost, ReceiverUrl, is_allowed};
 use crate::https::exchange::{self, Exchange, Finished};
 use crate::https::lookup_pool::LookupPool;
 use crate::https::resolver::Resolver;
+#[cfg(feature = "documents")]
+use crate::model::values::id::OrganizationId;
 
 /// Sends over HTTPS, to public addresses only.
 ///
@@ -61,6 +64,7 @@ impl HttpsTransport {
     /// Checks the URL and the addresses of its host, and performs a request that may take this long in total.
     fn perform<R>(
         &self,
+        tenant: Tenant,
         url: &str,
         timeout: Duration,
         request: impl FnOnce(&Client, Exchange) -> Finished<Result<R, ureq::Error>>,
@@ -69,7 +73,7 @@ impl HttpsTransport {
         let client = self.client();
         let url = ReceiverUrl::parse(url, self.settings.allow_local);
         let url = url.ok_or_else(WebhookFailure::url_refused)?;
-        let addresses = self.checked_addresses(&client.lookups, url, timeout)?;
+        let addresses = self.checked_addresses(&client.lookups, tenant, url, timeout)?;
         let Finished { result, exchange } = request(&client, Exchange { addresses, deadline, ..Exchange::default() });
         match result {
             Ok(response) => Ok((response, exchange)),
@@ -83,13 +87,14 @@ impl HttpsTransport {
     #[cfg(feature = "documents")]
     pub(crate) fn download(
         &self,
+        organization: OrganizationId,
         url: &str,
         headers: &[(&str, &str)],
         most_bytes: usize,
         timeout: Duration,
     ) -> Result<Vec<u8>, WebhookFailure> {
         let get = |client: &Client, exchange| client.get(url, headers, most_bytes, exchange);
-        let ((status, file), _) = self.perform(url, timeout, get)?;
+        let ((status, file), _) = self.perform(Some(organization), url, timeout, get)?;
         let failed = |message| Err(WebhookFailure::new(FailureKind::ConnectionFailed, message));
         if status != 200 {
             return failed(format!("the status of the response is {status}, and not 200"));
@@ -104,6 +109,7 @@ impl HttpsTransport {
     fn checked_addresses(
         &self,
         lookups: &LookupPool,
+        tenant: Tenant,
         url: ReceiverUrl<'_>,
         timeout: Duration,
     ) -> Result<Vec<SocketAddr>, WebhookFailure> {
@@ -111,7 +117,7 @@ impl HttpsTransport {
             ReceiverHost::Address(address) => vec![address],
             ReceiverHost::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ReceiverHost::Name(name) => {
-                lookups.resolve(name, timeout).map_err(|error| WebhookFailure::of_lookup(error, timeout))?
+                lookups.resolve(tenant, name, timeout).map_err(|error| WebhookFailure::of_lookup(error, timeout))?
             }
         };
         let allowed = |address: &IpAddr| is_allowed(*address, self.settings.allow_local);
@@ -124,9 +130,9 @@ impl HttpsTransport {
 
 impl Transport for HttpsTransport {
     fn send(&self, request: &WebhookRequest, timeout: Duration) -> Result<WebhookResponse, WebhookFailure> {
-        let WebhookRequest { url, headers, body } = request;
+        let WebhookRequest { url, headers, body, organization_id } = request;
         let post = |client: &Client, exchange| client.post(url, headers, body, BODY_KEPT, exchange);
-        let ((status, body), exchange) = self.perform(url, timeout, post)?;
+        let ((status, body), exchange) = self.perform(*organization_id, url, timeout, post)?;
         Ok(WebhookResponse::new(status, body).timed_out(exchange.timed_out))
     }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::values::id::OrganizationId;
+
 /// How many bytes of a response body are kept: 4 KiB.
 pub const BODY_KEPT: usize = 4096;
 
@@ -57,17 +59,21 @@ pub struct WebhookRequest {
     pub headers: Vec<(&'static str, String)>,
     /// The body, which must be sent byte for byte.
     pub body: String,
+    /// The organization of the endpoint. Those that a transport serves share its threads for looking up names. `None` if
+    /// it is not known: all such requests together have the share of one.
+    pub organization_id: Option<OrganizationId>,
 }
 
 impl WebhookRequest {
-    /// Creates a request to `url`.
+    /// Creates a request to `url`, of no organization.
     #[must_use]
     pub fn new(
         url: impl Into<String>,
         headers: impl IntoIterator<Item = (&'static str, String)>,
         body: impl Into<String>,
     ) -> Self {
-        Self { url: url.into(), headers: headers.into_iter().collect(), body: body.into() }
+        let headers = headers.into_iter().collect();
+        Self { url: url.into(), headers, body: body.into(), organization_id: None }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Isolation between endpoints: receivers that hang delay no others, however many they are and however many
 //! notifications wait for them. The control tests show that without the limits they would.
 
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use ticketing::id::WebhookId;
 use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
 use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries};
-use ticketing::webhook::{FailureKind, SenderOptions, WebhookSenderGuard};
+use ticketing::webhook::{FailureKind, HttpsTransport, Resolver, SenderOptions, WebhookSenderGuard};
 
 /// Creates an endpoint and delivers a first notification to it, so that it is healthy.
 fn healthy_endpoint(fixture: &Fixture, url: &str) -> WebhookId {
@@ -293,5 +295,40 @@ fn healthy_endpoints_of_one_organization_that_begin_to_hang_delay_no_other_organ
     wait_until("the other organization is served", || attempts_at(&fixture, &other, endpoint) == 2);
     assert_eq!((ended.load(Ordering::SeqCst), transport.sent_to("/of-one/")), (0, 8 + 8));
     transport.release();
+    drop(sender);
+}
+
+/// A resolver that finds every name at this machine. Lookups of names that begin with `hanging` wait while the lock is held.
+#[derive(Debug, Clone, Default)]
+struct HangingNames(Arc<RwLock<()>>);
+
+impl Resolver for HangingNames {
+    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        if host.starts_with("hanging") {
+            drop(self.0.read());
+        }
+        Ok(vec![Ipv4Addr::LOCALHOST.into()])
+    }
+}
+
+#[test]
+fn names_of_one_organization_whose_lookups_hang_delay_no_new_name_of_another() {
+    let names = HangingNames::default();
+    let hanging = names.0.write().expect("no panic");
+    let transport = HttpsTransport::builder().allow_local(true).resolver(names.clone()).build().expect("a transport");
+    let fixture = Fixture::for_sender(|builder| builder.allow_local_webhooks(true).webhook_transport(transport));
+    fixture.insert_ticket_webhooks(100, "https://hanging.example.com/");
+    // One organization gets 16 of the 32 workers for new endpoints.
+    let options = SenderOptions::default().workers(64).attempt_timeout(Duration::from_millis(500));
+    let sender = fixture.start_sender(options);
+    fixture.queue_notifications(1);
+    let attempts = || fixture.stored("SELECT COUNT(*) FROM webhook_deliveries WHERE success = 0");
+    wait_until("more lookups have timed out than there are threads for new names", || attempts() > 32);
+    let receiver = WebhookReceiver::start();
+    let url = receiver.url("/").replace("127.0.0.1", "new.example.com");
+    let (other, endpoint) = endpoint_of_another_organization(&fixture, &url);
+    receiver.wait_for(1);
+    wait_until("the attempt is recorded", || attempts_at(&fixture, &other, endpoint) == 1);
+    drop(hanging);
     drop(sender);
 }

@@ -90,9 +90,9 @@ impl Builder {
             tracing::warn!(target: "ticketing::documents", %error, "logos at URLs are left out");
         });
         let transport = transport.ok()?;
-        Some(Box::new(move |url, most_bytes, timeout| {
+        Some(Box::new(move |organization, url, most_bytes, timeout| {
             let headers = [("Accept", "image/png, image/jpeg"), ("User-Agent", "Service-Documents/1.0")];
-            let file = transport.download(url, &headers, most_bytes, timeout);
+            let file = transport.download(organization, url, &headers, most_bytes, timeout);
             file.map_err(|failure| failure.message)
         }))
     }

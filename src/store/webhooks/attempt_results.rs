@@ -6,7 +6,7 @@ use super::subscribed_endpoints;
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::operation::statistics::WebhookOutcome;
-use crate::model::values::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
+use crate::model::values::id::{NotificationId, OrganizationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::values::secret::Secret;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::delivery::delay_after;
@@ -30,6 +30,7 @@ pub(in crate::store) const INSERT_DELIVERY: &str =
 pub(crate) struct ClaimedAttempt {
     pub(crate) outbox_id: OutboxId,
     pub(crate) endpoint_id: WebhookId,
+    pub(crate) organization_id: OrganizationId,
     /// The token of the claim.
     pub(in crate::store) claim: i64,
     /// The number of the attempt, from 1 to [`MAX_ATTEMPTS`](crate::rules::delivery::MAX_ATTEMPTS).

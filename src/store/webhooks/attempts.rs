@@ -35,7 +35,7 @@ const MAX_FOR_OTHERS: usize = 16;
 const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt three times";
 
 const ENABLED_ENDPOINT: &str =
-    "SELECT id, url, secret, events, generations FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
+    "SELECT id, organization_id, url, secret, events, generations FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
 const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
 pub(in crate::store) const DUE: &str = "SELECT id, event_id, type, generation, attempts, cuts, claim, due_at,
         (SELECT n.body FROM webhook_notifications n WHERE n.id = event_id) AS body
@@ -107,6 +107,7 @@ pub(crate) struct DueEndpoint {
 
 struct Target {
     id: WebhookId,
+    organization: OrganizationId,
     url: String,
     secret: String,
     queues: Vec<Queue>,
@@ -136,7 +137,13 @@ fn target(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Target>> {
         let generations: Generations = row.json("generations")?;
         let queue = |event_type| Queue { endpoint, event_type, generation: generations.of(event_type) };
         let queues = types.into_iter().map(queue).collect();
-        Ok(Target { id: row.get("id")?, url: row.get("url")?, secret: row.get("secret")?, queues })
+        Ok(Target {
+            id: row.get("id")?,
+            organization: row.get("organization_id")?,
+            url: row.get("url")?,
+            secret: row.get("secret")?,
+            queues,
+        })
     })
 }
 
@@ -230,6 +237,7 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
     let attempt = ClaimedAttempt {
         outbox_id: row.id,
         endpoint_id: target.id,
+        organization_id: target.organization,
         claim,
         number: row.attempts + 1,
         notification_id: row.notification_id,

@@ -54,7 +54,8 @@ fn request(sender: &SenderContext, attempt: &ClaimedAttempt) -> WebhookRequest {
         (EVENT_ID_HEADER, attempt.notification_id.to_string()),
         (EVENT_TYPE_HEADER, attempt.event_type.as_str().to_owned()),
     ];
-    WebhookRequest { url: attempt.url.clone(), headers, body: attempt.body.clone() }
+    let organization_id = Some(attempt.organization_id);
+    WebhookRequest { url: attempt.url.clone(), headers, body: attempt.body.clone(), organization_id }
 }
 
 /// The result of an attempt that got a response. Only a 2xx status is a success.
