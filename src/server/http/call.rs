@@ -1,6 +1,7 @@
 //! The argument of an operation's handler function, an authorized request, and the responses that it returns.
 
-use std::sync::Mutex;
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::HeaderValue;
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use super::base_path::base_path;
 use super::problem::Problem;
-use crate::environment::Locked;
+use crate::fair::Semaphore;
 use crate::form::object::Form;
 use crate::form::request::Request;
 use crate::model::notifications::webhook::WebhookEndpoint;
@@ -65,7 +66,7 @@ impl Call<'_> {
 
     /// Reads the request from the body.
     pub(in crate::server) fn json<T: Form>(&self) -> Result<Request<T>, Problem> {
-        read_json(self.body)
+        read_json(self.caller, self.body)
     }
 }
 
@@ -73,14 +74,15 @@ impl Call<'_> {
 /// size.
 const LARGE_BODY: usize = 64 * 1024;
 
-/// Held while a large body is parsed, which takes some hundredths of a second.
-static LARGE_BODY_IS_PARSED: Mutex<()> = Mutex::new(());
+/// The permit to parse a large body, which takes some hundredths of a second. Organizations take turns.
+static LARGE_BODIES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(1));
 
-pub(in crate::server) fn read_json<T: Form>(body: &[u8]) -> Result<Request<T>, Problem> {
+pub(in crate::server) fn read_json<T: Form>(caller: &Caller, body: &[u8]) -> Result<Request<T>, Problem> {
     if body.is_empty() {
         return Err(Problem::malformed("the body is empty"));
     }
-    let _turn = (body.len() > LARGE_BODY).then(|| LARGE_BODY_IS_PARSED.locked());
+    let is_large = body.len() > LARGE_BODY;
+    let _turn = is_large.then(|| LARGE_BODIES.acquire(Some(caller.organization), Duration::MAX, || false));
     Ok(Request::from_json(body)?)
 }
 
