@@ -28,3 +28,8 @@ use crate::model::values::id::OrganizationId;
 /// For whom a permit is: an organization, or the program itself. `None` also stands for all organizations that are not
 /// known yet: together they count as one.
 pub(crate) type Tenant = Option<OrganizationId>;
+
+#[cfg(test)]
+pub(crate) fn tenant(number: i64) -> Tenant {
+    Some(OrganizationId::from_raw(number))
+}

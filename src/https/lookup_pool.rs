@@ -153,7 +153,7 @@ mod tests {
     use std::thread::scope;
 
     use super::*;
-    use crate::model::values::id::OrganizationId;
+    use crate::fair::tenant;
 
     const LONG: Duration = Duration::from_secs(30);
     const SHORT: Duration = Duration::from_millis(50);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn resolve(pool: &LookupPool, organization: i64, host: &str, timeout: Duration) -> LookupResult {
-        pool.resolve(Some(OrganizationId::from_raw(organization)), host, timeout)
+        pool.resolve(tenant(organization), host, timeout)
     }
 
     #[test]
