@@ -4,8 +4,10 @@
 //! No other helper knows how a database is opened or queried, so that another engine needs changes only here.
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub use rusqlite::params;
@@ -18,13 +20,32 @@ use super::postgres_server;
 /// The name of the database file of a fixture.
 pub const FILE: &str = "ticketing.db";
 
-/// A builder for a database file, or for the PostgreSQL database of this path.
+/// A builder for a database file, or for the PostgreSQL database of this path. A new one is a copy of a database with the
+/// schema of this program: to copy it is faster than to create the schema again.
 pub fn builder(file: impl AsRef<Path>) -> ticketing::Builder {
     #[cfg(feature = "postgres")]
     if let Some(url) = postgres_server::database_of(file.as_ref()) {
         return ticketing::TicketingService::postgres(ticketing::PostgresDatabase::new(&url).expect("a URL"));
     }
+    create_from_template(file.as_ref());
     ticketing::TicketingService::builder(file)
+}
+
+/// Creates a file with the schema, unless it exists.
+fn create_from_template(file: &Path) {
+    static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
+    let create = || {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join(FILE);
+        drop(ticketing::TicketingService::builder(&path).open().expect("the template"));
+        std::fs::read(path).expect("the file is checkpointed")
+    };
+    if !file.exists() {
+        let mut copy = tempfile::NamedTempFile::new_in(file.parent().expect("a folder")).expect("a file");
+        copy.write_all(TEMPLATE.get_or_init(create)).expect("written");
+        // Another process may have created it.
+        drop(copy.persist_noclobber(file));
+    }
 }
 
 /// Creates the PostgreSQL database of this path without tables. A file is created when it is opened.

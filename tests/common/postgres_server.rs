@@ -98,7 +98,8 @@ fn drop_unused(client: &mut Client) {
 
 /// Creates the database `name` like another one to which nobody is connected, unless another process does so.
 fn copy(client: &mut Client, original: &str, name: &str) {
-    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {original}")) {
+    if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {original} STRATEGY FILE_COPY"))
+    {
         let exists = [SqlState::DUPLICATE_DATABASE, SqlState::UNIQUE_VIOLATION];
         assert!(exists.contains(error.code().expect("a code")), "{error:?}");
     }

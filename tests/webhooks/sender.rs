@@ -12,9 +12,9 @@ use crate::common::receiver::{MockResponse, ReceivedRequest, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
-use ticketing::Timestamp;
 use ticketing::environment::{Clock, SystemClock};
 use ticketing::webhook::{EVENT_ID_HEADER, SenderOptions};
+use ticketing::{TicketingService, Timestamp};
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
@@ -228,7 +228,7 @@ fn options_out_of_range_are_rejected_by_name() {
     for (options, names) in cases {
         assert_eq!(paths(fixture.service.start_webhook_sender(options.clone())), names, "{options:?}");
         let file = fixture.path().with_extension("other");
-        let opened = database::builder(&file).webhook_sender(options).open();
+        let opened = TicketingService::builder(&file).webhook_sender(options).open();
         assert_eq!(paths(opened.map(drop)), names);
         assert!(!file.exists(), "no file was created");
     }
