@@ -20,7 +20,7 @@ use crate::model::operation::statistics::LogoOutcome;
 use crate::model::tickets::linked::is_data_uri;
 use crate::model::values::id::{OrganizationId, TicketTypeId};
 
-/// Fetches the file at a URL for an organization, if it has at most this many bytes, in at most this time. The error says
+/// Fetches a file for an organization: its URL, the most bytes that it may have, and how long this may take. The error says
 /// why it could not.
 pub(crate) type Fetch = Box<dyn Fn(OrganizationId, &str, usize, Duration) -> Result<Vec<u8>, String> + Send + Sync>;
 

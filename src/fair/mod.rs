@@ -31,5 +31,5 @@ pub(crate) type Tenant = Option<OrganizationId>;
 
 #[cfg(test)]
 pub(crate) fn tenant(number: i64) -> Tenant {
-    Some(OrganizationId::from_raw(number))
+    OrganizationId::from_raw(number).into()
 }

@@ -4,9 +4,9 @@
 //! more thread for each lookup that hangs. Here at most [`MAX_THREADS`] lookups run at once, a caller waits no longer
 //! than its timeout, and a lookup is not started if its caller has timed out.
 //!
-//! Names whose last lookup took more than a second, and names that have not been looked up yet, are throttled: they
-//! share half of the threads. However many of their lookups hang, other names find a free thread. Organizations share
-//! both kinds of threads by the rule of [`fair`](crate::fair), so the names of one never hold all of them.
+//! Names whose last lookup took more than a second, or longer than its caller waited, and names that have not been looked
+//! up yet, are throttled: they share half of the threads. However many of their lookups hang, other names find a free
+//! thread. Organizations share all threads, and those for throttled names, by the rule of [`fair`](crate::fair).
 //!
 //! Addresses are not cached: every attempt looks the name up and checks the addresses.
 
@@ -72,14 +72,6 @@ impl LookupPool {
     /// Returns the addresses of a name, at least one.
     pub(crate) fn resolve(&self, tenant: Tenant, host: &str, timeout: Duration) -> LookupResult {
         let gives_up_at = exchange::now().saturating_add(timeout);
-        let result = self.resolve_before(tenant, host, gives_up_at);
-        if result == Err(LookupError::TimedOut) {
-            self.remember(host, false);
-        }
-        result
-    }
-
-    fn resolve_before(&self, tenant: Tenant, host: &str, gives_up_at: Duration) -> LookupResult {
         let is_throttled = !self.fast_names.locked().contains(host);
         let permit = |permits| self.permit(permits, tenant, gives_up_at);
         let throttled = is_throttled.then(|| permit(&self.for_throttled)).transpose()?;
@@ -95,7 +87,11 @@ impl LookupPool {
         };
         self.threads.run(look_up).map_err(|_| LookupError::NotFound)?;
         loop {
-            let left = self.time_left(gives_up_at)?;
+            let left = self.time_left(gives_up_at).inspect_err(|error| {
+                if *error == LookupError::TimedOut {
+                    self.remember(host, false);
+                }
+            })?;
             match receiver.recv_timeout(left.min(CLOSING_CHECK)) {
                 Ok((found, is_fast)) => {
                     self.remember(host, is_fast);
@@ -203,6 +199,17 @@ mod tests {
         pool.resolve(tenant(organization), host, timeout)
     }
 
+    #[track_caller]
+    fn wait_until(is_so: impl Fn() -> bool) {
+        for _ in 0..6000 {
+            if is_so() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("it did not happen");
+    }
+
     #[test]
     fn a_name_without_addresses_is_not_found_and_a_panic_does_not_end_the_thread() {
         let (_, pool) = pool(1);
@@ -233,13 +240,12 @@ mod tests {
             assert!(resolve(&pool, organization, "good", LONG).is_ok());
         }
         assert_eq!((pool.permits.waiting(), pool.for_throttled.waiting()), (0, 0));
+        assert_eq!(resolver.calls.load(Ordering::SeqCst), 10, "none for a caller that had timed out");
         assert_eq!(resolver.most_running.load(Ordering::SeqCst), 5);
         // When the hanging lookups return, the waiting ones start.
         scope(|scope| {
             let lookup = scope.spawn(|| resolve(&pool, 4, "new", LONG));
-            while pool.for_throttled.waiting() == 0 {
-                std::thread::yield_now();
-            }
+            wait_until(|| pool.for_throttled.waiting() == 1);
             resolver.release();
             assert!(lookup.join().unwrap().is_ok());
         });
@@ -253,13 +259,14 @@ mod tests {
             assert!(resolve(&pool, 1, host, LONG).is_ok());
         }
         *resolver.released.lock().unwrap() = false;
+        wait_until(|| pool.permits.free() == 4);
         scope(|scope| {
             // They are looked up at the same time, so none of them has been slow yet.
             let lookups = [(); 3].map(|()| scope.spawn(|| resolve(&pool, 1, "hang", LONG)));
-            while resolver.running.load(Ordering::SeqCst) + pool.permits.waiting() < 3 {
-                std::thread::yield_now();
-            }
-            assert_eq!((pool.permits.free(), pool.permits.waiting()), (2, 1));
+            wait_until(|| (pool.permits.free(), pool.permits.waiting()) == (2, 1));
+            // A caller that has waited in vain for a permit says nothing about the name.
+            assert_eq!(resolve(&pool, 1, "good", SHORT), Err(LookupError::TimedOut));
+            assert!(pool.fast_names.locked().contains("good"));
             assert!(resolve(&pool, 2, "good", LONG).is_ok());
             resolver.release();
             assert!(lookups.into_iter().all(|lookup| lookup.join().unwrap().is_ok()));
@@ -283,9 +290,7 @@ mod tests {
         let (resolver, pool) = pool(1);
         scope(|scope| {
             let lookups = [(); 3].map(|()| scope.spawn(|| resolve(&pool, 1, "hang", Duration::from_mins(10))));
-            while resolver.running.load(Ordering::SeqCst) + pool.for_throttled.waiting() < 3 {
-                std::thread::yield_now();
-            }
+            wait_until(|| resolver.running.load(Ordering::SeqCst) + pool.for_throttled.waiting() == 3);
             pool.close();
             for lookup in lookups {
                 assert_eq!(lookup.join().unwrap(), Err(LookupError::Closed));

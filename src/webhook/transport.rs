@@ -59,8 +59,8 @@ pub struct WebhookRequest {
     pub headers: Vec<(&'static str, String)>,
     /// The body, which must be sent byte for byte.
     pub body: String,
-    /// The organization of the endpoint. Those that a transport serves share its threads for looking up names. `None` if
-    /// it is not known: all such requests together have the share of one.
+    /// The organization of the endpoint. [`HttpsTransport`](super::HttpsTransport) shares its threads for lookups among the
+    /// organizations. Requests with `None` count together as one organization.
     pub organization_id: Option<OrganizationId>,
 }
 
