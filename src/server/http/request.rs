@@ -204,7 +204,7 @@ impl IncomingRequest {
             Ok(key) => key,
             Err(problem) => {
                 // A body that is not JSON is reported first.
-                operation.check_syntax(caller, &body)?;
+                operation.check_syntax(caller.organization, &body)?;
                 return Err(problem);
             }
         };

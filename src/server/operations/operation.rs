@@ -21,8 +21,8 @@ use crate::error::{Reason, Result};
 use crate::form::declare::schema::NamedSchemas;
 use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
-use crate::model::tenants::caller::Caller;
 use crate::model::tenants::idempotency::Replayable;
+use crate::model::values::id::OrganizationId;
 use crate::server::http::blocking::WaitsFor;
 use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 use crate::server::http::problem::Problem;
@@ -334,17 +334,17 @@ impl Operation {
     }
 
     /// Checks that the body is JSON, if the operation reads one.
-    pub(in crate::server) fn check_syntax(&self, caller: &Caller, body: &[u8]) -> Result<(), Problem> {
+    pub(in crate::server) fn check_syntax(&self, organization: OrganizationId, body: &[u8]) -> Result<(), Problem> {
         match (self.input, body) {
             (Input::None | Input::Query(_), _) | (Input::OptionalBody(_), []) => Ok(()),
-            _ => read_json::<Nothing>(caller, body).map(drop),
+            _ => read_json::<Nothing>(organization, body).map(drop),
         }
     }
 
     /// Calls the service and returns its response.
     pub(in crate::server) fn run(&self, call: &Call<'_>) -> Result<Response, Problem> {
         if matches!(self.input, Input::OptionalBody(_)) && !call.body.is_empty() {
-            read_json::<Nothing>(call.caller, call.body)?.errors.into_result()?;
+            read_json::<Nothing>(call.caller.organization, call.body)?.errors.into_result()?;
         }
         let mut response = (self.run)(call)?;
         // Not if the client has the document already, which is 304.
