@@ -4,7 +4,7 @@
 //! No other helper knows how a database is opened or queried, so that another engine needs changes only here.
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -23,11 +23,19 @@ pub const FILE: &str = "ticketing.db";
 /// A builder for a database file, or for the PostgreSQL database of this path. A new one is a copy of a database with the
 /// schema of this program: to copy it is faster than to create the schema again.
 pub fn builder(file: impl AsRef<Path>) -> ticketing::Builder {
+    if is_file() {
+        create_from_template(file.as_ref());
+    }
+    builder_without_schema(file)
+}
+
+/// A builder for a database file, or for the PostgreSQL database of this path. A new one has no schema: a file, or a
+/// database that [`create_empty`] has created.
+pub fn builder_without_schema(file: impl AsRef<Path>) -> ticketing::Builder {
     #[cfg(feature = "postgres")]
     if let Some(url) = postgres_server::database_of(file.as_ref()) {
         return ticketing::TicketingService::postgres(ticketing::PostgresDatabase::new(&url).expect("a URL"));
     }
-    create_from_template(file.as_ref());
     ticketing::TicketingService::builder(file)
 }
 
@@ -38,17 +46,20 @@ fn create_from_template(file: &Path) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join(FILE);
         drop(ticketing::TicketingService::builder(&path).open().expect("the template"));
-        std::fs::read(path).expect("the file is checkpointed")
+        Database::assert_closed(&path);
+        std::fs::read(path).expect("the file")
     };
     if !file.exists() {
         let mut copy = tempfile::NamedTempFile::new_in(file.parent().expect("a folder")).expect("a file");
         copy.write_all(TEMPLATE.get_or_init(create)).expect("written");
-        // Another process may have created it.
-        drop(copy.persist_noclobber(file));
+        // Another process may have created the file.
+        if let Err(error) = copy.persist_noclobber(file) {
+            assert_eq!(error.error.kind(), ErrorKind::AlreadyExists, "{error}");
+        }
     }
 }
 
-/// Creates the PostgreSQL database of this path without tables. A file is created when it is opened.
+/// Creates the PostgreSQL database of this path without a schema. A file is created when a service opens it.
 pub fn create_empty(path: &Path) {
     #[cfg(feature = "postgres")]
     postgres_server::create_empty(path);

@@ -96,7 +96,8 @@ fn drop_unused(client: &mut Client) {
     }
 }
 
-/// Creates the database `name` like another one to which nobody is connected, unless another process does so.
+/// Creates the database `name` like another one to which nobody is connected, unless another process does so. Its files are
+/// copied, which takes half as long as to log its pages.
 fn copy(client: &mut Client, original: &str, name: &str) {
     if let Err(error) = client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {original} STRATEGY FILE_COPY"))
     {

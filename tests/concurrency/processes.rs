@@ -25,7 +25,7 @@ fn a_child_process_plays_its_role() {
         "open" => {
             send_to_parent("ready");
             wait_for_parent();
-            let service = database::builder(path()).open().unwrap();
+            let service = database::builder_without_schema(path()).open().unwrap();
             send_to_parent(service.create_organization(Default::default()).unwrap().id);
         }
         "authenticate" => authenticate(&path()),

@@ -16,9 +16,11 @@ fn modes(database: &Path) -> [u32; 3] {
 
 #[test]
 fn new_files_are_readable_for_their_owner_only() {
-    let fixture = Fixture::new();
-    fixture.event();
-    assert_eq!(modes(&fixture.path()), [0o600; 3]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ticketing.db");
+    let service = ticketing::TicketingService::open(&path).expect("the file");
+    service.create_organization(Default::default()).expect("a write");
+    assert_eq!(modes(&path), [0o600; 3]);
 }
 
 #[test]
