@@ -97,7 +97,9 @@ impl Renderer {
         logos: &mut LogosOfDocument<'_>,
         tickets: &[TicketToPrint<'_>],
     ) -> Result<Rendered> {
+        // This fetches the logos at URLs.
         let key = key(&file_name, version, logos);
+        let _permit = tickets.first().map(|ticket| self.limits.wait(ticket.event.organizer_id)).transpose()?;
         let logos = logos.of_types(tickets);
         let content_of = |ticket: &TicketToPrint<'_>| {
             let mut content = Content::of(*ticket, words::of(ticket.language))?;
@@ -105,7 +107,6 @@ impl Renderer {
             Ok(content)
         };
         let contents = tickets.iter().map(content_of).collect::<Result<Vec<_>>>()?;
-        let _permit = tickets.first().map(|ticket| self.limits.wait(ticket.event.organizer_id)).transpose()?;
         let pictures = self.pictures.of_document(contents.iter().filter_map(|content| content.logo.as_ref()));
         let idle = self.idle.locked().pop();
         let mut typesetter = idle.unwrap_or_else(|| Typesetter::new(self.fonts.clone()));
