@@ -36,6 +36,21 @@ impl<K: Hash + Eq + Clone> InUse<K> {
         usage.take(key.clone(), amount);
         Some(InUseGuard { usage: Arc::clone(&self.usage), key, amount })
     }
+
+    /// Takes an amount for a key, also if that is too much.
+    #[cfg(feature = "server")]
+    pub(crate) fn take_always(&self, key: K, amount: usize) -> InUseGuard<K> {
+        self.usage.locked().take(key.clone(), amount);
+        InUseGuard { usage: Arc::clone(&self.usage), key, amount }
+    }
+
+    /// Whether a key may have more: it has nothing, or less than its limit while all have less than theirs.
+    #[cfg(feature = "server")]
+    pub(crate) fn has_room(&self, key: &K) -> bool {
+        let usage = self.usage.locked();
+        let own = usage.of(key);
+        own == 0 || (own < self.most_of_key && usage.all() < self.most)
+    }
 }
 
 impl<K: Hash + Eq> Drop for InUseGuard<K> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::http::base_path::path_of_url;
 use super::http::blocking::BlockingService;
+use super::http::body_memory::BodyMemory;
 use super::http::rate_limit::RateLimits;
 use super::http::refusal_log::RefusalLog;
 use super::options::ServerOptions;
@@ -31,6 +32,7 @@ pub(super) struct ServerState {
     /// The memory for notices of the payment gateway until their signature was verified, by client network; `None` for
     /// clients without a known address.
     pub(super) unverified_bodies: InUse<Option<IpAddr>>,
+    pub(super) body_memory: BodyMemory,
     pub(super) metrics: Metrics,
     pub(super) refusal_log: RefusalLog,
     /// The requests in progress by the token of their link. A link has no API key and so no rate limit: without this, a
@@ -58,6 +60,7 @@ impl ServerState {
             files: Files::default(),
             refusal_log: RefusalLog::default(),
             unverified_bodies: InUse::new(MAX_UNVERIFIED_BYTES / 8, MAX_UNVERIFIED_BYTES),
+            body_memory: BodyMemory::new(),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),
             public_url: service.public_url().map(str::to_owned),

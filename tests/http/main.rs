@@ -37,4 +37,5 @@ mod slow_searches;
 mod spans;
 #[cfg(feature = "documents")]
 mod ticket_pages;
+mod unread_responses;
 mod walkthrough;

@@ -66,6 +66,11 @@ impl RequestBody {
         !headers.contains_key(EXPECT) && poll_fn(|cx| Poll::Ready(self.poll(cx).is_ready())).await
     }
 
+    /// How many bytes it has if it has arrived, and otherwise how many it may have.
+    pub(super) fn most_bytes(&self, headers: &HeaderMap) -> usize {
+        if self.end.is_some() { self.bytes.len() } else { declared_length(headers, self.most) }
+    }
+
     /// Reads the whole body, or fails as soon as it is over the limit.
     pub(in crate::server) async fn read(mut self, headers: &HeaderMap) -> Result<Vec<u8>, Problem> {
         check_length_up_to(headers, self.most)?;

@@ -3,6 +3,7 @@
 pub(super) mod base_path;
 pub(super) mod blocking;
 pub(super) mod body;
+pub(super) mod body_memory;
 pub(super) mod call;
 pub(super) mod caller;
 pub(super) mod conditions;

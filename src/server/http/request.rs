@@ -25,7 +25,7 @@ use super::query;
 use super::rate_limit::RateLimitStatus;
 use crate::enums::scope::Scope;
 use crate::error::Error;
-use crate::fair::Tenant;
+use crate::fair::{InUseGuard, Tenant};
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::server::operations::operation::{Input, Operation, Route};
 use crate::server::state::AppState;
@@ -85,24 +85,27 @@ async fn authorize_and_execute(
         tenant = Some(authorized.organization);
         caller = Some(authorized);
     }
+    let memory = &request.state.body_memory;
+    let bytes = body.as_ref().map_or(0, |body| body.most_bytes(&request.head.headers));
+    let reserved = memory.admit(tenant, &operation, bytes)?;
     let body = match body {
         Some(body) => Box::pin(body.read(&request.head.headers)).await,
         None => body::check_length(&request.head.headers).map(|()| Vec::new()),
     };
-    let execution = Box::new(Execution { request: Arc::clone(request), operation, parameters, caller, body });
-    if is_look_up {
-        // The key and the resource are looked up in one transaction.
-        return service.look_up(tenant, |service| service.with_look_ups(|| execution.run(service))?).await;
-    }
+    let execution =
+        Box::new(Execution { request: Arc::clone(request), operation, parameters, caller, body, _reserved: reserved });
     let run = |service: &TicketingService| execution.run(service);
     #[cfg(feature = "exports")]
     if waits_for == WaitsFor::Export {
         return Box::pin(export_body::call(service, tenant, run)).await;
     }
-    match service.additional_permits(waits_for) {
+    let result = match service.additional_permits(waits_for) {
+        // The key and the resource are looked up in one transaction.
+        _ if is_look_up => service.look_up(tenant, |service| service.with_look_ups(|| run(service))?).await,
         Some(permits) => service.call_with(permits, tenant, run).await,
         None => service.call(tenant, run).await,
-    }
+    };
+    result.map(|response| memory.hold(tenant, response))
 }
 
 /// A request that was read, and is to be executed.
@@ -113,11 +116,12 @@ struct Execution {
     /// If the request was authorized already.
     caller: Option<Caller>,
     body: Result<Vec<u8>, Problem>,
+    _reserved: Option<InUseGuard<Tenant>>,
 }
 
 impl Execution {
     fn run(self, service: &TicketingService) -> Result<Response, Problem> {
-        let Self { request, operation, parameters, caller, body } = self;
+        let Self { request, operation, parameters, caller, body, _reserved } = self;
         let caller = match caller {
             Some(caller) => caller,
             None => request.authorize(service, operation.route.scope)?,
