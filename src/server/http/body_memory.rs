@@ -56,27 +56,29 @@ impl BodyMemory {
     /// Counts the body of a response until the client has received it. It is never refused, because the operation was
     /// executed.
     pub(super) fn hold(&self, tenant: Tenant, response: Response) -> Response {
-        let left = response.body().size_hint().exact().unwrap_or_default();
-        match usize::try_from(left) {
-            Ok(bytes) if bytes > SMALL => {
-                let memory = self.0.take_always(tenant, bytes);
-                response.map(|body| Body::new(HeldBody { body, piece: Bytes::new(), left, _memory: memory }))
-            }
-            _ => response,
+        let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+        match bytes.filter(|bytes| *bytes > SMALL) {
+            Some(bytes) => HeldBody::wrap(response, self.0.take_always(tenant, bytes)),
+            None => response,
         }
     }
 }
 
-/// What is left of a body in memory.
-struct HeldBody {
+/// What is left of a body, with what it holds until the client has received it: memory or a permit.
+pub(super) struct HeldBody<H> {
     body: Body,
     /// What was taken from `body`, and not passed on.
     piece: Bytes,
-    left: u64,
-    _memory: InUseGuard<Tenant>,
+    _held: H,
 }
 
-impl HttpBody for HeldBody {
+impl<H: Send + Unpin + 'static> HeldBody<H> {
+    pub(super) fn wrap(response: Response, held: H) -> Response {
+        response.map(|body| Body::new(Self { body, piece: Bytes::new(), _held: held }))
+    }
+}
+
+impl<H: Unpin> HttpBody for HeldBody<H> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -93,9 +95,7 @@ impl HttpBody for HeldBody {
             }
         }
         let length = self.piece.len().min(PIECE);
-        let piece = self.piece.split_to(length);
-        self.left = self.left.saturating_sub(piece.len() as u64);
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        Poll::Ready(Some(Ok(Frame::data(self.piece.split_to(length)))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -103,6 +103,7 @@ impl HttpBody for HeldBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        let left = self.body.size_hint();
+        left.exact().map_or(left, |left| SizeHint::with_exact(left + self.piece.len() as u64))
     }
 }

@@ -15,9 +15,10 @@ use tokio::fs::File;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::blocking::{BlockingService, acquire};
+use super::body_memory::HeldBody;
 use super::problem::Problem;
 use crate::exports::{ExportFile, ExportFormat, ExportKind};
-use crate::fair::{Permit, Tenant};
+use crate::fair::Tenant;
 use crate::service::TicketingService;
 
 /// How many bytes are read at a time.
@@ -47,7 +48,7 @@ pub(super) async fn call(
 ) -> Result<Response, Problem> {
     let permit = acquire(&service.exports, tenant).await?;
     let response = service.call(tenant, work).await?;
-    Ok(response.map(|body| Body::new(Permitted { body, _permit: permit })))
+    Ok(HeldBody::wrap(response, permit))
 }
 
 pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: ExportFile) -> Response {
@@ -103,31 +104,5 @@ impl HttpBody for FileBody {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.left)
-    }
-}
-
-/// A body with the permit that it keeps.
-struct Permitted {
-    body: Body,
-    _permit: Permit,
-}
-
-impl HttpBody for Permitted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
