@@ -101,7 +101,8 @@ pub(crate) struct Content {
     pub(crate) period: String,
     /// The time zone, such as `New York, UTC-5`.
     pub(crate) zone: String,
-    pub(crate) location: Option<String>,
+    /// The lines of the location.
+    pub(crate) location: Vec<String>,
     pub(crate) ticket_type: String,
     pub(crate) fields: Vec<Field>,
     /// The lines of the ticket type's ticket text.
@@ -140,7 +141,7 @@ impl Content {
             title: printed_text::line(&event.title),
             period: words::period(words, zone, event.start_date, event.end_date),
             zone: words::zone_at(zone, &event.timezone, event.start_date),
-            location: event.location.as_deref().map(printed_text::line),
+            location: event.location.as_deref().map(printed_text::address).unwrap_or_default(),
             ticket_type: printed_text::line(&ticket_type.name),
             fields,
             text: ticket_type.ticket_text.iter().flat_map(|text| printed_text::lines(text)).collect(),

@@ -141,9 +141,11 @@ impl Ticket<'_> {
         let period = content.period.replace(' ', "\u{A0}").replace("–\u{A0}", "– ");
         self.paragraph(Element::Text, &period, self.beside_title(PERIOD), width);
         self.paragraph(Element::Text, &content.zone, self.beside_title(ZONE), width);
-        if let Some(location) = &content.location {
+        if !content.location.is_empty() {
             self.sheets.y += 2.5 * MILLIMETER;
-            self.paragraph(Element::OrganizersText, location, self.beside_title(LOCATION), width);
+        }
+        for line in &content.location {
+            self.paragraph(Element::OrganizersText, line, self.beside_title(LOCATION), width);
         }
         self.sheets.y += 7.0 * MILLIMETER;
     }

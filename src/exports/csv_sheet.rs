@@ -7,14 +7,17 @@ use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
 use super::columns::Cell;
 use super::file::{Output, local_text};
 use crate::error::Result;
+use crate::form::text_kind::breaks_line;
 use crate::model::operation::export::CsvDialect;
 
 /// The size of the buffer, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// With one of these at its beginning, a spreadsheet takes a text for a formula. Some also convert the full-width
-/// forms.
-const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+/// With one of these at its beginning, a spreadsheet takes a cell for a formula. Some also convert the full-width forms.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// White space that some spreadsheets drop at the beginning of a cell.
+const SKIPPED: [char; 3] = ['\t', '\r', '\n'];
 
 /// A CSV file that is being written.
 pub(super) struct CsvSheet {
@@ -32,7 +35,7 @@ impl CsvSheet {
                 b';'
             }
         };
-        // Quotes around every text: a program that expects another delimiter must not find a formula behind one in it.
+        // Quotes around every text: they keep most texts in one cell, also in a program that expects another delimiter.
         let writer = WriterBuilder::new()
             .delimiter(delimiter)
             .terminator(Terminator::CRLF)
@@ -55,10 +58,7 @@ impl CsvSheet {
         let written = match cell {
             Cell::Empty => Ok(()),
             Cell::Text(content) => {
-                if content.starts_with(FORMULA) {
-                    text.push(b'\'');
-                }
-                text.extend_from_slice(content.as_bytes());
+                add_guarded(text, content);
                 Ok(())
             }
             Cell::Flag(flag) => write!(text, "{flag}"),
@@ -77,6 +77,26 @@ impl CsvSheet {
     pub(super) fn finish(self) -> Result<Output> {
         self.writer.into_inner().map_err(|error| super::file::failed(error.into_error()))
     }
+}
+
+/// Adds a text with an apostrophe before each place where a cell would be a formula, also in a program that expects
+/// another delimiter. Such a program does not know which quotes enclose a text: it may begin a cell behind any
+/// delimiter, quote or line break.
+fn add_guarded(cell: &mut Vec<u8>, text: &str) {
+    if text.starts_with(SKIPPED) {
+        cell.push(b'\'');
+    }
+    let mut begins_cell = true;
+    let mut added = 0;
+    for (position, c) in text.char_indices() {
+        if begins_cell && FORMULA.contains(&c) {
+            cell.extend_from_slice(&text.as_bytes()[added..position]);
+            cell.push(b'\'');
+            added = position;
+        }
+        begins_cell = matches!(c, ',' | ';' | '\t' | '"') || breaks_line(c);
+    }
+    cell.extend_from_slice(&text.as_bytes()[added..]);
 }
 
 fn failed(error: csv::Error) -> crate::error::Error {

@@ -77,11 +77,8 @@ pub(crate) trait FormField: Sized {
     /// Reads the field from an object and adds its errors.
     fn read(object: &mut ObjectReader<'_>, field: &Field<Self::Limit>) -> Self;
 
-    /// Adds an error for each limit that the field of the object at `path` exceeds.
-    fn check(&self, field: &Field<Self::Limit>, path: Path<'_>, errors: &mut FieldErrors);
-
-    /// Replaces a value that nests too deep, as [`FormValue::replace_if_too_deep`] does.
-    fn replace_if_too_deep(&mut self);
+    /// Brings the field of the object at `path` into its normal form, as [`FormValue::check`] does, and adds its errors.
+    fn check(&mut self, field: &Field<Self::Limit>, path: Path<'_>, errors: &mut FieldErrors);
 
     /// Writes the field as a member of its object, unless it is absent.
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<Self::Limit>) -> Result<(), M::Error>;
@@ -103,15 +100,11 @@ impl<T: FormValue> FormField for T {
         read.unwrap_or_else(T::placeholder)
     }
 
-    fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
+    fn check(&mut self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if self.is_missing() {
             errors.add(path.field(field.name), IS_REQUIRED);
         }
         FormValue::check(self, field.limits, path.field(field.name), errors);
-    }
-
-    fn replace_if_too_deep(&mut self) {
-        FormValue::replace_if_too_deep(self);
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
@@ -135,14 +128,10 @@ impl<T: FormValue> FormField for Option<T> {
         }
     }
 
-    fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
+    fn check(&mut self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if let Some(value) = self {
             FormValue::check(value, field.limits, path.field(field.name), errors);
         }
-    }
-
-    fn replace_if_too_deep(&mut self) {
-        self.iter_mut().for_each(FormValue::replace_if_too_deep);
     }
 
     fn write<M: SerializeMap>(&self, object: &mut M, field: &Field<T::Limit>) -> Result<(), M::Error> {
@@ -165,15 +154,9 @@ impl<T: FormValue> FormField for Change<T> {
         Option::<T>::read(object, field).map_or(Self::Keep, Self::Set)
     }
 
-    fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
+    fn check(&mut self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if let Self::Set(value) = self {
             FormValue::check(value, field.limits, path.field(field.name), errors);
-        }
-    }
-
-    fn replace_if_too_deep(&mut self) {
-        if let Self::Set(value) = self {
-            FormValue::replace_if_too_deep(value);
         }
     }
 
@@ -202,15 +185,9 @@ impl<T: FormValue> FormField for Change<Option<T>> {
         }
     }
 
-    fn check(&self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
+    fn check(&mut self, field: &Field<T::Limit>, path: Path<'_>, errors: &mut FieldErrors) {
         if let Self::Set(value) = self {
             FormField::check(value, field, path, errors);
-        }
-    }
-
-    fn replace_if_too_deep(&mut self) {
-        if let Self::Set(value) = self {
-            FormField::replace_if_too_deep(value);
         }
     }
 

@@ -32,19 +32,16 @@ impl FormValue for Json {
         Some(value.to_serde_json())
     }
 
-    fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
+    /// Replaces a value that nests so deep that recursive functions, such as `clone` and `drop`, could overflow the
+    /// stack.
+    fn check_parts(&mut self, _: &[NoLimit], path: Path<'_>, errors: &mut FieldErrors) {
         if nests_deeper_than(self, MAX_DEPTH) {
             errors.add(path, format!("must nest at most {MAX_DEPTH} levels deep"));
+            take_apart(self.take());
         } else if contains_nul(self) {
             errors.add(path, CONTAINS_NUL);
         } else if is_longer_than(self, MAX_BYTES) {
             errors.add(path, too_large());
-        }
-    }
-
-    fn replace_if_too_deep(&mut self) {
-        if nests_deeper_than(self, MAX_DEPTH) {
-            take_apart(self.take());
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::declare::schema::NO_NUL_PATTERN;
 use super::text::{SLUG_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri, is_uuid};
 
 /// A limit on values of one type.
@@ -25,6 +26,12 @@ pub(crate) const DESCRIPTION_LENGTH: usize = 20_000;
 /// The greatest length of a tag, an access area and the like, in characters.
 pub(crate) const ENTRY_LENGTH: usize = 100;
 
+/// The greatest number of lines of the address of a location.
+pub(crate) const ADDRESS_LINES: usize = 5;
+
+/// The greatest number of lines of a text for which only its length is limited.
+pub(crate) const ANY_LINES: usize = usize::MAX;
+
 /// The greatest length of a URL, in characters.
 pub(crate) const URL_LENGTH: usize = 2048;
 
@@ -36,6 +43,10 @@ pub(crate) enum TextLimit {
     MaxLength(usize),
     /// Exactly this many characters.
     ExactLength(usize),
+    /// Several lines, at most this many. Other texts are one line: see [`TextKind`](super::text_kind::TextKind).
+    Lines(usize),
+    /// The code of a ticket as a scanner reads it or a person types it. It may contain any character.
+    TicketCode,
     /// A two-letter country code (ISO 3166-1 alpha-2). Only the length is checked.
     CountryCode,
     /// Lower-case letters and digits, in groups joined by single hyphens.
@@ -61,6 +72,7 @@ impl TextLimit {
             Self::MinLength(least) => text.chars().count() >= least,
             Self::MaxLength(most) => text.len() <= most || text.chars().count() <= most,
             Self::ExactLength(length) => text.chars().count() == length,
+            Self::Lines(most) => text.split('\n').count() <= most,
             Self::CountryCode => text.chars().count() == 2,
             Self::Slug => is_slug(text),
             Self::Email => is_email(text),
@@ -68,8 +80,13 @@ impl TextLimit {
             Self::Uri => is_uri(text),
             Self::SafeLink => is_safe_link(text),
             Self::Logo => is_logo(text),
-            Self::WebhookUrl => true,
+            Self::WebhookUrl | Self::TicketCode => true,
         }
+    }
+
+    /// Whether it limits how long a text may be.
+    pub(crate) fn is_greatest_length(self) -> bool {
+        matches!(self, Self::MaxLength(_) | Self::ExactLength(_) | Self::CountryCode)
     }
 }
 
@@ -80,6 +97,8 @@ impl Limit for TextLimit {
             Self::MinLength(least) => format!("must have at least {least} characters"),
             Self::MaxLength(most) => format!("must have at most {most} characters"),
             Self::ExactLength(length) => format!("must have exactly {length} characters"),
+            Self::Lines(most) => format!("must have at most {most} lines"),
+            Self::TicketCode => "must be the code of a ticket".to_owned(),
             Self::CountryCode => "must be a two-letter country code (ISO 3166-1 alpha-2), such as DE".to_owned(),
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
             Self::Email => "must be an e-mail address".to_owned(),
@@ -108,7 +127,8 @@ impl Limit for TextLimit {
             Self::Uuid => schema["format"] = json!("uuid"),
             Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
             // JSON Schema has no portable keyword for it: the documentation of the field says it.
-            Self::SafeLink => {}
+            Self::SafeLink | Self::Lines(_) => {}
+            Self::TicketCode => schema["pattern"] = json!(NO_NUL_PATTERN),
         }
     }
 }
@@ -153,6 +173,13 @@ pub(crate) enum ListLimit<L: 'static> {
     Unique,
     /// Limits on each entry.
     Each(&'static [L]),
+}
+
+impl<L> ListLimit<L> {
+    /// The limits on each entry, if this is them.
+    pub(crate) fn of_each(&self) -> Option<&'static [L]> {
+        if let Self::Each(limits) = self { Some(limits) } else { None }
+    }
 }
 
 impl<L: Limit> Limit for ListLimit<L> {

@@ -42,7 +42,7 @@ impl FormValue for BTreeMap<String, String> {
         Some(metadata)
     }
 
-    fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
+    fn check_parts(&mut self, _: &[NoLimit], path: Path<'_>, errors: &mut FieldErrors) {
         let has_allowed_length = |name: &String| !name.is_empty() && name.chars().count() <= MAX_NAME_LENGTH;
         let bytes: usize = self.iter().map(|(name, value)| name.len() + value.len()).sum();
         if bytes > MAX_BYTES {
@@ -52,7 +52,7 @@ impl FormValue for BTreeMap<String, String> {
             errors.add(path, format!("must have names of 1 to {MAX_NAME_LENGTH} characters"));
         }
         errors.check(!self.keys().any(|name| name.contains('\0')), path, "must have names without U+0000");
-        for (name, value) in self {
+        for (name, value) in &*self {
             if value.contains('\0') {
                 errors.add(path.field(&shown(name)), CONTAINS_NUL);
             }

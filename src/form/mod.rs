@@ -31,4 +31,5 @@ pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod request;
 pub(crate) mod text;
+pub(crate) mod text_kind;
 pub(crate) mod value;

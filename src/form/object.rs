@@ -20,14 +20,11 @@ pub(crate) trait Form: Sized {
     /// Reads the fields of this type and ignores all others.
     fn read_fields(object: &mut ObjectReader<'_>) -> Self;
 
-    /// Adds an error for each limit that a field exceeds.
-    fn check_fields(&self, path: Path<'_>, errors: &mut FieldErrors);
+    /// Brings the fields into their normal form, as [`FormValue::check`] does, and adds their errors.
+    fn check_fields(&mut self, path: Path<'_>, errors: &mut FieldErrors);
 
     /// Writes the fields of this type, except for those that are absent.
     fn write_fields<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error>;
-
-    /// Replaces values that nest too deep, as [`FormValue::replace_if_too_deep`] does.
-    fn replace_deep_fields(&mut self);
 
     /// Adds the fields of this type to a schema.
     fn describe_fields(object: &mut ObjectSchema<'_>);

@@ -96,12 +96,10 @@ impl<T: Form> Request<T> {
         Self::check(body, errors)
     }
 
-    /// Checks the limits of the fields of a request, in addition to the errors that were found while it was read.
+    /// Brings the fields of a request into their normal form, and checks their limits, in addition to the errors that
+    /// were found while it was read.
     fn check(mut body: T, mut errors: FieldErrors) -> Self {
         body.check_fields(Path::Root, &mut errors);
-        if !errors.is_empty() {
-            body.replace_deep_fields();
-        }
         Self { body, errors }
     }
 }

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::decimal::Decimal;
-use super::declare::schema::{NamedSchemas, text_without_nul};
+use super::declare::schema::{NamedSchemas, written_text};
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
-use super::text::CONTAINS_NUL;
+use super::text_kind::TextKind;
 use crate::enums::text_enum::TextEnum;
 use crate::error::FieldErrors;
 
@@ -47,20 +47,17 @@ pub(crate) trait FormValue: serde::Serialize + Sized {
         false
     }
 
-    /// Adds the errors that do not depend on the limits of the field, such as a string with U+0000.
-    fn check_parts(&self, _: Path<'_>, _: &mut FieldErrors) {}
+    /// Brings the value into its normal form, as texts without white space at their ends, and adds the errors that no
+    /// limit has, such as a text with U+0000.
+    fn check_parts(&mut self, _limits: &[Self::Limit], _: Path<'_>, _: &mut FieldErrors) {}
 
-    /// Adds the errors of [`check_parts`](Self::check_parts), and an error for the first limit that the value exceeds.
-    fn check(&self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
-        self.check_parts(path, errors);
+    /// Does what [`check_parts`](Self::check_parts) does, and adds an error for the first limit that the value exceeds.
+    fn check(&mut self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
+        self.check_parts(limits, path, errors);
         if let Some(exceeded) = limits.iter().find(|limit| !self.is_within(**limit)) {
             errors.add(path, exceeded.message());
         }
     }
-
-    /// Replaces a value that nests so deep that recursive functions, such as `clone` and `drop`, could overflow the
-    /// stack. Called after [`check`](Self::check) has added an error about it.
-    fn replace_if_too_deep(&mut self) {}
 
     /// Returns the JSON Schema of the values that [`read`](Self::read) accepts.
     fn schema(named: &mut NamedSchemas) -> serde_json::Value;
@@ -97,14 +94,19 @@ impl FormValue for String {
         limit.allows(self)
     }
 
-    fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
-        if self.contains('\0') {
-            errors.add(path, CONTAINS_NUL);
+    fn check_parts(&mut self, limits: &[TextLimit], path: Path<'_>, errors: &mut FieldErrors) {
+        let kind = TextKind::of(limits);
+        // The greatest length is that of the text as it was sent, which the schema describes.
+        if limits.iter().all(|limit| !limit.is_greatest_length() || limit.allows(self)) {
+            kind.normalize(self);
+        }
+        if let Some(message) = kind.refusal(self) {
+            errors.add(path, message);
         }
     }
 
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        text_without_nul()
+        written_text()
     }
 }
 
@@ -230,25 +232,17 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
         }
     }
 
-    fn check_parts(&self, path: Path<'_>, errors: &mut FieldErrors) {
-        for (index, item) in self.iter().enumerate() {
-            item.check_parts(path.entry(index), errors);
-        }
-    }
-
     /// Adds errors for the list and for its entries. If the list has too many entries, that is the only error.
-    fn check(&self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
+    fn check(&mut self, limits: &[Self::Limit], path: Path<'_>, errors: &mut FieldErrors) {
         if let Some(exceeded) = too_many_items(self.len(), limits) {
             return errors.add(path, exceeded.message());
         }
-        self.check_parts(path, errors);
+        let of_each: &[_] = limits.iter().find_map(ListLimit::of_each).unwrap_or_default();
+        for (index, item) in self.iter_mut().enumerate() {
+            item.check(of_each, path.entry(index), errors);
+        }
         for limit in limits {
             match limit {
-                ListLimit::Each(limits) => {
-                    for (index, item) in self.iter().enumerate() {
-                        item.check(limits, path.entry(index), errors);
-                    }
-                }
                 ListLimit::Unique => check_unique(self, path, errors),
                 limit if self.is_within(*limit) => {}
                 limit => errors.add(path, limit.message()),

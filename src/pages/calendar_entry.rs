@@ -32,7 +32,7 @@ pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
     lines.extend(end.map(|end| format!("DTEND:{}", utc(end))));
     lines.push(format!("SUMMARY:{}", escaped(&printed_text::line(&event.title))));
     if let Some(location) = &event.location {
-        lines.push(format!("LOCATION:{}", escaped(&printed_text::line(location))));
+        lines.push(format!("LOCATION:{}", escaped(&printed_text::address(location).join(", "))));
     }
     lines.push(format!("STATUS:{}", if linked.is_cancelled() { "CANCELLED" } else { "CONFIRMED" }));
     lines.push("END:VEVENT".to_owned());

@@ -14,7 +14,8 @@ pub(super) struct Heading<'a> {
     pub(super) title: String,
     pub(super) period: String,
     pub(super) zone: String,
-    pub(super) location: Option<String>,
+    /// The lines of the location.
+    pub(super) location: Vec<String>,
     /// The language of what the organizer has written, if it is another one than that of the page.
     pub(super) foreign: Option<&'a str>,
 }
@@ -36,7 +37,7 @@ impl<'a> Heading<'a> {
             title: printed_text::line(event.title),
             period: words::period(words, zone, event.start, event.end),
             zone: words::zone_at(zone, event.timezone, event.start),
-            location: event.location.map(printed_text::line),
+            location: event.location.map(printed_text::address).unwrap_or_default(),
             foreign: words::foreign(words, language),
         })
     }

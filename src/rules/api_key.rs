@@ -17,7 +17,7 @@ pub(crate) const RANDOM_LENGTH: usize = 30;
 /// The base62 digits in ascending order: the characters of a key after `tk_`.
 pub(crate) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-pub(crate) fn check(request: CreateApiKey, now: Timestamp) -> Result<Checked<CreateApiKey>> {
+pub(crate) fn check(mut request: CreateApiKey, now: Timestamp) -> Result<Checked<CreateApiKey>> {
     let mut errors = FieldErrors::default();
     request.name.check(&[MinLength(1), MaxLength(LINE_LENGTH)], Path::Root.field("name"), &mut errors);
     errors.check(!request.scopes.is_empty(), "scopes", "must name at least one scope");

@@ -8,8 +8,8 @@ use crate::model::tenants::organization::{CreateOrganization, OrganizationFields
 
 pub(crate) fn check_new(request: CreateOrganization) -> Result<Checked<OrganizationFields>> {
     // The limits of each field are those of an update.
-    let Request { errors, .. } = Request::from(UpdateOrganization::from(request.clone()));
-    check(request.into(), errors)
+    let Request { body, errors } = Request::from(UpdateOrganization::from(request));
+    check(body.into(), errors)
 }
 
 /// Checks an organization. `errors` are those of the fields that a request sets.

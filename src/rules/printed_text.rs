@@ -1,5 +1,7 @@
 //! Text as it may be drawn: without characters that would change what stands around it.
 
+use crate::form::text_kind::breaks_line;
+
 /// Within a text it is not seen, and accessible documents must not have it.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
@@ -14,21 +16,21 @@ pub(crate) fn line(text: &str) -> String {
 
 /// Returns the lines of a text. Characters that embed or override a direction are dropped: with them, a name could
 /// change the order of what a reader sees. The marks that only hint at a direction stay.
-#[cfg(any(feature = "documents", test))]
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = String> {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<String> = text.split(breaks_line).map(line).collect();
     lines.into_iter()
 }
 
+/// Returns the lines of an address that are not empty.
+pub(crate) fn address(text: &str) -> Vec<String> {
+    lines(text).filter(|line| !line.is_empty()).collect()
+}
+
 /// The controls of the bidirectional algorithm (Unicode Standard Annex #9) that open or close an embedding, an override
 /// or an isolate.
 fn reorders(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-}
-
-fn breaks_line(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\u{0B}' | '\u{0C}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

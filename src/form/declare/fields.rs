@@ -81,12 +81,8 @@ macro_rules! implement_form {
                 Self { $($field: <$type as $crate::form::field::FormField>::read(object, const { &$described }).into(),)* }
             }
 
-            fn check_fields(&self, path: $crate::form::path::Path<'_>, errors: &mut $crate::error::FieldErrors) {
-                $($crate::form::field::FormField::check(&self.$field, const { &$described }, path, errors);)*
-            }
-
-            fn replace_deep_fields(&mut self) {
-                $($crate::form::field::FormField::replace_if_too_deep(&mut self.$field);)*
+            fn check_fields(&mut self, path: $crate::form::path::Path<'_>, errors: &mut $crate::error::FieldErrors) {
+                $($crate::form::field::FormField::check(&mut self.$field, const { &$described }, path, errors);)*
             }
 
             fn write_fields<M: serde::ser::SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
@@ -126,7 +122,12 @@ macro_rules! implement_form {
                 Some($crate::form::object::read(value, path, errors))
             }
 
-            fn check_parts(&self, path: $crate::form::path::Path<'_>, errors: &mut $crate::error::FieldErrors) {
+            fn check_parts(
+                &mut self,
+                _: &[$crate::form::limits::NoLimit],
+                path: $crate::form::path::Path<'_>,
+                errors: &mut $crate::error::FieldErrors,
+            ) {
                 $crate::form::object::Form::check_fields(self, path, errors);
             }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// The pattern of a text without U+0000. Not all regular expressions of clients have the escape `\u0000`.
-const NO_NUL_PATTERN: &str = r"^[^\x00]*$";
+pub(crate) const NO_NUL_PATTERN: &str = r"^[^\x00]*$";
 
 /// The schemas that are referred to by name, as the components of an OpenAPI document.
 #[derive(Debug, Default)]
@@ -20,6 +20,10 @@ impl NamedSchemas {
         self.0
     }
 }
+
+/// The pattern of a text without control characters, except those that are white space: at the ends of a text they are
+/// cut off.
+const WRITTEN_PATTERN: &str = r"^[^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]*$";
 
 /// Builds the schema of an object, field by field.
 #[derive(Debug)]
@@ -78,6 +82,11 @@ pub(crate) fn add_description(schema: &mut Value, doc: &str) {
 /// Returns the schema of a text without U+0000.
 pub(crate) fn text_without_nul() -> Value {
     json!({"type": "string", "pattern": NO_NUL_PATTERN})
+}
+
+/// Returns the schema of a text that people write.
+pub(crate) fn written_text() -> Value {
+    json!({"type": "string", "pattern": WRITTEN_PATTERN})
 }
 
 /// Returns a schema that allows null in addition to the values of `schema`.

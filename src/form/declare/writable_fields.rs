@@ -119,21 +119,27 @@ macro_rules! update_form {
         $crate::form::declare::setters::constructor! { $update "Creates a request that changes nothing. Its setters add changes." }
 
         impl $update {
-            /// Removes the errors of fields that are set to the value which they have already, if they are about their
-            /// limits. A value that was stored before a limit was introduced is refused only if it is changed.
-            fn forgive_unchanged(&self, current: &$resource, errors: &mut $crate::error::FieldErrors) {
+            /// Keeps the fields that are set to the value which they have already, if that is not within their limits,
+            /// and removes its errors. A value that was stored before a limit was introduced is refused only if it is
+            /// changed.
+            fn forgive_unchanged(&mut self, current: &$resource, errors: &mut $crate::error::FieldErrors) {
                 $(
-                    if $crate::form::declare::writable_fields::is_unchanged!($presence, self.$field, current.$field) {
+                    if !errors.is_empty() && !matches!(self.$field, $crate::form::change::Change::Keep) {
                         let field = const {
                             &$crate::form::declare::fields::described_field!(
                                 $type, [$field $(as $json)?] [$(#[$($attribute)*])*] [$($limit),*]
                             )
                         };
+                        let mut known: $crate::form::declare::writable_fields::update_type!($presence $type) =
+                            $crate::form::declare::writable_fields::as_change!($presence, current.$field.clone());
                         let mut beyond = $crate::error::FieldErrors::default();
                         $crate::form::field::FormField::check(
-                            &self.$field, field, $crate::form::path::Path::Root, &mut beyond,
+                            &mut known, field, $crate::form::path::Path::Root, &mut beyond,
                         );
-                        errors.forgive(field.name, &beyond);
+                        if self.$field == known && !beyond.is_empty() {
+                            errors.forgive(field.name, &beyond);
+                            self.$field = $crate::form::change::Change::Keep;
+                        }
                     }
                 )*
             }
@@ -152,8 +158,8 @@ macro_rules! update_form {
                 request: &$crate::form::request::Request<$update>,
             ) -> (Self, $crate::error::FieldErrors) {
                 let mut errors = request.errors.clone();
-                request.body.forgive_unchanged(current, &mut errors);
-                let changes = request.body.clone();
+                let mut changes = request.body.clone();
+                changes.forgive_unchanged(current, &mut errors);
                 let fields = Self {
                     $($field: $crate::form::declare::writable_fields::updated!($presence, changes.$field, current.$field.clone()),)*
                 };
@@ -205,16 +211,16 @@ macro_rules! updated {
     };
 }
 
-/// Whether a field is set to the value that it has already.
-macro_rules! is_unchanged {
-    (optional, $change:expr, $current:expr) => {
-        matches!(&$change, $crate::form::change::Change::Set(new) if Some(new) == $current.as_ref())
+/// The change that sets a field to the value that it has already.
+macro_rules! as_change {
+    (optional, $current:expr) => {
+        $current.map_or($crate::form::change::Change::Keep, $crate::form::change::Change::Set)
     };
-    ($presence:ident, $change:expr, $current:expr) => {
-        matches!(&$change, $crate::form::change::Change::Set(new) if *new == $current)
+    ($presence:ident, $current:expr) => {
+        $crate::form::change::Change::Set($current)
     };
 }
 
 pub(crate) use {
-    create_form, create_type, created, is_unchanged, update_form, update_type, updated, writable_fields, written_type,
+    as_change, create_form, create_type, created, update_form, update_type, updated, writable_fields, written_type,
 };

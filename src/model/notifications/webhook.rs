@@ -3,8 +3,8 @@
 use super::notification_types::{DeliveryEventType, EventType};
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
-use crate::form::limits::TextLimit::{MaxLength, WebhookUrl};
-use crate::form::limits::URL_LENGTH;
+use crate::form::limits::TextLimit::{Lines, MaxLength, WebhookUrl};
+use crate::form::limits::{ANY_LINES, URL_LENGTH};
 use crate::model::values::id::{NotificationId, OutboxId, WebhookDeliveryId, WebhookId};
 use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::responses::responses;
@@ -71,8 +71,8 @@ writable_fields! {
     /// The URL to which notifications are sent: `https` at a public address, on port 443 or a port from 1024 to 65535.
     /// At most 2,048 characters. A changed URL is used from the next attempt on.
     url: String => required, MaxLength(URL_LENGTH), WebhookUrl;
-    /// What the endpoint is for: at most 500 characters.
-    description: String => nullable, MaxLength(500);
+    /// What the endpoint is for: at most 500 characters. It may have several lines.
+    description: String => nullable, MaxLength(500), Lines(ANY_LINES);
     /// The types of notifications to send: 1 to 100. Duplicates are ignored. Queued notifications of a type that is
     /// removed are dropped.
     events: Vec<EventType> => required, MinItems(1), MaxItems(100);

@@ -3,8 +3,8 @@
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
-use crate::form::limits::TextLimit::{ExactLength, MaxLength, MinLength, SafeLink, Slug, Uri};
-use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
+use crate::form::limits::TextLimit::{ExactLength, Lines, MaxLength, MinLength, SafeLink, Slug, Uri};
+use crate::form::limits::{ADDRESS_LINES, ANY_LINES, DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::form::object::Form;
 use crate::model::tenants::organization::Organization;
 use crate::model::values::id::{EventId, OrganizationId};
@@ -134,10 +134,10 @@ writable_fields! {
 
     /// The title: 3 to 255 characters.
     title: String => required, MinLength(3), MaxLength(LINE_LENGTH);
-    /// What the event is about: 5 to 20,000 characters.
-    description: String => nullable, MinLength(5), MaxLength(DESCRIPTION_LENGTH);
-    /// Where the event takes place: 3 to 255 characters.
-    location: String => nullable, MinLength(3), MaxLength(LINE_LENGTH);
+    /// What the event is about: 5 to 20,000 characters. It may have several lines.
+    description: String => nullable, MinLength(5), MaxLength(DESCRIPTION_LENGTH), Lines(ANY_LINES);
+    /// Where the event takes place: 3 to 255 characters. It may have several lines, at most 5.
+    location: String => nullable, MinLength(3), MaxLength(LINE_LENGTH), Lines(ADDRESS_LINES);
     /// The currency of all prices: an ISO 4217 code. The default is the currency of the organization. Once the event
     /// has prices or orders, the currency cannot change.
     currency: String => inherited(organization.currency.clone()), ExactLength(3);
@@ -201,7 +201,7 @@ list_request! {
         /// equivalent.
         pub q: Option<String> [MaxLength(100)],
         /// Only the event with exactly this slug.
-        pub slug: Option<String> [MaxLength(LINE_LENGTH)],
+        pub slug: Option<String> [MaxLength(LINE_LENGTH), Slug],
         /// Only events that begin at this time or later.
         pub starts_from: Option<Timestamp>,
         /// Only events that begin before this time.

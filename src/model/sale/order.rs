@@ -3,7 +3,7 @@
 use super::customer::Customer;
 use super::new_order::{CheckoutRedirectUrls, ShippingAddress};
 use crate::enums::text_enum::text_enum;
-use crate::form::limits::TextLimit::MaxLength;
+use crate::form::limits::TextLimit::{Email, MaxLength};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
@@ -253,7 +253,7 @@ list_request! {
         /// Only orders that currently have this status.
         pub status: Option<OrderStatus>,
         /// Only orders of the customer with exactly this e-mail address. Upper and lower case are equivalent.
-        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH)],
+        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH), Email],
         /// Only orders created at this time or later.
         pub created_from: Option<Timestamp>,
         /// Only orders created before this time.

@@ -4,8 +4,8 @@ use crate::enums::text_enum::text_enum;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{Logo, MaxLength, MinLength};
-use crate::form::limits::{DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH};
+use crate::form::limits::TextLimit::{Lines, Logo, MaxLength, MinLength};
+use crate::form::limits::{ANY_LINES, DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH};
 use crate::form::object::Form;
 use crate::model::values::amount::{Amount, MAX_PRICE};
 use crate::model::values::id::{EventId, TicketTypeId};
@@ -117,8 +117,8 @@ writable_fields! {
     price: Amount => required, Min(0), Max(MAX_PRICE);
     /// The number of seats: 1 to 10,000,000, and not less than the number of seats that are sold or reserved.
     quantity: i64 => required, Min(1), Max(MAX_QUANTITY);
-    /// What a buyer gets: at most 20,000 characters.
-    description: String => optional, MaxLength(DESCRIPTION_LENGTH);
+    /// What a buyer gets: at most 20,000 characters. It may have several lines.
+    description: String => optional, MaxLength(DESCRIPTION_LENGTH), Lines(ANY_LINES);
     /// How the ticket type is offered.
     status: TicketTypeStatus => default(TicketTypeStatus::OnSale);
     /// Whether buyers see how many seats are left.
@@ -134,8 +134,8 @@ writable_fields! {
     max_per_order: i64 => default(10), Min(1), Max(100);
     /// The position in lists: lower numbers come first.
     sort_order: i64 => default(0);
-    /// Text printed on the ticket: at most 2,000 characters.
-    ticket_text: String => nullable, MaxLength(2000);
+    /// Text printed on the ticket: at most 2,000 characters. It may have several lines.
+    ticket_text: String => nullable, MaxLength(2000), Lines(ANY_LINES);
     /// A logo printed on the ticket: an `http` or `https` URL, or a `data:` URI of a PNG or JPEG image. At most 700,000
     /// characters.
     ticket_logo: String => nullable, MaxLength(700_000), Logo;

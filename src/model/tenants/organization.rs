@@ -94,10 +94,16 @@ impl From<CreateOrganization> for UpdateOrganization {
     }
 }
 
-impl From<CreateOrganization> for OrganizationFields {
-    fn from(request: CreateOrganization) -> Self {
-        let CreateOrganization { name, currency, timezone, reference } = request;
-        Self { name, currency, timezone, reference }
+impl From<UpdateOrganization> for OrganizationFields {
+    /// The fields of a new organization. What is not set is empty.
+    fn from(request: UpdateOrganization) -> Self {
+        let UpdateOrganization { name, currency, timezone, reference } = request;
+        Self {
+            name: name.over(String::new()),
+            currency: currency.over(String::new()),
+            timezone: timezone.over(String::new()),
+            reference: reference.over(None),
+        }
     }
 }
 

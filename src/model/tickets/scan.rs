@@ -5,7 +5,7 @@ use crate::error::Reason;
 use crate::form::declare::fields::form;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
-use crate::form::limits::TextLimit::{MaxLength, MinLength, Uuid};
+use crate::form::limits::TextLimit::{MaxLength, MinLength, TicketCode, Uuid};
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{ApiKeyId, EventId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::page::{PageRequest, list_request};
@@ -124,7 +124,7 @@ form! {
         pub id: String [Uuid],
         /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent; spaces and hyphens are
         /// ignored. Not together with `ticketId`.
-        pub code: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
+        pub code: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH), TicketCode],
         /// The issued ticket. It needs `proof`.
         pub ticket_id: Option<TicketId> [nullable],
         /// The proof that the code was seen: the first 16 bytes of the SHA-256 hash of `scan`, the id of the event and

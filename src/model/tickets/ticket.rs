@@ -3,7 +3,7 @@
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{Email, MaxLength, MinLength};
+use crate::form::limits::TextLimit::{Email, MaxLength, MinLength, TicketCode};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
 use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
@@ -174,7 +174,7 @@ form! {
     pub struct CheckInTicket {
         /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent; spaces and hyphens are
         /// ignored.
-        pub code: String [MinLength(1), MaxLength(LINE_LENGTH)],
+        pub code: String [MinLength(1), MaxLength(LINE_LENGTH), TicketCode],
         /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
         pub event_id: Option<EventId>,
     }
@@ -192,7 +192,7 @@ list_request! {
         /// Only tickets with this status.
         pub status: Option<TicketStatus>,
         /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent.
-        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH)],
+        pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH), Email],
         /// Only tickets that were first checked in at this time or later.
         pub first_scan_from: Option<Timestamp>,
         /// Only tickets that were first checked in before this time.

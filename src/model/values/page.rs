@@ -97,12 +97,10 @@ impl<K: Kind> FormField for PageRequest<Id<K>> {
         Self { limit, cursor: Option::read(object, &CURSOR) }
     }
 
-    fn check(&self, _: &Field<NoLimit>, path: Path<'_>, errors: &mut FieldErrors) {
-        FormField::check(&self.limit, &LIMIT, path, errors);
+    fn check(&mut self, _: &Field<NoLimit>, path: Path<'_>, errors: &mut FieldErrors) {
+        FormField::check(&mut self.limit, &LIMIT, path, errors);
         errors.check(self.cursor != Some(Id::UNKNOWN), path.field(CURSOR.name), UNKNOWN_CURSOR);
     }
-
-    fn replace_if_too_deep(&mut self) {}
 
     fn write<M: SerializeMap>(&self, object: &mut M, _: &Field<NoLimit>) -> Result<(), M::Error> {
         let limit = (self.limit != DEFAULT_LIMIT).then_some(self.limit);

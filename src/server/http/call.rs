@@ -35,6 +35,8 @@ pub(in crate::server) struct Call<'a> {
     pub(in crate::server) parameters: &'a [String],
     pub(in crate::server) head: &'a Parts,
     pub(in crate::server) query: &'a [(String, String)],
+    /// The names of the query parameters that the operation has.
+    pub(in crate::server) query_names: &'a [String],
     pub(in crate::server) body: &'a [u8],
     /// The path of the service's public URL.
     pub(in crate::server) public_path: &'a str,
@@ -59,9 +61,20 @@ impl Call<'_> {
         base_path(&self.head.uri, &self.head.extensions, self.public_path)
     }
 
-    /// Reads the request from the query string.
+    /// Reads the request from the query string. A parameter that the operation does not have is an error: without a
+    /// misspelled filter, a list would have more items than the client meant.
     pub(in crate::server) fn query<T: Form>(&self) -> Request<T> {
-        Request::from_query(self.query.iter().cloned())
+        self.query_and(None)
+    }
+
+    /// Reads the request from the query string and one more parameter, which follows from the path.
+    pub(in crate::server) fn query_and<T: Form>(&self, of_path: Option<(String, String)>) -> Request<T> {
+        let is_known = |(name, _): &&(String, String)| self.query_names.contains(name);
+        let mut request = Request::<T>::from_query(self.query.iter().filter(is_known).cloned().chain(of_path));
+        for (name, _) in self.query.iter().filter(|parameter| !is_known(parameter)) {
+            request.errors.add(name.as_str(), "is not a parameter of this operation");
+        }
+        request
     }
 
     /// Reads the request from the body.

@@ -224,6 +224,7 @@ impl IncomingRequest {
             parameters,
             head: &self.head,
             query: &query,
+            query_names: &operation.query_names,
             body: &body,
             public_path: &self.state.public_path,
         };

@@ -9,7 +9,7 @@ use super::{examples, links};
 use crate::enums::scope::Scope;
 use crate::error::Reason;
 use crate::server::http::problem::{self, CODES, ProblemCode};
-use crate::server::operations::operation::{Input, Operation};
+use crate::server::operations::operation::Operation;
 
 /// The shared response of an operation that has an idempotency key and can fail validation: both are a 422.
 const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";
@@ -77,7 +77,6 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
 
 /// The statuses of the problems that an operation can return.
 fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
-    let has_input = !matches!(operation.input, Input::None);
     // At the entrance, the code of the ticket and the event are in the body.
     let names_a_resource = operation.route.path.contains('{') || operation.route.scope == Scope::TicketsCheckIn;
     let can_conflict = operation.idempotent || !operation.conflicts.is_empty();
@@ -91,7 +90,7 @@ fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
         (matches!(operation.method, Method::PATCH | Method::DELETE), StatusCode::PRECONDITION_FAILED),
         (true, StatusCode::PAYLOAD_TOO_LARGE),
         (operation.reads_body(), StatusCode::UNSUPPORTED_MEDIA_TYPE),
-        (has_input, StatusCode::UNPROCESSABLE_ENTITY),
+        (true, StatusCode::UNPROCESSABLE_ENTITY),
         (true, StatusCode::TOO_MANY_REQUESTS),
         (true, StatusCode::INTERNAL_SERVER_ERROR),
         (operation.starts_checkout, StatusCode::BAD_GATEWAY),

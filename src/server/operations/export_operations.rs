@@ -56,8 +56,7 @@ fn export(kind: ExportKind) -> Operation {
 }
 
 fn run(call: &Call<'_>, kind: ExportKind) -> Result<Response, Problem> {
-    let query = call.query.iter().filter(|(name, _)| name != "kind").cloned();
-    let request = Request::<Export>::from_query(query.chain([("kind".to_owned(), kind.as_str().to_owned())]));
+    let request: Request<Export> = call.query_and(Some(("kind".to_owned(), kind.as_str().to_owned())));
     let format = request.body.format.unwrap_or(ExportFormat::Csv);
     let export = call.service.export_file(call.caller, request, &mut |_| ControlFlow::Continue(()))?;
     Ok(export_body::send(kind, format, export))

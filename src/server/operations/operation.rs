@@ -62,6 +62,8 @@ pub(in crate::server) struct Operation {
     /// Every reason that a conflict (409) of this operation can have.
     pub(in crate::server) conflicts: &'static [Reason],
     pub(in crate::server) input: Input,
+    /// The names of the query parameters.
+    pub(in crate::server) query_names: Vec<String>,
     pub(in crate::server) success: Success,
     /// Whether an `Idempotency-Key` makes a repeated request return the first response.
     pub(in crate::server) idempotent: bool,
@@ -137,6 +139,13 @@ impl Operation {
         run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
         let idempotent = method == Method::POST;
+        let query_names = match input {
+            Input::Query(schema) => {
+                let schema = schema(&mut NamedSchemas::default());
+                schema["properties"].as_object().into_iter().flat_map(|names| names.keys().cloned()).collect()
+            }
+            _ => Vec::new(),
+        };
         Self {
             route,
             method,
@@ -145,6 +154,7 @@ impl Operation {
             description: Cow::Borrowed(""),
             conflicts: &[],
             input,
+            query_names,
             success,
             idempotent,
             may_require_key: false,
@@ -343,6 +353,9 @@ impl Operation {
 
     /// Calls the service and returns its response.
     pub(in crate::server) fn run(&self, call: &Call<'_>) -> Result<Response, Problem> {
+        if self.query_names.is_empty() {
+            call.query::<Nothing>().into_inner()?;
+        }
         if matches!(self.input, Input::OptionalBody(_)) && !call.body.is_empty() {
             read_json::<Nothing>(call.caller.organization, call.body)?.errors.into_result()?;
         }

@@ -1,6 +1,7 @@
 //! Organizations.
 
 use crate::error::{Error, Reason, ResourceKind, Result};
+use crate::form::text_kind::trimmed;
 use crate::model::tenants::organization::{ListOrganizations, Organization, OrganizationFields};
 use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::page::Page;
@@ -97,8 +98,15 @@ pub(crate) fn get(tx: &Transaction<'_>, id: OrganizationId) -> Result<Organizati
     tx.query_opt(BY_ID, &[id.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
 }
 
+/// Finds an organization by its reference. White space at the ends of a reference is cut off when it is stored, which
+/// earlier versions did not do.
 pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result<Organization> {
-    tx.query_opt(BY_REFERENCE, &[reference.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Organization))
+    for reference in [reference, trimmed(reference)] {
+        if let Some(found) = tx.query_opt(BY_REFERENCE, &[reference.into()], decode)? {
+            return Ok(found);
+        }
+    }
+    Err(Error::NotFound(ResourceKind::Organization))
 }
 
 /// Lists organizations, newest first. The cursor may be the id of an organization that was deleted: a list is read
