@@ -16,9 +16,6 @@ const BUFFER: usize = 64 * 1024;
 /// With one of these at its beginning, a spreadsheet takes a cell for a formula. Some also convert the full-width forms.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/// White space that some spreadsheets drop at the beginning of a cell.
-const SKIPPED: [char; 3] = ['\t', '\r', '\n'];
-
 /// A CSV file that is being written.
 pub(super) struct CsvSheet {
     writer: Writer<Output>,
@@ -83,7 +80,8 @@ impl CsvSheet {
 /// another delimiter. Such a program does not know which quotes enclose a text: it may begin a cell behind any
 /// delimiter, quote or line break.
 fn add_guarded(cell: &mut Vec<u8>, text: &str) {
-    if text.starts_with(SKIPPED) {
+    // Some spreadsheets drop white space at the beginning of a cell.
+    if text.starts_with(['\t', '\r', '\n']) {
         cell.push(b'\'');
     }
     let mut begins_cell = true;

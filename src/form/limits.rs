@@ -83,11 +83,6 @@ impl TextLimit {
             Self::WebhookUrl | Self::TicketCode => true,
         }
     }
-
-    /// Whether it limits how long a text may be.
-    pub(crate) fn is_greatest_length(self) -> bool {
-        matches!(self, Self::MaxLength(_) | Self::ExactLength(_) | Self::CountryCode)
-    }
 }
 
 impl Limit for TextLimit {
@@ -173,13 +168,6 @@ pub(crate) enum ListLimit<L: 'static> {
     Unique,
     /// Limits on each entry.
     Each(&'static [L]),
-}
-
-impl<L> ListLimit<L> {
-    /// The limits on each entry, if this is them.
-    pub(crate) fn of_each(&self) -> Option<&'static [L]> {
-        if let Self::Each(limits) = self { Some(limits) } else { None }
-    }
 }
 
 impl<L: Limit> Limit for ListLimit<L> {

@@ -87,7 +87,8 @@ impl<T: Form> Request<T> {
         self.errors.into_result().map(|()| self.body)
     }
 
-    /// Reads the request from the name-value pairs of a query string.
+    /// Reads the request from the name-value pairs of a query string. Ignores parameters that the request does not
+    /// define. The server refuses them.
     #[must_use]
     pub fn from_query(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let members: Vec<_> = pairs.into_iter().map(|(name, text)| (name, Value::Query(text))).collect();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::decimal::Decimal;
-use super::declare::schema::{NamedSchemas, written_text};
+use super::declare::schema::{NamedSchemas, WRITTEN_PATTERN};
 use super::json::Value;
 use super::limits::{Limit, ListLimit, NoLimit, NumberLimit, TextLimit};
 use super::path::Path;
@@ -96,17 +96,14 @@ impl FormValue for String {
 
     fn check_parts(&mut self, limits: &[TextLimit], path: Path<'_>, errors: &mut FieldErrors) {
         let kind = TextKind::of(limits);
-        // The greatest length is that of the text as it was sent, which the schema describes.
-        if limits.iter().all(|limit| !limit.is_greatest_length() || limit.allows(self)) {
-            kind.normalize(self);
-        }
+        kind.normalize(self);
         if let Some(message) = kind.refusal(self) {
             errors.add(path, message);
         }
     }
 
     fn schema(_: &mut NamedSchemas) -> serde_json::Value {
-        written_text()
+        json!({"type": "string", "pattern": WRITTEN_PATTERN})
     }
 }
 
@@ -237,9 +234,10 @@ impl<T: FormValue + PartialEq> FormValue for Vec<T> {
         if let Some(exceeded) = too_many_items(self.len(), limits) {
             return errors.add(path, exceeded.message());
         }
-        let of_each: &[_] = limits.iter().find_map(ListLimit::of_each).unwrap_or_default();
+        let of_each =
+            limits.iter().find_map(|limit| if let ListLimit::Each(of_each) = limit { Some(*of_each) } else { None });
         for (index, item) in self.iter_mut().enumerate() {
-            item.check(of_each, path.entry(index), errors);
+            item.check(of_each.unwrap_or_default(), path.entry(index), errors);
         }
         for limit in limits {
             match limit {

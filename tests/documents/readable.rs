@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use ticketing::documents::{Paper, TicketDocuments};
+use ticketing::event::CreateEvent;
 use ticketing::order::NewOrderItem;
 use ticketing::organization::UpdateOrganization;
 use ticketing::payment::ManualMethod;
@@ -10,6 +11,16 @@ use ticketing::ticket_type::UpdateTicketType;
 
 use crate::common::*;
 use crate::tools::*;
+
+#[test]
+fn an_address_keeps_its_lines() {
+    let address = |event: &mut CreateEvent| event.location = Some("Hall 3\n1 Main Street\n12345 Town".to_owned());
+    let printed = printed(TicketDocuments::default(), "Ada", address, |_| {});
+    let Some(text) = printed.file.text() else { return };
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let first = lines.iter().position(|line| *line == "Hall 3").unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(lines[first..first + 3], ["Hall 3", "1 Main Street", "12345 Town"], "{text}");
+}
 
 fn concert() -> Printed {
     printed(

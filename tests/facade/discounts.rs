@@ -208,8 +208,8 @@ fn a_code_is_unique_in_its_event_regardless_of_case() {
     }
     // A code in another event, and a code that differs by a space.
     fixture.discount(percent_off(&fixture.event(), "Größe", 5));
-    let other = fixture.discount(percent_off(&event, "Größe ", 5));
-    assert_eq!(fixture.refusal(" Größe", &ticket_type), Some(DiscountRefusal::NotFound), "codes are not trimmed");
+    let other = fixture.discount(percent_off(&event, "Grö ße", 5));
+    assert_eq!(fixture.refusal(" Größe", &ticket_type), None, "codes are trimmed");
     assert_eq!(
         reason(fixture.update(&other, |change| change.code = Change::Set("GRÖßE".to_owned()))),
         Reason::CodeTaken

@@ -172,7 +172,7 @@ fn every_combination_of_order_and_ticket_filters_finds_the_matching_ones() {
     let all: Vec<_> = created.iter().rev().map(|id| fixture.read_order(*id)).collect();
     let instants = [at("2026-06-01T12:30Z"), at("2026-06-01T13:00Z")];
     let event_ids = [types[0].event_id, types[2].event_id];
-    let filter_emails = ["ADA@example.COM", "bob@EXAMPLE.com", "nobody@example.com", "ada"].map(str::to_owned);
+    let filter_emails = ["ADA@example.COM", "bob@EXAMPLE.com", "nobody@example.com"].map(str::to_owned);
     for event_id in choices(&event_ids) {
         for status in choices(OrderStatus::ALL) {
             for customer_email in choices(&filter_emails) {

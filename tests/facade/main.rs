@@ -39,6 +39,7 @@ mod metadata;
 mod metrics;
 mod money_notifications;
 mod notification_handlers;
+mod one_line_texts;
 mod order_payments;
 mod orders;
 mod organization_lists;

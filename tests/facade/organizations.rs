@@ -61,8 +61,10 @@ fn an_organization_is_found_by_its_id_and_by_its_exact_reference() {
     let cellar = service.create_organization(CreateOrganization::new("Cellar").reference("customer-17")).expect("new");
     assert_eq!(cellar.reference.as_deref(), Some("customer-17"));
     assert_eq!(service.get_organization(cellar.id), Ok(cellar.clone()));
-    assert_eq!(service.get_organization_by_reference("customer-17"), Ok(cellar));
-    for other in ["", "customer-1", "customer-170", "CUSTOMER-17", "customer-17 "] {
+    for reference in ["customer-17", " customer-17\n"] {
+        assert_eq!(service.get_organization_by_reference(reference), Ok(cellar.clone()), "{reference:?}");
+    }
+    for other in ["", "customer-1", "customer-170", "CUSTOMER-17", "customer- 17"] {
         assert_eq!(
             service.get_organization_by_reference(other),
             Err(Error::NotFound(ResourceKind::Organization)),

@@ -32,6 +32,7 @@ mod page_states;
 #[cfg(feature = "documents")]
 mod page_weight;
 mod problems;
+mod query_parameters;
 mod response_headers;
 mod slow_searches;
 mod spans;

@@ -113,6 +113,9 @@ fn samples(document: &Document, schema: &Value, base: Option<&Value>) -> Samples
     samples
 }
 
+/// The pattern of texts that people write.
+const WRITTEN: &str = r"^[^\x00-\x08\x0e-\x1f\x7f]*$";
+
 /// The keywords of a string schema that [`add_strings`] knows.
 const KNOWN_KEYWORDS: [&str; 8] =
     ["type", "title", "description", "enum", "minLength", "maxLength", "pattern", "format"];
@@ -138,7 +141,9 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
     let max_length = schema["maxLength"].as_u64().map(|length| usize::try_from(length).unwrap());
     let min_length = schema["minLength"].as_u64().unwrap_or(0);
     let pattern = schema["pattern"].as_str().unwrap();
-    let is_plain_text = pattern == r"^[^\x00]*$";
+    let is_written = pattern == WRITTEN;
+    let is_plain_text = is_written || pattern == r"^[^\x00]*$";
+    let has_lines = schema["description"].as_str().is_some_and(|text| text.contains("It may have several lines"));
     match schema["format"].as_str() {
         None if pattern.ends_with("Z$") => {
             let base = base.and_then(Value::as_str).unwrap_or("2026-06-10T00:00:00Z");
@@ -215,6 +220,19 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
     }
     if is_plain_text || schema.get("format").is_some() || pattern.ends_with("Z$") {
         invalid.push(json!("ab\0cd@example.com"));
+    }
+    // White space at the ends is cut off, so that nothing is left of white space alone. What is left is one line, unless
+    // the description says otherwise.
+    if is_written && schema.get("format").is_none() && max_length.is_none_or(|most| most > 3) {
+        valid.push(json!(format!("\t\u{200b} {}\u{a0}\r\n", "ä".repeat(usize::try_from(min_length.max(1)).unwrap()))));
+        if min_length > 0 {
+            invalid.push(json!(" \u{a0}\u{200b}\u{feff}\t\n"));
+        }
+    }
+    if is_written {
+        invalid.extend(["ab\u{1}cd", "ab\tcd", "ab\u{7f}cd", "ab\u{9f}cd"].map(Value::from));
+        let lines = ["ab\ncd", "ab\r\ncd", "ab\rcd", "ab\u{85}cd", "ab\u{2028}cd", "ab\u{2029}cd"].map(Value::from);
+        if has_lines { valid.extend(lines) } else { invalid.extend(lines) }
     }
 }
 

@@ -634,7 +634,9 @@ fn resources_of_another_organization_are_not_found() {
         "/v1/webhooks",
     ] {
         assert_eq!(other_client.get(list).expect(200).json(), json!({"data": [], "nextCursor": null}));
-        assert_eq!(other_client.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
+        if !["/v1/events", "/v1/webhooks"].contains(&list) {
+            assert_eq!(other_client.get(&format!("{list}?eventId={event}")).expect(200).json()["data"], json!([]));
+        }
     }
     assert_eq!(other_client.get(&format!("/v1/events?cursor={event}")).paths(), ["cursor"]);
 }

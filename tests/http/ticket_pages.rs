@@ -5,7 +5,7 @@ use ticketing::Builder;
 use ticketing::documents::TicketDocuments;
 use ticketing::environment::ManualClock;
 
-use crate::common::database;
+use crate::common::database::{self, params};
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
 use crate::common::random::Random;
 use crate::walkthrough::Document;
@@ -339,6 +339,27 @@ fn a_calendar_entry_has_short_lines_and_escapes_what_calendars_take_for_their_ow
     assert!(entry.text().split("\r\n").all(|line| line.len() <= 75), "{}", entry.text());
     let unfolded = entry.text().replace("\r\n ", "");
     assert!(unfolded.contains(&format!("\r\nLOCATION:Hall\\; A\\, B\\\\C {long}\r\n")), "{unfolded}");
+}
+
+#[test]
+fn an_address_keeps_its_lines_on_pages_and_has_commas_in_a_calendar() {
+    let server = start();
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    let event = json!({"location": "Hall <3>\r\n1 Main Street\n12345 Town"});
+    let event = client.patch(&format!("/v1/events/{}", on_sale.event), &event).expect(200).json();
+    assert_eq!(event["location"], "Hall <3>\n1 Main Street\n12345 Town");
+    let entry = client.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
+    assert!(entry.text().contains("\r\nLOCATION:Hall <3>\\, 1 Main Street\\, 12345 Town\r\n"), "{}", entry.text());
+    for page in [order.ticket(0), order.page.clone()] {
+        let page = client.get(&page).expect(200);
+        let lines = "<p class=\"where\">Hall &#60;3&#62;<br>1 Main Street<br>12345 Town</p>";
+        assert!(page.text().contains(lines), "{}", page.text());
+    }
+    // An earlier version has stored lines with other ends, and empty ones.
+    server.database().execute("UPDATE events SET location = ?1", params!["Hall 3\r\n\n 1 Main Street\u{2028}\n"]);
+    let entry = client.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
+    assert!(entry.text().contains("\r\nLOCATION:Hall 3\\, 1 Main Street\r\n"), "{}", entry.text());
 }
 
 #[test]

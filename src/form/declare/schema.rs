@@ -21,9 +21,9 @@ impl NamedSchemas {
     }
 }
 
-/// The pattern of a text without control characters, except those that are white space: at the ends of a text they are
-/// cut off.
-const WRITTEN_PATTERN: &str = r"^[^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]*$";
+/// The pattern of a text without control characters of ASCII, except those that are white space: at the ends of a text
+/// they are cut off.
+pub(crate) const WRITTEN_PATTERN: &str = r"^[^\x00-\x08\x0e-\x1f\x7f]*$";
 
 /// Builds the schema of an object, field by field.
 #[derive(Debug)]
@@ -82,11 +82,6 @@ pub(crate) fn add_description(schema: &mut Value, doc: &str) {
 /// Returns the schema of a text without U+0000.
 pub(crate) fn text_without_nul() -> Value {
     json!({"type": "string", "pattern": NO_NUL_PATTERN})
-}
-
-/// Returns the schema of a text that people write.
-pub(crate) fn written_text() -> Value {
-    json!({"type": "string", "pattern": WRITTEN_PATTERN})
 }
 
 /// Returns a schema that allows null in addition to the values of `schema`.

@@ -97,12 +97,11 @@ impl From<CreateOrganization> for UpdateOrganization {
 impl From<UpdateOrganization> for OrganizationFields {
     /// The fields of a new organization. What is not set is empty.
     fn from(request: UpdateOrganization) -> Self {
-        let UpdateOrganization { name, currency, timezone, reference } = request;
         Self {
-            name: name.over(String::new()),
-            currency: currency.over(String::new()),
-            timezone: timezone.over(String::new()),
-            reference: reference.over(None),
+            name: request.name.over(String::new()),
+            currency: request.currency.over(String::new()),
+            timezone: request.timezone.over(String::new()),
+            reference: request.reference.over(None),
         }
     }
 }

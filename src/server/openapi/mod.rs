@@ -76,7 +76,8 @@ const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with p
     present. Unknown fields of a request body are ignored; a query parameter that the operation does not have is an \
     error. `null` is accepted only for fields that can be null. White space at both ends of a text is cut off. A text \
     is one line, without control characters, unless its description says that it may have several. Lists have pages: \
-    pass the `nextCursor` of one page as `cursor` to get the next. Paths that support GET also support HEAD. Any other method that is not listed here is refused with 405 and an `Allow` header.";
+    pass the `nextCursor` of one page as `cursor` to get the next. Paths that support GET also support HEAD. Any other \
+    method that is not listed here is refused with 405 and an `Allow` header.";
 
 /// Generates the document.
 fn document() -> Value {

@@ -139,13 +139,9 @@ impl Operation {
         run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
         let idempotent = method == Method::POST;
-        let query_names = match input {
-            Input::Query(schema) => {
-                let schema = schema(&mut NamedSchemas::default());
-                schema["properties"].as_object().into_iter().flat_map(|names| names.keys().cloned()).collect()
-            }
-            _ => Vec::new(),
-        };
+        let query =
+            if let Input::Query(schema) = input { schema(&mut NamedSchemas::default()) } else { serde_json::json!({}) };
+        let query_names = query["properties"].as_object().into_iter().flat_map(|names| names.keys().cloned()).collect();
         Self {
             route,
             method,
