@@ -9,7 +9,7 @@ use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;
-use crate::rules::calendar::Zone;
+use crate::rules::calendar::EventDays;
 use crate::rules::printed_text;
 use crate::words::{self, Words};
 
@@ -122,7 +122,8 @@ impl Content {
     pub(crate) fn of(ticket: TicketToPrint<'_>, words: &'static Words) -> Result<Self> {
         let TicketToPrint { event, ticket_type, ticket, order, language, organizer, price, number, tickets_of_order } =
             ticket;
-        let zone = Zone::stored(&event.timezone)?;
+        let days = EventDays::stored(event)?;
+        let zone = days.zone;
         let name = ticket.customer.iter().map(|customer| printed_text::line(&customer.name)).collect();
         let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| printed_text::line(area)).collect();
         let price = price.filter(|price| price.minor_units() > 0);
@@ -130,7 +131,7 @@ impl Content {
         let labels = &words.ticket;
         let mut fields = vec![
             Field { label: labels.name, lines: name, is_organizers: false },
-            Field { label: labels.valid, lines: words::validity(words, zone, ticket_type), is_organizers: false },
+            Field { label: labels.valid, lines: words::validity(words, days, ticket_type), is_organizers: false },
             Field { label: labels.access_areas, lines: vec![areas.join(" · ")], is_organizers: true },
             Field { label: labels.price, lines: price.into_iter().collect(), is_organizers: false },
         ];

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::declare::schema::NO_NUL_PATTERN;
-use super::text::{SLUG_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri, is_uuid};
+use super::text::{
+    SLUG_PATTERN, TIME_OF_DAY_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri, is_uuid, minutes_of_day,
+};
 
 /// A limit on values of one type.
 pub(crate) trait Limit: Copy + 'static {
@@ -51,6 +53,8 @@ pub(crate) enum TextLimit {
     CountryCode,
     /// Lower-case letters and digits, in groups joined by single hyphens.
     Slug,
+    /// A time of day: `HH:MM`.
+    TimeOfDay,
     /// An e-mail address.
     Email,
     /// A UUID (RFC 9562), with hyphens.
@@ -75,6 +79,7 @@ impl TextLimit {
             Self::Lines(most) => text.split('\n').count() <= most,
             Self::CountryCode => text.chars().count() == 2,
             Self::Slug => is_slug(text),
+            Self::TimeOfDay => minutes_of_day(text).is_some(),
             Self::Email => is_email(text),
             Self::Uuid => is_uuid(text),
             Self::Uri => is_uri(text),
@@ -96,6 +101,7 @@ impl Limit for TextLimit {
             Self::TicketCode => "must be the code of a ticket".to_owned(),
             Self::CountryCode => "must be a two-letter country code (ISO 3166-1 alpha-2), such as DE".to_owned(),
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
+            Self::TimeOfDay => "must be a time of day from 00:00 to 23:59, such as 06:00".to_owned(),
             Self::Email => "must be an e-mail address".to_owned(),
             Self::Uuid => "must be a UUID (RFC 9562), such as 0192f0c1-2a3b-7c4d-8e5f-0123456789ab".to_owned(),
             Self::Uri | Self::WebhookUrl => "must be a URI with a scheme (RFC 3986)".to_owned(),
@@ -118,6 +124,7 @@ impl Limit for TextLimit {
             }
             Self::CountryCode => Self::ExactLength(2).describe(schema),
             Self::Slug => schema["pattern"] = json!(SLUG_PATTERN),
+            Self::TimeOfDay => schema["pattern"] = json!(TIME_OF_DAY_PATTERN),
             Self::Email => schema["format"] = json!("email"),
             Self::Uuid => schema["format"] = json!("uuid"),
             Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),

@@ -13,6 +13,19 @@ pub(crate) const IS_REQUIRED: &str = "is required";
 /// The pattern of a slug, for the OpenAPI document.
 pub(crate) const SLUG_PATTERN: &str = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 
+/// The pattern of a time of day, for the OpenAPI document.
+pub(crate) const TIME_OF_DAY_PATTERN: &str = "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$";
+
+/// The minutes from midnight to a time of day, `HH:MM`. `None` if the text is not one.
+pub(crate) fn minutes_of_day(text: &str) -> Option<i64> {
+    let number = |digits: &str, end| {
+        let is_number = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse::<i64>().ok().filter(|number| is_number && *number < end)
+    };
+    let (hours, minutes) = text.split_once(':')?;
+    Some(number(hours, 24)? * 60 + number(minutes, 60)?)
+}
+
 /// Whether a text is an e-mail address: one `@`, a domain with a dot, no white space and no control character.
 pub(crate) fn is_email(text: &str) -> bool {
     let options = Options::default().without_display_text().without_domain_literal().with_required_tld();

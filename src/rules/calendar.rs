@@ -9,6 +9,9 @@ use time::{Date, OffsetDateTime};
 use tz::TimeZoneRef;
 
 use crate::error::{Error, FieldErrors, Result};
+use crate::form::text::minutes_of_day;
+#[cfg(any(feature = "documents", feature = "server"))]
+use crate::model::sale::event::Event;
 use crate::model::values::timestamp::{Timestamp, TimestampError};
 
 const DAY: i64 = 86_400;
@@ -21,6 +24,57 @@ pub(crate) struct Zone(&'static TimeZoneRef<'static>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Day(i64);
 
+/// The days of an event. They begin at a time of day in its time zone, and each lasts until the next one begins.
+///
+/// A day begins at the first instant at which clocks show its beginning or a later time. If they are put forward over the
+/// beginning, this is the instant of the change. If they are put back, so that the beginning comes twice, it is the first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EventDays {
+    pub(crate) zone: Zone,
+    /// The seconds from midnight to their beginning.
+    starts_at: i64,
+}
+
+impl EventDays {
+    /// `starts_at` is a time of day, `HH:MM`, and midnight if it is `None`. Returns `None` if the text is not one.
+    pub(crate) fn new(zone: Zone, starts_at: Option<&str>) -> Option<Self> {
+        let minutes = starts_at.map_or(Some(0), minutes_of_day)?;
+        Some(Self { zone, starts_at: minutes * 60 })
+    }
+
+    #[cfg(any(feature = "documents", feature = "server"))]
+    pub(crate) fn stored(event: &Event) -> Result<Self> {
+        let unknown = || Error::Internal(format!("the days of the event {} begin at no time of day", event.id));
+        Self::new(Zone::stored(&event.timezone)?, event.day_starts_at.as_deref()).ok_or_else(unknown)
+    }
+
+    pub(crate) fn day(self, at: Timestamp) -> Day {
+        let unix = at.millis().div_euclid(1000);
+        let shown = (self.zone.local_seconds(unix) - self.starts_at).div_euclid(DAY);
+        // Clocks that were put back may show the day before once more.
+        Day(if self.start(shown + 1) <= unix { shown + 1 } else { shown })
+    }
+
+    /// The date of the day to which an instant belongs.
+    #[cfg(any(feature = "documents", feature = "server", test))]
+    pub(crate) fn date(self, at: Timestamp) -> Date {
+        date_of(self.day(at).0 * DAY)
+    }
+
+    /// The first instant of the day that comes `days` after `day`: the end of the day before it.
+    pub(crate) fn start_of(self, day: Day, days: i64) -> Timestamp {
+        let last = Timestamp::MAX.millis() / 1000 / DAY;
+        let wanted = day.0.saturating_add(days).min(last + 1);
+        let seconds = u64::try_from(self.start(wanted)).unwrap_or_default();
+        Timestamp::UNIX_EPOCH.saturating_add(Duration::from_secs(seconds))
+    }
+
+    /// The first instant of a day, in seconds since 1970.
+    fn start(self, day: i64) -> i64 {
+        self.zone.first_at(day * DAY + self.starts_at)
+    }
+}
+
 impl Zone {
     /// Returns the zone with this IANA name. The case of letters must match.
     pub(crate) fn of(name: &str) -> Option<Self> {
@@ -31,10 +85,6 @@ impl Zone {
 
     pub(crate) fn stored(name: &str) -> Result<Self> {
         Self::of(name).ok_or_else(|| Error::Internal(format!("the time zone {name} is not known to this program")))
-    }
-
-    pub(crate) fn day(self, at: Timestamp) -> Day {
-        Day(self.local_seconds(at.millis().div_euclid(1000)).div_euclid(DAY))
     }
 
     /// The local time at an instant, as `HH:MM`.
@@ -53,9 +103,7 @@ impl Zone {
     /// The local date at an instant.
     #[cfg(any(feature = "documents", feature = "server", test))]
     pub(crate) fn date(self, at: Timestamp) -> Date {
-        let local = self.local_seconds(at.millis().div_euclid(1000));
-        // The last hours of timestamps may be in the year 10000 of the zone, which is no date.
-        OffsetDateTime::from_unix_timestamp(local).map_or(Date::MAX, OffsetDateTime::date)
+        date_of(self.local_seconds(at.millis().div_euclid(1000)))
     }
 
     /// The local time at an instant, in milliseconds since the beginning of 1970 there.
@@ -71,36 +119,35 @@ impl Zone {
         (self.local_seconds(unix) - unix).div_euclid(60)
     }
 
-    /// The first instant of the day that comes `days` after `day`: the end of the day before it.
-    pub(crate) fn start_of(self, day: Day, days: i64) -> Timestamp {
-        let last = Timestamp::MAX.millis() / 1000 / DAY;
-        let wanted = day.0.saturating_add(days).min(last + 1);
-        // All zones are within a day of UTC. Midnight may not exist on the day of a clock change, so this searches for
-        // the first instant of the day.
-        let mut before = (wanted - 2) * DAY;
-        let mut from = (wanted + 2) * DAY;
+    /// The first instant at which clocks show this time, in milliseconds since they showed the beginning of 1970.
+    pub(super) fn instant_of(self, shown: i64) -> Result<Timestamp, TimestampError> {
+        let seconds = shown.div_euclid(1000);
+        let first = self.first_at(seconds);
+        if self.local_seconds(first) != seconds {
+            return Err(TimestampError::Skipped);
+        }
+        Timestamp::from_millis(first * 1000 + shown.rem_euclid(1000))
+    }
+
+    /// The first instant at which clocks show this time or a later one, both in seconds.
+    fn first_at(self, shown: i64) -> i64 {
+        // The difference to UTC is one of those of a day before and a day after: no zone changes its clocks twice in
+        // between.
+        let (earlier, later) = (self.offset(shown - DAY), self.offset(shown + DAY));
+        let (mut before, mut from) = (shown - earlier.max(later), shown - earlier.min(later));
+        if self.local_seconds(before) >= shown {
+            return before;
+        }
+        // From here on, clocks show it once: or it is skipped, and this searches for the instant of the change.
         while from - before > 1 {
             let middle = before + (from - before) / 2;
-            if self.local_seconds(middle).div_euclid(DAY) >= wanted {
+            if self.local_seconds(middle) >= shown {
                 from = middle;
             } else {
                 before = middle;
             }
         }
-        let seconds = u64::try_from(from).unwrap_or_default();
-        Timestamp::UNIX_EPOCH.saturating_add(Duration::from_secs(seconds))
-    }
-
-    /// The first instant at which clocks show this time, in milliseconds since they showed the beginning of 1970.
-    pub(super) fn instant_of(self, shown: i64) -> Result<Timestamp, TimestampError> {
-        let seconds = shown.div_euclid(1000);
-        // The difference to UTC is one of those of a day before and a day after: no zone changes its clocks twice in
-        // between.
-        let offsets = [self.offset(seconds - DAY), self.offset(seconds + DAY)];
-        let is_shown = |unix: &i64| self.local_seconds(*unix) == seconds;
-        let first = offsets.iter().map(|offset| seconds - offset).filter(is_shown).min();
-        let millis = first.ok_or(TimestampError::Skipped)? * 1000 + shown.rem_euclid(1000);
-        Timestamp::from_millis(millis)
+        from
     }
 
     fn local_seconds(self, unix: i64) -> i64 {
@@ -111,6 +158,13 @@ impl Zone {
     fn offset(self, unix: i64) -> i64 {
         self.0.find_local_time_type(unix).map_or(0, |local| i64::from(local.ut_offset()))
     }
+}
+
+/// The date that clocks show, in seconds since they showed the beginning of 1970.
+#[cfg(any(feature = "documents", feature = "server", test))]
+fn date_of(shown: i64) -> Date {
+    // The last hours of timestamps may be in the year 10000 of the zone, which is no date.
+    OffsetDateTime::from_unix_timestamp(shown).map_or(Date::MAX, OffsetDateTime::date)
 }
 
 pub(crate) fn check_zone(errors: &mut FieldErrors, path: &str, name: &str) {
@@ -125,12 +179,17 @@ mod tests {
         text.parse().expect(text)
     }
 
+    fn days(zone: &str, starts_at: Option<&str>) -> EventDays {
+        EventDays::new(Zone::of(zone).expect("known"), starts_at).expect("a time of day")
+    }
+
     #[test]
     fn a_day_is_the_one_on_the_wall_there() {
         let berlin = Zone::of("Europe/Berlin").expect("known");
         assert_eq!(berlin.wall_clock(at("2026-06-01T22:30:00Z")), "00:30");
         assert_eq!(berlin.wall_clock(at("2026-01-01T22:30:59Z")), "23:30");
-        assert!(berlin.day(at("2026-06-01T21:59:59.999Z")) < berlin.day(at("2026-06-01T22:00:00Z")));
+        let days = days("Europe/Berlin", None);
+        assert!(days.day(at("2026-06-01T21:59:59.999Z")) < days.day(at("2026-06-01T22:00:00Z")));
     }
 
     #[test]
@@ -174,8 +233,85 @@ mod tests {
             // Samoa had no 2011-12-30: the day after the 29th began with the 31st.
             ("Pacific/Apia", "2011-12-29T20:00:00Z", 1, "2011-12-30T10:00:00Z"),
         ] {
-            let zone = Zone::of(zone).expect("known");
-            assert_eq!(zone.start_of(zone.day(at(inside)), days), at(start), "{inside} + {days}");
+            let of_zone = self::days(zone, None);
+            assert_eq!(of_zone.start_of(of_zone.day(at(inside)), days), at(start), "{inside} + {days}");
+        }
+    }
+
+    /// The clock changes are those of Python's `zoneinfo`.
+    #[test]
+    fn a_day_whose_beginning_is_skipped_or_comes_twice_begins_once() {
+        for (zone, starts_at, date, start) in [
+            // 02:00 is 03:00 at 01:00 UTC.
+            ("Europe/Berlin", "02:30", "2026-03-28", "2026-03-28T01:30:00Z"),
+            ("Europe/Berlin", "02:30", "2026-03-29", "2026-03-29T01:00:00Z"),
+            ("Europe/Berlin", "02:30", "2026-03-30", "2026-03-30T00:30:00Z"),
+            // 03:00 is 02:00 at 01:00 UTC: 02:30 is at 00:30 and at 01:30 UTC.
+            ("Europe/Berlin", "02:30", "2026-10-25", "2026-10-25T00:30:00Z"),
+            ("Europe/Berlin", "03:00", "2026-10-25", "2026-10-25T02:00:00Z"),
+            ("Europe/Berlin", "06:00", "2026-10-25", "2026-10-25T05:00:00Z"),
+            // 24:00 of Saturday, 5 September, is 01:00 of Sunday at 04:00 UTC.
+            ("America/Santiago", "00:00", "2026-09-06", "2026-09-06T04:00:00Z"),
+            ("America/Santiago", "00:30", "2026-09-06", "2026-09-06T04:00:00Z"),
+            ("America/Santiago", "02:30", "2026-09-06", "2026-09-06T05:30:00Z"),
+            // 24:00 of Saturday, 4 April, is 23:00 of Saturday at 03:00 UTC: 23:30 is at 02:30 and at 03:30 UTC.
+            ("America/Santiago", "23:30", "2026-04-04", "2026-04-05T02:30:00Z"),
+            ("America/Santiago", "00:00", "2026-04-05", "2026-04-05T04:00:00Z"),
+            // 02:00 is 02:30 at 15:30 UTC of the day before.
+            ("Australia/Lord_Howe", "02:15", "2026-10-04", "2026-10-03T15:30:00Z"),
+            ("Australia/Lord_Howe", "02:30", "2026-10-04", "2026-10-03T15:30:00Z"),
+            // 02:00 is 01:30 at 15:00 UTC of the day before: 01:45 is at 14:45 and at 15:15 UTC.
+            ("Australia/Lord_Howe", "01:45", "2026-04-05", "2026-04-04T14:45:00Z"),
+            ("Australia/Lord_Howe", "02:30", "2026-04-05", "2026-04-04T16:00:00Z"),
+        ] {
+            let days = days(zone, Some(starts_at));
+            let start = at(start);
+            let just_before = start.checked_sub(Duration::from_millis(1)).expect("after 1970");
+            assert_eq!(days.date(start).to_string(), date, "{zone} {starts_at}");
+            assert_eq!(days.start_of(days.day(start), 0), start, "{zone} {starts_at} {date}");
+            assert_eq!(days.start_of(days.day(just_before), 1), start, "{zone} {starts_at} {date}");
+            assert!(days.day(just_before) < days.day(start), "{zone} {starts_at} {date}");
+        }
+    }
+
+    /// With clock changes of an hour and of half an hour, at midnight and across it (St. John's until 2011), and a skipped
+    /// day (Samoa).
+    #[test]
+    fn days_follow_one_another_without_a_gap_and_without_an_overlap() {
+        for (zone, around) in [
+            ("Europe/Berlin", "2026-03-29T01:00:00Z"),
+            ("Europe/Berlin", "2026-10-25T01:00:00Z"),
+            ("America/Santiago", "2026-04-05T03:00:00Z"),
+            ("America/Santiago", "2026-09-06T04:00:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
+            ("Australia/Lord_Howe", "2026-10-03T15:30:00Z"),
+            ("America/St_Johns", "2010-11-07T02:31:00Z"),
+            ("Pacific/Apia", "2011-12-30T10:00:00Z"),
+        ] {
+            for starts_at in ["00:00", "00:15", "01:45", "02:00", "02:15", "02:30", "03:00", "06:00", "23:30"] {
+                let days = days(zone, Some(starts_at));
+                let minutes = i64::from(starts_at[..2].parse::<u8>().expect("hours")) * 60
+                    + i64::from(starts_at[3..].parse::<u8>().expect("minutes"));
+                let first = at(around).checked_sub(Duration::from_hours(27)).expect("after 1970").millis();
+                // A day has begun if clocks have shown its beginning, or a later time, at this or an earlier instant.
+                let mut begun = i64::MIN;
+                let mut known = days.day(Timestamp::from_millis(first).expect("in range"));
+                for minute in 0..54 * 60 {
+                    let now = Timestamp::from_millis(first + minute * 60_000).expect("in range");
+                    let shown = now.millis().div_euclid(1000) + days.zone.offset(now.millis().div_euclid(1000));
+                    begun = begun.max((shown - minutes * 60).div_euclid(DAY));
+                    let day = days.day(now);
+                    assert_eq!(day, Day(begun), "{zone} {starts_at} {now}");
+                    if day != known {
+                        assert_eq!(
+                            (days.start_of(day, 0), days.start_of(known, 1) <= now),
+                            (now, true),
+                            "{zone} {now}"
+                        );
+                        known = day;
+                    }
+                }
+            }
         }
     }
 
@@ -189,7 +325,19 @@ mod tests {
 
     #[test]
     fn a_day_beyond_the_last_year_ends_with_the_calendar() {
+        for starts_at in ["00:00", "06:00"] {
+            let utc = days("UTC", Some(starts_at));
+            assert_eq!(utc.start_of(utc.day(at("2026-06-01T12:00:00Z")), i64::MAX), Timestamp::MAX);
+        }
+    }
+
+    #[test]
+    fn only_a_time_of_day_begins_a_day() {
         let utc = Zone::of("UTC").expect("known");
-        assert_eq!(utc.start_of(utc.day(at("2026-06-01T12:00:00Z")), i64::MAX), Timestamp::MAX);
+        for text in ["", "6:00", "06:0", "24:00", "23:60", "06:00:00", "+6:00", "06.00", "0600", "०६:००", "06:00 "]
+        {
+            assert!(EventDays::new(utc, Some(text)).is_none(), "{text}");
+        }
+        assert!(EventDays::new(utc, Some("23:59")).is_some());
     }
 }

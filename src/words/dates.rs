@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::vocabulary::Words;
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::calendar::Zone;
+use crate::rules::calendar::{EventDays, Zone};
 
 /// The longest event whose end on the next day is written without its date.
 const ONE_NIGHT: Duration = Duration::from_hours(12);
@@ -43,15 +43,16 @@ pub(crate) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
 }
 
 /// Says when tickets of a type are valid, with a line for each condition. A type without conditions has no lines.
-pub(crate) fn validity(words: &Words, zone: Zone, ticket_type: &TicketType) -> Vec<String> {
+pub(crate) fn validity(words: &Words, event_days: EventDays, ticket_type: &TicketType) -> Vec<String> {
     let dates = &words.dates;
+    let zone = event_days.zone;
     let at =
         |at: Timestamp| format!("{}{}{}{}", date(words, zone, at), dates.at, time(words, zone, at), dates.after_time);
     let mut lines = Vec::new();
     lines.extend(ticket_type.valid_from.map(|from| format!("{} {}", dates.from, at(from))));
     lines.extend(ticket_type.valid_until.map(|until| format!("{} {}", dates.until, at(until))));
     if !ticket_type.allowed_dates.is_empty() {
-        lines.push(format!("{} {}", dates.only_on, days(words, zone, &ticket_type.allowed_dates)));
+        lines.push(format!("{} {}", dates.only_on, days(words, event_days, &ticket_type.allowed_dates)));
     }
     lines.extend(ticket_type.validity_days.map(dates.days));
     lines.extend(ticket_type.validity_hours.map(dates.hours));
@@ -59,8 +60,8 @@ pub(crate) fn validity(words: &Words, zone: Zone, ticket_type: &TicketType) -> V
 }
 
 /// Each day once, in their order: `12 June 2027, 13 June 2027`.
-fn days(words: &Words, zone: Zone, dates: &[Timestamp]) -> String {
-    let mut dates: Vec<_> = dates.iter().map(|date| zone.date(*date)).collect();
+fn days(words: &Words, event_days: EventDays, dates: &[Timestamp]) -> String {
+    let mut dates: Vec<_> = dates.iter().map(|date| event_days.date(*date)).collect();
     dates.sort();
     dates.dedup();
     dates.into_iter().map(|date| day(words, date)).collect::<Vec<_>>().join(", ")
@@ -160,6 +161,20 @@ mod tests {
         // On the same day, also if it takes longer.
         let long = period(of(["fr"]), zone("UTC"), at("2027-06-12T06:00:00Z"), Some(at("2027-06-12T22:30:00Z")));
         assert_eq!(spaced(&long), "Samedi 12 juin 2027, 6 h – 22 h 30");
+    }
+
+    #[test]
+    fn an_allowed_date_after_midnight_is_named_by_the_evening_of_its_night() {
+        // 22:00 of the 12th, 00:30 and 06:00 of the 13th in Berlin.
+        let dates = ["2027-06-12T20:00:00Z", "2027-06-12T22:30:00Z", "2027-06-13T04:00:00Z"].map(at);
+        let on = |starts_at, dates: &[Timestamp]| {
+            let event_days = EventDays::new(zone("Europe/Berlin"), starts_at).expect("a time of day");
+            spaced(&days(of(["en"]), event_days, dates))
+        };
+        assert_eq!(on(Some("06:00"), &dates[..2]), "12 June 2027");
+        assert_eq!(on(Some("06:00"), &dates), "12 June 2027, 13 June 2027");
+        assert_eq!(on(Some("06:01"), &dates), "12 June 2027");
+        assert_eq!(on(None, &dates[..2]), "12 June 2027, 13 June 2027");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use ticketing::documents::{Paper, TicketDocuments};
-use ticketing::event::CreateEvent;
+use ticketing::event::{CreateEvent, EventSettings};
 use ticketing::order::NewOrderItem;
 use ticketing::organization::UpdateOrganization;
 use ticketing::payment::ManualMethod;
@@ -76,6 +76,25 @@ fn the_text_says_what_the_ticket_says() {
         "Bags larger than A4",
         &code.join(" "),
     ] {
+        assert!(text.contains(expected), "{expected} is not in:\n{text}");
+    }
+}
+
+/// In Berlin, the night begins at 22:00 of 12 June, and the second date is 00:30 of 13 June.
+#[test]
+fn the_only_day_of_a_night_event_is_that_of_its_evening() {
+    let fixture = with_documents(TicketDocuments::default());
+    let event = fixture.event_with(|event| event.timezone = Some("Europe/Berlin".to_owned()));
+    let night = Some(vec![at("2027-06-12T20:00:00Z"), at("2027-06-12T22:30:00Z")]);
+    let ticket_type = fixture.ticket_type_with(&event, |new| new.allowed_dates = night);
+    let ticket = issue_to(&fixture, &ticket_type, "Ada");
+    for (settings, expected) in [
+        (EventSettings::default(), "only on 12 June 2027, 13 June 2027\n"),
+        (EventSettings::default().day_starts_at("06:00"), "only on 12 June 2027\n"),
+    ] {
+        fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
+        let document = fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect("a document");
+        let Some(text) = File::new(document).text() else { return };
         assert!(text.contains(expected), "{expected} is not in:\n{text}");
     }
 }

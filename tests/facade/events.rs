@@ -354,6 +354,7 @@ fn omitted_fields_of_an_event_have_defaults() {
         "startTime": "18:00",
         "endDate": null,
         "endTime": null,
+        "dayStartsAt": null,
         "coverImage": null,
         "status": Drafted,
         "organizerId": fixture.caller.organization(),
@@ -518,7 +519,8 @@ fn settings_change_only_the_fields_that_are_set() {
         .is_featured(true)
         .location_metadata(metadata.clone())
         .tracking_pixels(serde_json::json!("pixel"))
-        .disable_organizer_order_notifications(true);
+        .disable_organizer_order_notifications(true)
+        .day_starts_at("06:00");
     fixture.service.update_event_settings(&fixture.caller, event.id, settings).expect("settings");
     let tags_only = EventSettings::default().tags(Vec::<String>::new());
     let updated = fixture.service.update_event_settings(&fixture.caller, event.id, tags_only).expect("settings");
@@ -529,6 +531,7 @@ fn settings_change_only_the_fields_that_are_set() {
         location_metadata = metadata,
         tracking_pixels = serde_json::json!("pixel"),
         disable_organizer_order_notifications = true,
+        day_starts_at = Some("06:00".to_owned()),
         revision = event.revision + 2
     );
     assert_eq!(updated, expected);

@@ -22,6 +22,7 @@ mod door;
 mod downtime;
 mod due_notifications;
 mod event_cancellation;
+mod event_days;
 mod events;
 mod expired_holds;
 mod filter_costs;

@@ -302,6 +302,19 @@ fn every_field_of_an_events_settings_is_checked_against_its_limits() {
         Field { path: "locationMetadata", required: false, nullable: true, good: any_json, bad: nul },
         Field { path: "trackingPixels", required: false, nullable: true, good: any_json, bad: nul },
         field("disableOrganizerOrderNotifications", &["true"], &[("0", HERE)]),
+        field(
+            "dayStartsAt",
+            &["\"00:00\"", "\"06:30\"", "\"23:59\""],
+            &[
+                ("\"\"", HERE),
+                ("\"24:00\"", HERE),
+                ("\"6:00\"", HERE),
+                ("\"06:00:00\"", HERE),
+                ("360", HERE),
+                ("\"\\u0000\"", HERE),
+            ],
+        )
+        .nullable(),
     ];
     check_update(&json!({}), &fields, |body| {
         fixture.service.update_event_settings(&fixture.caller, event.id, read::<EventSettings>(body)).map(drop)

@@ -25,7 +25,7 @@ fn has_fields(value: &Value, fields: &str) {
 }
 
 const EVENT: &str = "id title description location locationMetadata currency timezone startDate startTime endDate endTime
-    coverImage status organizerId slug tags isFeatured pageViews isPublic trackingPixels deliveryMethod shippingCountries
+    coverImage status organizerId slug tags isFeatured dayStartsAt pageViews isPublic trackingPixels deliveryMethod shippingCountries
     acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion reference metadata createdAt updatedAt revision";
 const TICKET_TYPE: &str = "id name description price quantity sold eventId status displayRemaining validFrom validUntil
     allowedDates validityDays validityHours accessAreas maxPerOrder saleStartDate saleEndDate sortOrder ticketText ticketLogo

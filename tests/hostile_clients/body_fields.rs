@@ -243,6 +243,10 @@ pub(crate) const SETTINGS_FIELDS: &[Field] = &[
     nullable("locationMetadata", ANY_JSON),
     nullable("trackingPixels", ANY_JSON),
     optional("disableOrganizerOrderNotifications", FLAG),
+    nullable(
+        "dayStartsAt",
+        value(&["\"00:00\"", "\"23:59\""], &["\"\"", "\"24:00\"", "\"6:00\"", "\" 06:00\"", "360"]),
+    ),
 ];
 
 pub(crate) const TICKET_TYPE_FIELDS: &[Field] = &[

@@ -327,6 +327,28 @@ fn the_calendar_entry_of_a_ticket_is_as_old_as_its_last_change_and_replaces_the_
     assert_eq!((entry(1).1.as_str(), entry(1).2), ("20260602T120000Z", moved.2));
 }
 
+/// In Berlin, 22:00 of 12 June and 00:30 of 13 June are one night.
+#[test]
+fn a_page_names_the_days_of_the_event_on_which_its_ticket_admits() {
+    let server = start();
+    let mut client = server.client();
+    let (on_sale, order) = paid(&mut client);
+    let event = format!("/v1/events/{}", on_sale.event);
+    client.patch(&event, &json!({"timezone": "Europe/Berlin"})).expect(200);
+    let night = json!({"allowedDates": ["2027-06-12T20:00:00Z", "2027-06-12T22:30:00Z"]});
+    client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &night).expect(200);
+    for (starts_at, expected) in
+        [(json!(null), "only on 12 June 2027, 13 June 2027<"), (json!("06:00"), "only on 12 June 2027<")]
+    {
+        let settings = client.patch(&format!("{event}/settings"), &json!({"dayStartsAt": starts_at})).expect(200);
+        assert_eq!(settings.json()["dayStartsAt"], starts_at);
+        for path in [order.ticket(0), order.page.clone()] {
+            let page = server.client_with("").get(&path).expect(200).text().replace('\u{A0}', " ");
+            assert!(page.contains(expected), "{expected} is not in:\n{page}");
+        }
+    }
+}
+
 #[test]
 fn a_calendar_entry_has_short_lines_and_escapes_what_calendars_take_for_their_own() {
     let server = start();

@@ -232,6 +232,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let settings = json!({
         "tags": ["jazz", "open air"], "isFeatured": true, "locationMetadata": {"stage": "east"},
         "trackingPixels": ["https://example.com/pixel"], "disableOrganizerOrderNotifications": false,
+        "dayStartsAt": "06:00",
     });
     recorder.call("update_event_settings", &[&event], "", Some(settings));
     recorder.call("record_page_view", &[&event], "", None);

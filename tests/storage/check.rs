@@ -96,6 +96,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ),
     ("UPDATE ticket_types SET allowed_dates = 'secret' WHERE name = 'Seat'", &["ticket-type-lists"]),
     ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Winter Night'", &["event-over-at"]),
+    ("UPDATE events SET day_starts_at = '24:00' WHERE title = 'Other'", &["event-settings"]),
     ("UPDATE events SET over_at = over_at + 1 WHERE title = 'Other'", &["event-over-at"]),
     ("UPDATE events SET status = 'CANCELLED' WHERE title = 'Summer Night'", &["order-of-cancelled-event"]),
     ("UPDATE events SET slug = 'Secret Slug' WHERE title = 'Other'", &["event-search-text", "event-slug"]),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::{Clock, Entropy, ManualClock, SeededEntropy};
 use ticketing::error::StoreErrorKind;
+use ticketing::event::EventSettings;
 use ticketing::payment::ManualMethod;
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
@@ -342,16 +343,19 @@ fn a_corrupt_value_is_reported_with_table_column_and_row() {
     let mut discount = CreateDiscount::percentage("EARLY", 10).event(fixture.default_event().id);
     discount.auto_apply = Some(true);
     let discount = service.create_discount(caller, discount).unwrap().id;
+    let settings = EventSettings::default().day_starts_at("06:00");
+    service.update_event_settings(caller, fixture.default_event().id, settings).unwrap();
     let get_discount = || service.get_discount(caller, discount).map(drop);
     let buy = || fixture.try_order(&ticket_type, 1).map(drop);
     type Operation<'a> = &'a dyn Fn() -> ticketing::Result<()>;
-    let cases: [(&str, &str, &str, &str, Operation<'_>); 13] = [
+    let cases: [(&str, &str, &str, &str, Operation<'_>); 14] = [
         ("orders", "status", "'secret'", "PENDING", &get_order),
         ("orders", "currency", "'secret'", "EUR", &get_order),
         ("orders", "created_at", "-1", "the time of the order", &get_order),
         ("events", "timezone", "'secret'", "UTC", &get_event),
         ("events", "tags", "'secret'", "[]", &get_event),
         ("events", "timezone", "'secret'", "UTC", &scan),
+        ("events", "day_starts_at", "'secret'", "06:00", &scan),
         ("events", "currency", "'secret'", "EUR", &get_ticket_type),
         ("ticket_types", "allowed_dates", "'secret'", "[]", &scan),
         ("ticket_types", "allowed_dates", "'[-1]'", "[]", &scan),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use ticketing::door::{ScanKind, ScanOutcome, Verdict};
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
-use ticketing::event::ListEvents;
+use ticketing::event::{EventSettings, ListEvents};
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::ListTicketTypes;
@@ -231,6 +231,19 @@ fn ticket_types_of_each_version_keep_their_logos() {
             listed.extend(types.expect("ticket types").data.into_iter().map(|ticket_type| ticket_type.ticket_logo));
         }
         assert!(listed.len() > 3 && listed.iter().all(|logo| stored.contains(logo)), "{listed:?}");
+    }
+}
+
+#[test]
+fn days_of_the_events_of_each_version_begin_at_midnight_until_that_is_set() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let events = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("events").data;
+        assert!(events.len() > 1 && events.iter().all(|event| event.day_starts_at.is_none()), "{events:?}");
+        let settings = EventSettings::default().day_starts_at("06:00");
+        let set = fixture.service.update_event_settings(&fixture.caller, events[0].id, settings).expect("settings");
+        assert_eq!(set.day_starts_at.as_deref(), Some("06:00"));
+        assert!(fixture.service.check().expect("a check").is_clean());
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
-use crate::form::limits::TextLimit::{ExactLength, Lines, MaxLength, MinLength, SafeLink, Slug, Uri};
+use crate::form::limits::TextLimit::{ExactLength, Lines, MaxLength, MinLength, SafeLink, Slug, TimeOfDay, Uri};
 use crate::form::limits::{ADDRESS_LINES, ANY_LINES, DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH, URL_LENGTH};
 use crate::form::object::Form;
 use crate::model::tenants::organization::Organization;
@@ -72,6 +72,8 @@ responses! {
         pub end_date: Option<Timestamp>,
         /// The local time at which the event ends: `HH:MM` in its time zone.
         pub end_time: Option<String>,
+        /// The local time at which days of the event begin: `HH:MM` in its time zone. Not set means midnight.
+        pub day_starts_at: Option<String>,
         /// The URI of a picture.
         pub cover_image: Option<String>,
         /// The state. An event on sale or sold out is reported as EXPIRED as soon as it has ended.
@@ -188,6 +190,11 @@ writable_fields! {
     tracking_pixels: serde_json::Value => required;
     /// Whether the organizer receives no notifications of orders.
     disable_organizer_order_notifications: bool => required;
+    /// The local time at which days of the event begin, for the allowed dates of its ticket types, for validity in
+    /// calendar days, and for tickets that are checked in once a day: `HH:MM` in its time zone, from 00:00, the default,
+    /// to 23:59. With 06:00, a night from 22:00 to 06:00 is one day. Tickets that were scanned already expire at the time
+    /// that was set then.
+    day_starts_at: String => nullable, TimeOfDay;
 }
 
 list_request! {

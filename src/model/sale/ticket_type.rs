@@ -60,9 +60,9 @@ responses! {
         pub valid_from: Option<Timestamp>,
         /// Entry is refused from this time on.
         pub valid_until: Option<Timestamp>,
-        /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event.
+        /// If not empty, entry is only possible on the days of the event to which these timestamps belong.
         pub allowed_dates: Vec<Timestamp>,
-        /// For how many calendar days, in the time zone of the event, a ticket is valid from its first scan on.
+        /// For how many days of the event a ticket is valid from its first scan on.
         pub validity_days: Option<i64>,
         /// For how many hours a ticket is valid from its first scan on.
         pub validity_hours: Option<i64>,
@@ -123,7 +123,8 @@ writable_fields! {
     status: TicketTypeStatus => default(TicketTypeStatus::OnSale);
     /// Whether buyers see how many seats are left.
     display_remaining: bool => default(false);
-    /// For how many calendar days, in the time zone of the event, a ticket is valid from its first scan on: at least 1.
+    /// For how many days of the event a ticket is valid from its first scan on: at least 1. The day of the scan is the
+    /// first. They are calendar days in its time zone, unless its `dayStartsAt` says when they begin.
     validity_days: i64 => nullable, Min(1);
     /// For how many hours a ticket is valid from its first scan on: at least 1.
     validity_hours: i64 => nullable, Min(1);
@@ -143,8 +144,9 @@ writable_fields! {
     valid_from: Timestamp => nullable;
     /// Entry is refused from this time on. Must be after the start of the validity.
     valid_until: Timestamp => nullable;
-    /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event: at most
-    /// 366, each once.
+    /// If not empty, entry is only possible on the days of the event to which these timestamps belong: at most 366, each
+    /// once. They are calendar days in its time zone, unless its `dayStartsAt` says when they begin: with 06:00, a
+    /// timestamp at midnight belongs to the day before.
     allowed_dates: Vec<Timestamp> => default(Vec::new()), MaxItems(366), Unique;
     /// When the sale begins.
     sale_start_date: Timestamp => nullable;

@@ -56,6 +56,8 @@ responses! {
         pub title: String,
         /// The time zone: an IANA name.
         pub timezone: String,
+        /// The local time at which days of the event begin: `HH:MM`. Not set means midnight.
+        pub day_starts_at: Option<String>,
         /// The status.
         pub status: EventStatus,
         /// When it was cancelled. Not set if that is not known.
@@ -72,9 +74,9 @@ responses! {
         pub valid_from: Option<Timestamp>,
         /// Entry is refused from this time on.
         pub valid_until: Option<Timestamp>,
-        /// If not empty, entry is only possible on the days of these timestamps, in the time zone of the event.
+        /// If not empty, entry is only possible on the days of the event to which these timestamps belong.
         pub allowed_dates: Vec<Timestamp>,
-        /// For how many calendar days, in the time zone of the event, a ticket is valid from its first scan on.
+        /// For how many days of the event a ticket is valid from its first scan on.
         pub validity_days: Option<i64>,
         /// For how many hours a ticket is valid from its first scan on.
         pub validity_hours: Option<i64>,

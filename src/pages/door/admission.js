@@ -1,63 +1,90 @@
 // Whether a ticket admits, as `src/rules/entrance/admission.rs` and `src/rules/entrance/scan_log.rs` decide it: `.ci/door/run` compares them.
 //
-// Instants are in milliseconds since 1970, or null. An event is {timezone, status, cancelledAt}; a ticket type is
+// Instants are in milliseconds since 1970, or null. An event is {timezone, dayStartsAt, status, cancelledAt}; a ticket type is
 // {validFrom, validUntil, allowedDates, validityDays, validityHours}; the state of a ticket is
 // {status, checkInDate, firstScanDate, expiresAt}.
 
-const DAY = 86_400_000;
+// In seconds.
+const DAY = 86_400;
 const formats = new Map();
 
 function format(zone) {
   let known = formats.get(zone);
   if (known === undefined) {
     known = new Intl.DateTimeFormat("en-u-ca-gregory-nu-latn", {
-      timeZone: zone, year: "numeric", month: "numeric", day: "numeric",
+      timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric",
+      second: "numeric",
     });
     formats.set(zone, known);
   }
   return known;
 }
 
-/** The local day at an instant, as the number of days since 1970-01-01. */
-export function localDay(zone, at) {
+/** What clocks show at an instant, in seconds since they showed the beginning of 1970. The instant is in seconds as well. */
+function shownAt(zone, unix) {
   const part = {};
-  for (const { type, value } of format(zone).formatToParts(at)) part[type] = Number(value);
-  return Date.UTC(part.year, part.month - 1, part.day) / DAY;
+  for (const { type, value } of format(zone).formatToParts(unix * 1000)) part[type] = Number(value);
+  return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) / 1000;
 }
 
-/** The first instant of a local day. Midnight may not exist on the day of a clock change, so this searches for it. */
-export function startOfDay(zone, day) {
-  // In seconds. All zones are within a day of UTC.
-  let before = (day - 2) * 86_400;
-  let from = (day + 2) * 86_400;
+/** The local day at an instant, as the number of days since 1970-01-01. */
+export function localDay(zone, at) {
+  return Math.floor(shownAt(zone, Math.floor(at / 1000)) / DAY);
+}
+
+/** The first instant at which clocks show a time or a later one, all in seconds: see `Zone::first_at` of the service. */
+function firstAt(zone, shown) {
+  const instants = [-DAY, DAY].map((by) => shown - (shownAt(zone, shown + by) - (shown + by)));
+  let before = Math.min(...instants);
+  let from = Math.max(...instants);
+  if (shownAt(zone, before) >= shown) return before;
   while (from - before > 1) {
     const middle = before + Math.floor((from - before) / 2);
-    if (localDay(zone, middle * 1000) >= day) from = middle;
+    if (shownAt(zone, middle) >= shown) from = middle;
     else before = middle;
   }
-  return from * 1000;
+  return from;
+}
+
+/** The seconds from midnight to the beginning of the days of an event. */
+function dayStart(event) {
+  const [hours, minutes] = (event.dayStartsAt ?? "00:00").split(":").map(Number);
+  return hours * 3600 + minutes * 60;
+}
+
+/** The first instant of a day of an event. */
+function startOfDay(event, day) {
+  return firstAt(event.timezone, day * DAY + dayStart(event)) * 1000;
+}
+
+/** The day of an event to which an instant belongs. */
+function dayOf(event, at) {
+  const shown = shownAt(event.timezone, Math.floor(at / 1000));
+  const day = Math.floor((shown - dayStart(event)) / DAY);
+  // Clocks that were put back may show the day before once more.
+  return startOfDay(event, day + 1) <= at ? day + 1 : day;
 }
 
 /** The reason why a ticket cannot be checked in at an instant, or null. */
 export function checkIn(event, type, ticket, at) {
-  const zone = event.timezone;
   const isEventCancelled = event.status === "CANCELLED" && !(event.cancelledAt !== null && at < event.cancelledAt);
   if (ticket.status === "CANCELLED") return "ticket-cancelled";
   if (isEventCancelled) return "event-cancelled";
   if (type.validFrom !== null && at < type.validFrom) return "not-yet-valid";
   if ([type.validUntil, ticket.expiresAt].some((end) => end !== null && at >= end)) return "no-longer-valid";
-  const today = localDay(zone, at);
-  if (type.allowedDates.length > 0 && !type.allowedDates.some((date) => localDay(zone, date) === today)) {
-    return "not-valid-today";
+  const today = dayOf(event, at);
+  if (type.allowedDates.length > 0) {
+    const [from, until] = [startOfDay(event, today), startOfDay(event, today + 1)];
+    if (!type.allowedDates.some((date) => from <= date && date < until)) return "not-valid-today";
   }
-  if (ticket.status === "CHECKED_IN" && !mayEnterAgain(zone, type, ticket, today)) return "already-checked-in";
+  if (ticket.status === "CHECKED_IN" && !mayEnterAgain(event, type, ticket, today)) return "already-checked-in";
   return null;
 }
 
 /** A ticket for several days can be checked in once a day, even if its holder did not check out. */
-function mayEnterAgain(zone, type, ticket, today) {
+function mayEnterAgain(event, type, ticket, today) {
   const severalDays = type.allowedDates.length > 1 || (type.validityDays !== null && type.validityDays > 1);
-  return severalDays && ticket.checkInDate !== null && localDay(zone, ticket.checkInDate) < today;
+  return severalDays && ticket.checkInDate !== null && dayOf(event, ticket.checkInDate) < today;
 }
 
 /** The reason why a ticket cannot be checked out, or null. */
@@ -67,9 +94,9 @@ export function checkOut(ticket) {
 }
 
 /** When a ticket expires whose first accepted scan is at an instant, or null. */
-function expiryAfterFirstScan(zone, type, at) {
+function expiryAfterFirstScan(event, type, at) {
   const ends = [];
-  if (type.validityDays !== null) ends.push(startOfDay(zone, localDay(zone, at) + type.validityDays));
+  if (type.validityDays !== null) ends.push(startOfDay(event, dayOf(event, at) + type.validityDays));
   if (type.validityHours !== null) ends.push(at + type.validityHours * 3_600_000);
   return ends.length > 0 ? Math.min(...ends) : null;
 }
@@ -86,7 +113,7 @@ export function afterScan(event, type, ticket, kind, at) {
   const after = { ...ticket, status: "CHECKED_IN", checkInDate: at };
   if (ticket.firstScanDate === null || at < ticket.firstScanDate) {
     after.firstScanDate = at;
-    after.expiresAt = expiryAfterFirstScan(event.timezone, type, at);
+    after.expiresAt = expiryAfterFirstScan(event, type, at);
   }
   return after;
 }

@@ -7,14 +7,14 @@ use crate::model::sale::event::EventStatus;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::calendar::{Day, Zone};
+use crate::rules::calendar::{Day, EventDays};
 
 /// A scanned ticket, with the fields that decide whether it can be checked in or out.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanned {
     pub(crate) event_id: EventId,
     pub(crate) event_status: EventStatus,
-    pub(crate) zone: Zone,
+    pub(crate) days: EventDays,
     pub(crate) status: TicketStatus,
     pub(crate) check_in_date: Option<Timestamp>,
     pub(crate) first_scan_date: Option<Timestamp>,
@@ -35,7 +35,7 @@ impl Scanned {
     /// Checks that the ticket can be checked in at the entrance of `event`, or of any event if it is `None`. Returns
     /// the first reason against it.
     pub(crate) fn check_in(&self, event: Option<EventId>, now: Timestamp) -> Result<(), Conflict> {
-        let today = self.zone.day(now);
+        let today = self.days.day(now);
         self.check_event(event)?;
         self.check_not_cancelled()?;
         if self.event_status == EventStatus::Cancelled {
@@ -69,7 +69,7 @@ impl Scanned {
 
     /// Returns when the ticket expires if its first accepted scan is at `now`; `None` if it does not expire by that.
     pub(crate) fn expiry_after_first_scan(&self, now: Timestamp) -> Option<Timestamp> {
-        let days = self.validity_days.map(|days| self.zone.start_of(self.zone.day(now), days));
+        let days = self.validity_days.map(|days| self.days.start_of(self.days.day(now), days));
         let hours = self
             .validity_hours
             .map(|hours| now.saturating_add(Duration::from_hours(hours.unsigned_abs().min(1 << 40))));
@@ -94,6 +94,6 @@ impl Scanned {
     /// holder did not check out.
     fn may_enter_again(&self, today: Day) -> bool {
         let several_days = self.allowed_days.len() > 1 || self.validity_days.is_some_and(|days| days > 1);
-        several_days && self.check_in_date.is_some_and(|entered| self.zone.day(entered) < today)
+        several_days && self.check_in_date.is_some_and(|entered| self.days.day(entered) < today)
     }
 }

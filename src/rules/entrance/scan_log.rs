@@ -31,6 +31,8 @@ pub(crate) struct TicketState {
     /// The status of the event now, and when the event was cancelled, if that is known.
     pub(crate) event_status: EventStatus,
     pub(crate) event_cancelled_at: Option<Timestamp>,
+    /// The first check-in that the log has set, and the expiry that is stored since: a change of the rules does not move it.
+    pub(crate) stored_expiry: Option<(Timestamp, Option<Timestamp>)>,
 }
 
 /// What the log says of one of its rows.
@@ -85,8 +87,8 @@ impl TicketState {
             at.is_some_and(|at| log.iter().any(|row| row.scanned_at == at && is_source(row)))
         };
         if is_of_log(state.ticket.first_scan_date, LoggedKind::In) {
-            state.ticket.first_scan_date = None;
-            state.ticket.expires_at = None;
+            let expires_at = state.ticket.expires_at.take();
+            state.stored_expiry = state.ticket.first_scan_date.take().map(|first| (first, expires_at));
         }
         if is_of_log(state.ticket.check_in_date, LoggedKind::In) {
             state.ticket.check_in_date = None;
@@ -142,7 +144,10 @@ impl TicketState {
             (None, _) => {
                 if self.ticket.first_scan_date.is_none_or(|first| row.scanned_at < first) {
                     self.ticket.first_scan_date = Some(row.scanned_at);
-                    self.ticket.expires_at = self.ticket.expiry_after_first_scan(row.scanned_at);
+                    self.ticket.expires_at = match self.stored_expiry {
+                        Some((first, expires_at)) if first == row.scanned_at => expires_at,
+                        _ => self.ticket.expiry_after_first_scan(row.scanned_at),
+                    };
                 }
                 self.enter(row);
                 ScanOutcome::Admitted
@@ -168,7 +173,7 @@ mod tests {
 
     use super::*;
     use crate::model::values::id::EventId;
-    use crate::rules::calendar::Zone;
+    use crate::rules::calendar::{EventDays, Zone};
 
     /// A linear congruential generator, so that each run has the same scans.
     struct Numbers(u64);
@@ -185,7 +190,8 @@ mod tests {
 
         /// An instant around a base: often exactly a whole hour, or a millisecond beside one.
         fn around(&mut self, base: Timestamp) -> Timestamp {
-            let hours = base.saturating_add(Duration::from_hours(self.below(96)));
+            let within = self.one_of(&[3, 96]);
+            let hours = base.saturating_add(Duration::from_hours(self.below(within)));
             match self.below(4) {
                 0 => hours,
                 1 => hours.checked_sub(Duration::from_millis(1)).unwrap(),
@@ -212,6 +218,8 @@ mod tests {
         "UTC",
     ];
 
+    const STARTS_OF_DAYS: [&str; 5] = ["00:00", "02:00", "03:00", "06:00", "23:59"];
+
     /// Days on or before which clocks change in some of the zones.
     const BASES: [&str; 6] = [
         "2026-10-23T00:00:00Z",
@@ -222,12 +230,22 @@ mod tests {
         "2028-02-27T12:00:00Z",
     ];
 
-    fn state(numbers: &mut Numbers, base: Timestamp, zone: Zone, allowed_dates: &[Timestamp]) -> TicketState {
+    /// Hours in which clocks change, so that the day of an event begins in an hour that is skipped or comes twice.
+    const CHANGES: [(&str, &str, &str); 6] = [
+        ("Europe/Berlin", "2026-03-29T00:00:00Z", "02:30"),
+        ("Europe/Berlin", "2026-10-25T00:00:00Z", "02:30"),
+        ("America/Santiago", "2026-04-05T02:00:00Z", "23:30"),
+        ("America/Santiago", "2026-09-06T03:00:00Z", "00:30"),
+        ("Australia/Lord_Howe", "2026-04-04T14:00:00Z", "01:45"),
+        ("Australia/Lord_Howe", "2026-10-03T15:00:00Z", "02:15"),
+    ];
+
+    fn state(numbers: &mut Numbers, base: Timestamp, days: EventDays, allowed_dates: &[Timestamp]) -> TicketState {
         let is_inside = numbers.below(4) == 0;
         let ticket = Scanned {
             event_id: EventId::from_raw(1),
             event_status: if numbers.below(8) == 0 { EventStatus::Cancelled } else { EventStatus::Published },
-            zone,
+            days,
             status: match numbers.below(12) {
                 0 => TicketStatus::Cancelled,
                 _ if is_inside => TicketStatus::CheckedIn,
@@ -238,13 +256,14 @@ mod tests {
             expires_at: if is_inside { numbers.sometimes(|numbers| numbers.around(base)) } else { None },
             valid_from: numbers.sometimes(|numbers| numbers.around(base)),
             valid_until: numbers.sometimes(|numbers| numbers.around(base)),
-            allowed_days: allowed_dates.iter().map(|date| zone.day(*date)).collect(),
+            allowed_days: allowed_dates.iter().map(|date| days.day(*date)).collect(),
             validity_days: numbers.sometimes(|numbers| i64::try_from(numbers.below(4) + 1).unwrap()),
             validity_hours: numbers.sometimes(|numbers| i64::try_from(numbers.below(60) + 1).unwrap()),
         };
         let event_cancelled_at = numbers.sometimes(|numbers| numbers.around(base));
         let event_status = ticket.event_status;
-        TicketState { ticket, checked_in_by: None, check_out_date: None, event_status, event_cancelled_at }
+        let (checked_in_by, check_out_date, stored_expiry) = (None, None, None);
+        TicketState { ticket, checked_in_by, check_out_date, event_status, event_cancelled_at, stored_expiry }
     }
 
     fn of_ticket(state: &TicketState) -> Value {
@@ -257,14 +276,23 @@ mod tests {
     /// A ticket with scans of it, and what the rules say of each. The devices at the entrance decide in the same way: with
     /// the variable `TICKETING_DOOR_VECTORS`, the vectors are written to that file, and `.ci/door/run` compares them.
     fn vector(numbers: &mut Numbers, reasons: &mut BTreeMap<String, usize>) -> Value {
-        let base = numbers.one_of(&BASES).parse().unwrap();
-        let zone = numbers.one_of(&ZONES);
+        let (mut zone, mut base) = (numbers.one_of(&ZONES), numbers.one_of(&BASES));
+        let mut day_starts_at = numbers.sometimes(|numbers| numbers.one_of(&STARTS_OF_DAYS));
+        if numbers.below(4) == 0 {
+            let change = numbers.one_of(&CHANGES);
+            (zone, base, day_starts_at) = (change.0, change.1, Some(change.2));
+        }
+        let base = base.parse().unwrap();
         let allowed_dates: Vec<_> = (0..numbers.below(4)).map(|_| numbers.around(base)).collect();
-        let mut state = state(numbers, base, Zone::of(zone).unwrap(), &allowed_dates);
+        let days = EventDays::new(Zone::of(zone).unwrap(), day_starts_at).unwrap();
+        let mut state = state(numbers, base, days, &allowed_dates);
         let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
         let Scanned { valid_from, valid_until, validity_days, validity_hours, .. } = &state.ticket;
         let mut vector = json!({
-            "event": {"timezone": zone, "status": state.ticket.event_status, "cancelledAt": millis(state.event_cancelled_at)},
+            "event": {
+                "timezone": zone, "dayStartsAt": day_starts_at,
+                "status": state.ticket.event_status, "cancelledAt": millis(state.event_cancelled_at),
+            },
             "type": {
                 "validFrom": millis(*valid_from), "validUntil": millis(*valid_until),
                 "allowedDates": allowed_dates.iter().map(|date| date.millis()).collect::<Vec<_>>(),

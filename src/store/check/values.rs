@@ -18,7 +18,7 @@ use crate::rules::calendar::Zone;
 use crate::rules::text::fold;
 use crate::rules::{event, ticket};
 use crate::store::money::checkout_parameters;
-use crate::store::sale::order_details;
+use crate::store::sale::{events, order_details};
 use crate::store::webhooks::handler_queue;
 use crate::store::{Row, Transaction};
 
@@ -69,8 +69,9 @@ pub(super) const RULES: &[RowRule] = &[
     RowRule {
         name: "event-settings",
         table: "events",
-        sentence: "the currency and the time zone of an event must be known ones, and its JSON columns must be readable",
-        rows: "SELECT id, currency, timezone, shipping_countries, tags, location_metadata, tracking_pixels, metadata
+        sentence: "the currency, the time zone and the beginning of days of an event must be known ones, and its JSON columns must \
+             be readable",
+        rows: "SELECT id, currency, timezone, day_starts_at, shipping_countries, tags, location_metadata, tracking_pixels, metadata
             FROM events",
         is_obeyed: |row| {
             row.json::<Vec<String>>("shipping_countries")?;
@@ -78,7 +79,7 @@ pub(super) const RULES: &[RowRule] = &[
             row.json::<serde_json::Value>("location_metadata")?;
             row.json::<serde_json::Value>("tracking_pixels")?;
             row.get::<Metadata>("metadata")?;
-            Ok(is_currency(row, "currency")? && is_zone(row, "timezone")?)
+            Ok(is_currency(row, "currency")? && events::days(row).is_ok())
         },
     },
     RowRule {

@@ -8,7 +8,7 @@ use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::calendar::Zone;
+use crate::rules::calendar::{EventDays, Zone};
 use crate::rules::event::status_at;
 use crate::rules::order::Sale;
 use crate::store::columns::{columns, row_struct};
@@ -44,6 +44,7 @@ columns! {
         location_metadata,
         tracking_pixels,
         disable_organizer_order_notifications => disable_notifications,
+        day_starts_at,
     } and {}
 
     read decode(row: &Row<'_>, now: Timestamp) -> Event {
@@ -135,6 +136,12 @@ pub(in crate::store) const REOPEN: &str =
 
 fn zone(row: &Row<'_>) -> Result<Zone> {
     row.parsed("timezone", Zone::of, "is not a known time zone")
+}
+
+/// The days of the event in a row with its columns `timezone` and `day_starts_at`.
+pub(in crate::store) fn days(row: &Row<'_>) -> Result<EventDays> {
+    let starts_at: Option<String> = row.get("day_starts_at")?;
+    EventDays::new(zone(row)?, starts_at.as_deref()).ok_or_else(|| row.corrupt("day_starts_at", "is not a time of day"))
 }
 
 fn slug_taken(fields: &EventFields) -> Error {

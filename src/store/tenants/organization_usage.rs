@@ -12,7 +12,7 @@ use crate::store::Transaction;
 const MAX_ROWS: u64 = 100_000;
 
 pub(in crate::store) const EVENTS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(title) * 2 + OCTET_LENGTH(slug) * 3
-        + COALESCE(OCTET_LENGTH(description), 0) + OCTET_LENGTH(location_metadata) + OCTET_LENGTH(tracking_pixels)
+        + COALESCE(OCTET_LENGTH(description), 0) + COALESCE(OCTET_LENGTH(day_starts_at), 0) + OCTET_LENGTH(location_metadata) + OCTET_LENGTH(tracking_pixels)
         + OCTET_LENGTH(tags) + COALESCE(OCTET_LENGTH(reference), 0) * 2 + COALESCE(OCTET_LENGTH(metadata), 0)) AS BIGINT) AS bytes
     FROM events WHERE organization_id = ?1";
 pub(in crate::store) const TICKET_TYPES: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCTET_LENGTH(t.name)

@@ -17,9 +17,9 @@ use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{EventId, OrganizationId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::page::UNKNOWN_CURSOR;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::calendar::Zone;
 use crate::rules::entrance::door::roster_hash;
 use crate::store::columns::columns;
+use crate::store::sale::events;
 use crate::store::{Row, Transaction};
 
 /// Changes since more than this are not looked for.
@@ -44,7 +44,7 @@ columns! {
     }
 }
 
-const EVENT: &str = "SELECT id, title, timezone, status, cancelled_at, has_scan_log FROM events
+const EVENT: &str = "SELECT id, title, timezone, day_starts_at, status, cancelled_at, has_scan_log FROM events
     WHERE id = ?1 AND organization_id = ?2";
 pub(in crate::store) const TYPES: &str = concat!(
     "SELECT id, sold, cancelled_tickets, checked_in_tickets",
@@ -165,12 +165,12 @@ pub(crate) fn read(
 
 fn get_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<RosterEvent> {
     let found = tx.query_opt(EVENT, &[event.into(), organization.into()], |row| {
-        let timezone: String = row.get("timezone")?;
-        Zone::stored(&timezone).map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
+        events::days(row)?;
         let event = RosterEvent {
             id: row.get("id")?,
             title: row.get("title")?,
-            timezone,
+            timezone: row.get("timezone")?,
+            day_starts_at: row.get("day_starts_at")?,
             status: row.get("status")?,
             cancelled_at: row.get("cancelled_at")?,
         };

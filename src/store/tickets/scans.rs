@@ -7,9 +7,9 @@ use crate::model::notifications::notification_types::NotificationData;
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
 use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::calendar::Zone;
 use crate::rules::entrance::admission::Scanned;
 use crate::rules::entrance::scan_log::TicketState;
+use crate::store::sale::events;
 use crate::store::{Query, Row, RowLock, Transaction};
 
 // The keys of the joined rows are selected so that an error about one of their values can name the row.
@@ -18,7 +18,7 @@ macro_rules! select {
         concat!(
             "SELECT ",
             ticket_columns!(),
-            ", e.status AS event_status, e.timezone, e.has_scan_log, e.cancelled_at, tt.valid_from, tt.valid_until,
+            ", e.status AS event_status, e.timezone, e.day_starts_at, e.has_scan_log, e.cancelled_at, tt.valid_from, tt.valid_until,
             tt.allowed_dates, tt.validity_days, tt.validity_hours, t.order_id, tt.id AS key_of_ticket_type,
             e.id AS key_of_event
             FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
@@ -60,6 +60,7 @@ impl LockedTicket {
             check_out_date: self.ticket.check_out_date,
             event_status: self.state.event_status,
             event_cancelled_at: self.event_cancelled_at,
+            stored_expiry: None,
         }
     }
 
@@ -77,19 +78,18 @@ impl LockedTicket {
 
 fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LockedTicket> {
     let ticket = decode(tx, row)?;
-    let zone = Zone::stored(&row.get::<String>("timezone")?)
-        .map_err(|_| row.corrupt("timezone", "is not a known time zone"))?;
+    let days = events::days(row)?;
     let state = Scanned {
         event_id: ticket.ticket_type.event_id,
         event_status: row.get("event_status")?,
-        zone,
+        days,
         status: ticket.status,
         check_in_date: ticket.check_in_date,
         first_scan_date: ticket.first_scan_date,
         expires_at: ticket.expires_at,
         valid_from: row.get("valid_from")?,
         valid_until: row.get("valid_until")?,
-        allowed_days: row.get::<Vec<Timestamp>>("allowed_dates")?.into_iter().map(|at| zone.day(at)).collect(),
+        allowed_days: row.get::<Vec<Timestamp>>("allowed_dates")?.into_iter().map(|at| days.day(at)).collect(),
         validity_days: row.get("validity_days")?,
         validity_hours: row.get("validity_hours")?,
     };
