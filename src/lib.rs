@@ -139,7 +139,7 @@
 //! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
-//! | `program` | no | The program `ticketing`, which runs the server: `cargo install ticketing --features program`. It includes `server` and `ring`. |
+//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server` and `ring`. |
 //! | `docs-page` | yes | The page `/docs` of the server, on which operations can be tried. Its script adds 5 MB to a program with `server`, and nothing to others. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
@@ -163,7 +163,7 @@
 //! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum
 //! version of Rust, 1.95, can rise in a minor version.
 #![cfg_attr(feature = "server", doc = "\n\n[`server`]: crate::server")]
-#![cfg_attr(not(feature = "server"), doc = "\n\n[`server`]: https://docs.rs/ticketing/latest/ticketing/server/")]
+#![cfg_attr(not(feature = "server"), doc = "\n\n[`server`]: #features")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic)]
 // Public enums and structs must be able to grow without a breaking release. Each exception states its reason.

@@ -240,7 +240,10 @@ fn every_json_body_of_an_operation_has_a_named_schema() {
 #[test]
 fn the_document_has_a_contact_descriptions_and_the_redirect_of_the_checkout_form() {
     let document = document();
-    assert!(!document.0["info"]["contact"]["name"].as_str().unwrap().is_empty());
+    let info = &document.0["info"];
+    assert!(!info["contact"]["name"].as_str().unwrap().is_empty());
+    // The crate has no address, and that of a published crate of this name is another one's.
+    assert_eq!((&info["contact"]["url"], &document.0["externalDocs"]), (&Value::Null, &Value::Null));
     for operation in document.operations() {
         assert!(!operation.spec["description"].as_str().unwrap().is_empty(), "{}", operation.name);
     }

@@ -118,7 +118,7 @@ impl Database {
 }
 
 const NOT_COMPILED: &str = "a PostgreSQL database needs a program that is compiled with the feature postgres: \
-    cargo install ticketing --features program,postgres";
+    cargo install --path . --features program,postgres";
 
 impl PostgresOptions {
     fn read(url: &str, options: &DatabaseOptions) -> Result<Self, Failure> {

@@ -100,7 +100,7 @@ fn document() -> Value {
             "title": "Ticketing",
             "version": "1.0.0",
             "description": DESCRIPTION,
-            "contact": {"name": "The crate ticketing", "url": "https://docs.rs/ticketing"},
+            "contact": {"name": "The operator of this server"},
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": SERVER_URL, "description": "This server"}],
