@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use ticketing::discount::{CreateDiscount, DiscountValue, Percentage, UpdateDiscount};
-use ticketing::event::EventStatus;
+use ticketing::event::{EventSettings, EventStatus};
 use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
 use ticketing::payment::ManualMethod;
@@ -160,6 +160,11 @@ impl System {
             }
             Step::CancelTicket(index) => outcome(service.cancel_ticket(&caller, ticket(index).id)),
             Step::SetStatus(status) => outcome(self.fixture.set_event_status(self.event, *status)),
+            Step::BeginDaysAt(minutes) => {
+                let settings =
+                    EventSettings::default().day_starts_at(format!("{:02}:{:02}", minutes / 60, minutes % 60));
+                outcome(service.update_event_settings(&caller, self.event, settings))
+            }
             Step::MoveClock(minutes) => {
                 let now = Timestamp::from_millis(model.now + minutes * 60_000).expect("in the range");
                 self.fixture.clock.set(now);

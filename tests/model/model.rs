@@ -90,6 +90,8 @@ pub struct Model {
     pub latest: i64,
     pub status: EventStatus,
     pub over_at: i64,
+    /// How long after midnight the days of the event begin.
+    pub day_start: i64,
     pub types: Vec<TicketType>,
     pub discounts: Vec<Discount>,
     pub orders: Vec<Order>,
@@ -104,7 +106,8 @@ impl Model {
     pub fn new(now: i64, over_at: i64) -> Self {
         let (types, discounts, orders, tickets, refunds, notifications) = Default::default();
         let status = EventStatus::Published;
-        Self { now, latest: now, status, over_at, types, discounts, orders, tickets, refunds, notifications }
+        let (latest, day_start) = (now, 0);
+        Self { now, latest, status, over_at, day_start, types, discounts, orders, tickets, refunds, notifications }
     }
 
     pub fn event_status(&self) -> EventStatus {
@@ -269,6 +272,10 @@ impl Model {
                 found.map_or(Skipped, |(ticket, order)| self.refund_ticket(ticket, order))
             }
             Step::SetStatus(status) => self.set_status(*status),
+            Step::BeginDaysAt(minutes) => {
+                self.day_start = minutes * 60_000;
+                Done
+            }
             Step::MoveClock(minutes) => {
                 self.now += minutes * 60_000;
                 self.latest = self.latest.max(self.now);
@@ -306,15 +313,16 @@ impl Model {
         if ticket.expires.is_some_and(|expires| now >= expires) {
             return Refused("no-longer-valid");
         }
-        let another_day =
-            ticket.checked_in_at.is_some_and(|checked_in_at| checked_in_at.div_euclid(DAY) < now.div_euclid(DAY));
+        let day_start = self.day_start;
+        let day = |at: i64| (at - day_start).div_euclid(DAY);
+        let another_day = ticket.checked_in_at.is_some_and(|checked_in_at| day(checked_in_at) < day(now));
         let again = another_day && ticket_type.validity_days.is_some_and(|days| days > 1);
         if ticket.status == TicketStatus::CheckedIn && !again {
             return Refused("already-checked-in");
         }
         if !ticket.scanned_first {
             ticket.scanned_first = true;
-            let days = ticket_type.validity_days.map(|days| (now.div_euclid(DAY) + days) * DAY);
+            let days = ticket_type.validity_days.map(|days| (day(now) + days) * DAY + day_start);
             let hours = ticket_type.validity_hours.map(|hours| now + hours * 60 * 60_000);
             ticket.expires = days.into_iter().chain(hours).min();
         }

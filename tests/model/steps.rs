@@ -61,6 +61,8 @@ pub enum Step {
         cents: i64,
     },
     SetStatus(EventStatus),
+    /// Lets the days of the event begin this many minutes after midnight.
+    BeginDaysAt(i64),
     /// Moves the clock by this many minutes, forwards or backwards.
     MoveClock(i64),
     Maintain,
@@ -136,6 +138,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => (any, prop_oneof![1 => Just(0), 9 => 1..2600_i64])
             .prop_map(|(order, cents)| Step::RefundAmount { order, cents }),
         1 => statuses.prop_map(Step::SetStatus),
+        1 => (0..24 * 60_i64).prop_map(Step::BeginDaysAt),
         5 => minutes.prop_map(Step::MoveClock),
         2 => Just(Step::Maintain),
     ]

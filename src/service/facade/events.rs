@@ -177,7 +177,8 @@ impl TicketingService {
         }
     }
 
-    /// Updates the settings of an event that its sale does not depend on, such as its tags and tracking pixels.
+    /// Updates the settings of an event that its sale does not depend on, such as its tags, its tracking pixels, and the time
+    /// at which [its days begin](crate::guide::door#events-that-go-on-after-midnight).
     ///
     /// Requires the scope `events:write`.
     ///
