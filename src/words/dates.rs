@@ -164,20 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_date_after_midnight_is_named_by_the_evening_of_its_night() {
-        // 22:00 of the 12th, 00:30 and 06:00 of the 13th in Berlin.
-        let dates = ["2027-06-12T20:00:00Z", "2027-06-12T22:30:00Z", "2027-06-13T04:00:00Z"].map(at);
-        let on = |starts_at, dates: &[Timestamp]| {
-            let event_days = EventDays::new(zone("Europe/Berlin"), starts_at).expect("a time of day");
-            spaced(&days(of(["en"]), event_days, dates))
-        };
-        assert_eq!(on(Some("06:00"), &dates[..2]), "12 June 2027");
-        assert_eq!(on(Some("06:00"), &dates), "12 June 2027, 13 June 2027");
-        assert_eq!(on(Some("06:01"), &dates), "12 June 2027");
-        assert_eq!(on(None, &dates[..2]), "12 June 2027, 13 June 2027");
-    }
-
-    #[test]
     fn the_zone_has_its_place_and_its_difference_to_utc_on_that_day() {
         for (name, instant, expected) in [
             ("Europe/Berlin", "2027-06-12T17:30:00Z", "Berlin, UTC+2"),

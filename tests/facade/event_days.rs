@@ -14,7 +14,7 @@ use crate::common::*;
 fn event_in(fixture: &Fixture, timezone: &str, starts_at: Option<&str>) -> Event {
     let event = fixture.event_with(|new| {
         new.timezone = Some(timezone.to_owned());
-        new.end_date = Some(at("2027-01-01T00:00Z"));
+        new.end_date = Some(at("2028-01-01T00:00Z"));
     });
     let Some(starts_at) = starts_at else { return event };
     set_days(fixture, &event, EventSettings::default().day_starts_at(starts_at))
@@ -58,6 +58,7 @@ fn an_allowed_date_is_a_whole_night_if_days_begin_in_the_morning() {
     }
 }
 
+/// The clock changes are those of Python's `zoneinfo`.
 #[test]
 fn validity_in_days_ends_when_the_day_of_the_event_ends() {
     let fixture = Fixture::new();
@@ -71,10 +72,19 @@ fn validity_in_days_ends_when_the_day_of_the_event_ends() {
         // On that day, 02:30 comes twice. The day begins at the first.
         ("Europe/Berlin", Some("02:30"), 1, "2026-10-24T20:00Z", "2026-10-25T00:30Z"),
         ("Europe/Berlin", Some("02:30"), 1, "2026-10-25T01:15Z", "2026-10-26T01:30Z"),
-        // 02:00 is 02:30, at 15:30 UTC: a day that begins at 02:15 begins then.
+        // 02:00 is 03:00, at 01:00 UTC: the day that begins at 02:30 begins then, and the next one at 02:30.
+        ("Europe/Berlin", Some("02:30"), 1, "2027-03-27T12:00Z", "2027-03-28T01:00Z"),
+        ("Europe/Berlin", Some("02:30"), 1, "2027-03-28T01:00Z", "2027-03-29T00:30Z"),
+        // 02:00 is 02:30, at 15:30 UTC of the day before; in April, it is 01:30, at 15:00 UTC.
         ("Australia/Lord_Howe", Some("02:15"), 1, "2026-10-03T12:00Z", "2026-10-03T15:30Z"),
-        // 24:00 is 01:00, at 04:00 UTC: a day that begins at 00:30 begins then.
+        ("Australia/Lord_Howe", Some("02:30"), 1, "2026-10-03T12:00Z", "2026-10-03T15:30Z"),
+        ("Australia/Lord_Howe", Some("01:45"), 1, "2027-04-03T12:00Z", "2027-04-03T14:45Z"),
+        ("Australia/Lord_Howe", Some("01:45"), 1, "2027-04-03T15:05Z", "2027-04-04T15:15Z"),
+        // 24:00 is 01:00, at 04:00 UTC; in April, it is 23:00, at 03:00 UTC.
         ("America/Santiago", Some("00:30"), 1, "2026-09-06T02:00Z", "2026-09-06T04:00Z"),
+        ("America/Santiago", Some("23:30"), 1, "2027-04-04T01:00Z", "2027-04-04T02:30Z"),
+        ("America/Santiago", Some("23:30"), 1, "2027-04-04T03:15Z", "2027-04-05T03:30Z"),
+        ("America/Santiago", None, 1, "2027-04-04T03:15Z", "2027-04-04T04:00Z"),
     ] {
         fixture.set_clock(NOW);
         let event = event_in(&fixture, timezone, starts_at);

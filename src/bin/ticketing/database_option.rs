@@ -117,7 +117,7 @@ impl Database {
     }
 }
 
-const NOT_COMPILED: &str = "a PostgreSQL database needs a program that is compiled with the feature postgres: \
+const NOT_COMPILED: &str = "a PostgreSQL database needs a program that is compiled with the feature postgres: in a checkout, \
     cargo install --path . --features program,postgres";
 
 impl PostgresOptions {
