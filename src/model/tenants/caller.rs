@@ -80,6 +80,9 @@ impl Caller {
     /// every process and also after a restart. The field [`replayed`](field@Replayable::replayed) of the result reports
     /// whether that has happened. Errors are not stored: after an error, the same key executes the operation again.
     ///
+    /// Each API key has idempotency keys of its own: no caller can use up those of another. The callers of
+    /// [`act_for`](crate::TicketingService::act_for) share one set for each organization.
+    ///
     /// # Errors
     /// An operation with a key also fails with:
     ///

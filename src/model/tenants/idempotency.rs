@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A key that identifies the retries of one request: 1 to 255 visible ASCII characters, chosen by the client. Keys of
-/// different organizations are independent.
+/// A key that identifies the retries of one request: 1 to 255 visible ASCII characters, chosen by the client. Each API
+/// key has idempotency keys of its own, and so has the program for each organization.
 ///
 /// ```
 /// use ticketing::request::IdempotencyKey;

@@ -47,7 +47,8 @@ pub(super) fn parameters() -> Value {
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header",
             "description": "Makes it safe to retry: for 24 hours, the same request with the same key returns the first \
-                response instead of being executed again. Use a text that no other request has, such as a random UUID.",
+                response instead of being executed again. Use a text that no other request has, such as a random UUID. \
+                Each API key has idempotency keys of its own.",
             "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
         },
         "IfMatch": {

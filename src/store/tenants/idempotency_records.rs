@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::tenants::idempotency::IdempotencyKey;
-use crate::model::values::id::{OrderId, OrganizationId};
+use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::{Lock, Transaction};
 
@@ -15,30 +15,42 @@ const RETENTION: Duration = Duration::from_hours(24);
 /// has 55 kB.
 const BATCH: i64 = 200;
 
-const FIND: &str =
-    "SELECT organization_id, CASE WHEN fingerprint = ?4 THEN 1 ELSE 0 END AS is_same_request, answer, order_id
+// A record whose sender is not known (-1) is that of every caller of the organization, until its own one replaces it.
+pub(in crate::store) const FIND: &str =
+    "SELECT organization_id, CASE WHEN fingerprint = ?5 THEN 1 ELSE 0 END AS is_same_request, answer, order_id
     FROM idempotency_records
-    WHERE organization_id = ?1 AND key = ?2 AND created_at > ?3";
+    WHERE organization_id = ?1 AND key = ?2 AND sender IN (?3, -1) AND created_at > ?4 ORDER BY sender DESC LIMIT 1";
 // The stored record is replaced if it has expired, or if it is the pending order of the same request.
-const INSERT: &str = "INSERT INTO idempotency_records (organization_id, key, fingerprint, answer, order_id, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,
-        order_id = excluded.order_id, created_at = excluded.created_at
-    WHERE idempotency_records.created_at <= ?7
+const INSERT: &str =
+    "INSERT INTO idempotency_records (organization_id, key, sender, fingerprint, answer, order_id, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (organization_id, key, sender) DO UPDATE SET fingerprint = excluded.fingerprint,
+        answer = excluded.answer, order_id = excluded.order_id, created_at = excluded.created_at
+    WHERE idempotency_records.created_at <= ?8
         OR idempotency_records.answer IS NULL AND idempotency_records.fingerprint = excluded.fingerprint";
-const DELETE_PENDING_ORDER: &str =
-    "DELETE FROM idempotency_records WHERE organization_id = ?1 AND key = ?2 AND order_id = ?3 AND answer IS NULL";
+pub(in crate::store) const DELETE_PENDING_ORDER: &str = "DELETE FROM idempotency_records
+    WHERE organization_id = ?1 AND key = ?2 AND sender IN (?3, -1) AND order_id = ?4 AND answer IS NULL";
 const ANY_EXPIRED: &str = "SELECT 1 FROM idempotency_records WHERE created_at <= ?1 LIMIT 1";
 pub(in crate::store) const DELETE_EXPIRED: &str =
-    "DELETE FROM idempotency_records WHERE created_at <= ?1 AND (organization_id, key) IN
-        (SELECT organization_id, key FROM idempotency_records WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
+    "DELETE FROM idempotency_records WHERE created_at <= ?1 AND (organization_id, key, sender) IN
+        (SELECT organization_id, key, sender FROM idempotency_records WHERE created_at <= ?1
+            ORDER BY created_at LIMIT ?2)";
 
 #[derive(Debug, Clone)]
 pub(crate) struct IdempotentRequest {
     pub(crate) organization: OrganizationId,
+    /// The API key of the caller; `None` for a call of the program. Each has idempotency keys of its own.
+    pub(crate) sender: Option<ApiKeyId>,
     pub(crate) key: IdempotencyKey,
     /// A hash of the request. A retry has the same.
     pub(crate) fingerprint: [u8; 32],
+}
+
+impl IdempotentRequest {
+    /// The value of the column `sender`.
+    fn sender(&self) -> i64 {
+        self.sender.map_or(0, ApiKeyId::raw)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +68,7 @@ fn latest_expired(now: Timestamp) -> i64 {
 
 /// Lets other transactions wait that execute a request with the same key.
 pub(crate) fn lock(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<()> {
-    tx.lock(Lock::IdempotencyKey(request.organization, request.key.as_str()))
+    tx.lock(Lock::IdempotencyKey(request.organization, request.sender, request.key.as_str()))
 }
 
 /// Returns the stored outcome of the request. Fails with [`Error::IdempotencyKeyReused`] if the key was used for
@@ -65,6 +77,7 @@ pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<
     let binds = [
         request.organization.into(),
         request.key.as_str().into(),
+        request.sender().into(),
         latest_expired(tx.now()).into(),
         request.fingerprint.as_slice().into(),
     ];
@@ -91,6 +104,7 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
     let binds = [
         request.organization.into(),
         request.key.as_str().into(),
+        request.sender().into(),
         request.fingerprint.as_slice().into(),
         result.into(),
         order.into(),
@@ -105,7 +119,7 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
 
 /// Deletes the record of a request if its outcome is this pending order. The next request with the key is a new one.
 pub(crate) fn delete_pending_order(tx: &Transaction<'_>, request: &IdempotentRequest, order: OrderId) -> Result<()> {
-    let binds = [request.organization.into(), request.key.as_str().into(), order.into()];
+    let binds = [request.organization.into(), request.key.as_str().into(), request.sender().into(), order.into()];
     tx.execute(DELETE_PENDING_ORDER, &binds)
 }
 

@@ -50,7 +50,7 @@ const REVOKED_KEYS: &str = "SELECT id FROM api_keys WHERE organization_id = ?1 A
 const DELETE_KEY: &str = "DELETE FROM api_keys WHERE id = ?1";
 pub(in crate::store) const DELETE_IDEMPOTENCY_RECORDS: &str =
     "DELETE FROM idempotency_records WHERE organization_id = ?1
-    AND key IN (SELECT key FROM idempotency_records WHERE organization_id = ?1 LIMIT ?2)";
+    AND (key, sender) IN (SELECT key, sender FROM idempotency_records WHERE organization_id = ?1 LIMIT ?2)";
 const DELETE_KEYS: &str = "DELETE FROM api_keys WHERE organization_id = ?1";
 const DELETE: &str = "DELETE FROM organizations WHERE id = ?1";
 

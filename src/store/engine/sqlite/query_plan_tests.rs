@@ -157,6 +157,8 @@ const STATEMENTS: &[Expected] = &[
     (disputes::OF_EVENT, &["disputes_by_event"]),
     (disputes::OF_ORDER, &["disputes_by_order"]),
     (disputes::BY_REFERENCE, &["disputes_by_reference"]),
+    (idempotency_records::FIND, &["sqlite_autoindex_idempotency_records_1"]),
+    (idempotency_records::DELETE_PENDING_ORDER, &["sqlite_autoindex_idempotency_records_1"]),
     (idempotency_records::DELETE_EXPIRED, &["idempotency_records_by_age"]),
     (endpoints::LIST, &["webhook_endpoints_by_organization"]),
     (webhook_removals::REMOVE_WAITING, &["webhook_outbox_waiting"]),
