@@ -16,7 +16,7 @@ use crate::store::{CommitEvent, Query, Row, RowLock, Transaction};
 pub(in crate::store) const ENABLED: &str = "SELECT id, events, generations FROM webhook_endpoints
     WHERE organization_id = ?1 AND enabled = 1 ORDER BY id";
 pub(in crate::store) const OF_ORGANIZATION: &str =
-    "SELECT id, enabled, generations FROM webhook_endpoints WHERE organization_id = ?1";
+    "SELECT id, enabled, events, generations FROM webhook_endpoints WHERE organization_id = ?1";
 const GENERATIONS: &str = "SELECT generations FROM webhook_endpoints WHERE id = ?1";
 const SET_GENERATIONS: &str = "UPDATE webhook_endpoints SET generations = ?2 WHERE id = ?1";
 
@@ -62,15 +62,18 @@ fn read_enabled(tx: &Transaction<'_>, organization: OrganizationId) -> Result<Ve
 
 pub(in crate::store) struct ExistingEndpoint {
     pub(in crate::store) enabled: bool,
-    /// `None` if they cannot be read.
-    generations: Option<Generations>,
+    /// The types, and their generations. `None` if they cannot be read.
+    subscribed: Option<(Vec<EventType>, Generations)>,
 }
 
 impl ExistingEndpoint {
-    /// Whether the endpoint was not unsubscribed from the type since this generation. If that cannot be read, the
-    /// notification is kept for it: its row has the generation, which is compared again before it is sent.
+    /// Whether the endpoint is subscribed to the type since this generation. If that cannot be read, the notification is
+    /// kept for it: its row has the generation, which is compared again before it is sent.
     pub(in crate::store) fn wants(&self, event_type: EventType, generation: i64) -> bool {
-        self.generations.as_ref().is_none_or(|generations| generations.of(event_type) == generation)
+        let is_same = |(types, generations): &(Vec<EventType>, Generations)| {
+            types.contains(&event_type) && generations.of(event_type) == generation
+        };
+        self.subscribed.as_ref().is_none_or(is_same)
     }
 }
 
@@ -79,8 +82,8 @@ pub(in crate::store) fn existing(
     organization: OrganizationId,
 ) -> Result<BTreeMap<WebhookId, ExistingEndpoint>> {
     let decode = |row: &Row<'_>| {
-        let endpoint = ExistingEndpoint { enabled: row.get("enabled")?, generations: row.json("generations").ok() };
-        Ok((row.get("id")?, endpoint))
+        let subscribed = row.json("events").ok().zip(row.json("generations").ok());
+        Ok((row.get("id")?, ExistingEndpoint { enabled: row.get("enabled")?, subscribed }))
     };
     Ok(tx.query_all(OF_ORGANIZATION, &[organization.into()], decode)?.into_iter().collect())
 }
