@@ -13,6 +13,7 @@ use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
 
+use crate::common::door::{let_in, let_out};
 use crate::common::outbox;
 use crate::common::*;
 
@@ -95,7 +96,18 @@ pub fn fill(fixture: &Fixture) {
     let issued = fixture.issue(&ticket_type, 2);
     service.cancel_ticket(caller, issued[0].id).expect("cancelled");
     service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused and counted");
+    add_scans(fixture);
     add_notifications(fixture, &other);
+}
+
+/// Adds an event with a log of scans: a device has let a holder in and out again.
+fn add_scans(fixture: &Fixture) {
+    let event = fixture.event_with(|new| "Scanned".clone_into(&mut new.title));
+    let ticket_type = fixture.ticket_type_with(&event, |new| "Scanned".clone_into(&mut new.name));
+    let code = fixture.issue(&ticket_type, 1).remove(0).code;
+    let gate = fixture.gate(&event);
+    let scans = [let_in(1, &code, "2026-06-01T12:00:00Z"), let_out(2, &code, "2026-06-01T12:10:00Z")];
+    fixture.report(&gate, "Phone", scans);
 }
 
 /// Adds webhook endpoints, and two orders of another event. One of their notifications is delivered a day before the
@@ -133,6 +145,7 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
                 \"customer_id\": \"customer_0000000000001\"}}', 0, 0 FROM webhook_endpoints WHERE id = 2";
     file.run(waiting);
     // A fan-out, which for so few notifications is not queued: the second endpoint gets the cancellation too.
+    file.run("UPDATE webhook_endpoints SET events = '[\"order.completed\",\"order.cancelled\"]' WHERE id = 2");
     let cancelled = rows.iter().find(|row| row.kind == "order.cancelled").expect("a cancellation");
     let notifications = serde_json::json!([[cancelled.event_id, cancelled.body]]).to_string();
     let fan_out =

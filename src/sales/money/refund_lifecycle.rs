@@ -7,7 +7,7 @@
 //! | DUE | the money has to go back: the gateway is asked, or a bank decides about it first, or it is to be returned manually | it goes back: DONE; the gateway refuses: REFUSED; a bank takes it: REFUSED; [`Account::withdraw`]: WITHDRAWN |
 //! | DONE | the money went back | it comes back, because the gateway's refund has failed: REFUSED, and to be returned manually. Because the gateway does not list it: DUE |
 //! | REFUSED | the gateway has refused, and what is left is to be returned manually, or a bank has taken the money | a bank gives the money back: DUE. The gateway has made it after all: DONE |
-//! | WITHDRAWN | the decision was taken back | the gateway has made it after all: DONE |
+//! | WITHDRAWN | the decision, or what was left of it, was taken back | the gateway has made all of it after all: DONE |
 //!
 //! An [`Account`] is a payment with its refunds. A transaction loads it, records facts and decisions with one method
 //! each, and then calls [`Account::follow`] of `refund_outcomes`, which computes the balance and stores what follows from
@@ -151,7 +151,8 @@ impl<'t, 'c> Account<'t, 'c> {
             if let Some(reference) = reference {
                 refund.reference = Some(reference.to_owned());
             }
-            if refund.status == RefundStatus::Withdrawn {
+            // Of a part, the rest is still withdrawn.
+            if refund.status == RefundStatus::Withdrawn && refund.promised >= refund.amount {
                 refund.status = RefundStatus::Due;
             }
         }

@@ -40,6 +40,15 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE (gateway IS NULL) <> (account IS NULL) OR (gateway IS NULL) <> (mode IS NULL)",
     },
     Invariant {
+        name: "checkout-payment",
+        table: "checkouts",
+        sentence: "the payment of a checkout must have its gateway, its account and its mode",
+        violations: "SELECT c.order_id AS id FROM checkouts c JOIN payments p ON p.order_id = c.order_id
+            WHERE p.manual_method IS NULL AND p.purpose <> 'OTHER' AND p.backfilled = 0 AND c.gateway IS NOT NULL
+                AND (p.gateway IS NULL OR p.gateway <> c.gateway OR p.account IS NULL OR p.account <> c.account
+                    OR p.mode <> c.mode)",
+    },
+    Invariant {
         name: "checkout-renewals",
         table: "checkouts",
         sentence: "a checkout must have been renewed 0 to 10 times, and more often than the checkouts that it has replaced",

@@ -6,10 +6,10 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "payment-of-order",
         table: "orders",
-        sentence: "an order that was completed and cost something must have one payment of purpose ORDER, through the gateway if the order says so, and any other order must have none",
+        sentence: "an order that was completed and cost something must have one payment of purpose ORDER, of the time of its completion, and through the gateway if the order says so; any other order must have none",
         violations: "SELECT o.id FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND p.purpose = 'ORDER'
             WHERE (o.completed_at IS NOT NULL AND o.total > 0) <> (p.id IS NOT NULL)
-                OR p.id IS NOT NULL AND (p.amount <> o.total OR p.currency <> o.currency
+                OR p.id IS NOT NULL AND (p.amount <> o.total OR p.currency <> o.currency OR p.created_at <> o.completed_at
                     OR (p.manual_method IS NULL) <> (o.paid_by_gateway = 1))
             UNION
             SELECT order_id FROM payments WHERE purpose = 'ORDER' GROUP BY order_id HAVING COUNT(*) > 1",
@@ -68,13 +68,35 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "ledger-entry",
         table: "ledger_entries",
-        sentence: "an entry of the ledger must have the order, the currency and the gateway of its payment, a refund if it is about one, and a dispute if it is about one",
+        sentence: "an entry of the ledger must have the order, the currency and the gateway of its payment, and be about a refund or a dispute of it, with the gateway's id of the dispute",
         violations: "SELECT e.id FROM ledger_entries e JOIN payments p ON p.id = e.payment_id
+                LEFT JOIN refunds r ON r.id = e.refund_id LEFT JOIN disputes d ON d.id = e.dispute_id
             WHERE e.organization_id <> p.organization_id OR e.order_id <> p.order_id OR e.event_id <> p.event_id
                 OR e.currency <> p.currency OR (e.refund_id IS NOT NULL) <> (e.kind IN ('REFUND', 'REFUND_FAILED'))
                 OR (e.dispute_id IS NOT NULL) <> (e.kind IN ('DISPUTE', 'DISPUTE_RETURNED'))
+                OR e.subject_id <> COALESCE(e.refund_id, e.dispute_id)
+                OR e.refund_id IS NOT NULL AND COALESCE(r.payment_id, 0) <> e.payment_id
+                OR e.dispute_id IS NOT NULL
+                    AND (COALESCE(d.payment_id, 0) <> e.payment_id OR COALESCE(e.reference, '') <> d.reference)
                 OR e.manual_method IS NULL AND (e.mode <> p.mode OR COALESCE(e.gateway, '') <> COALESCE(p.gateway, ''))
                 OR e.manual_method IS NOT NULL AND (e.mode <> 'LIVE' OR e.gateway IS NOT NULL)",
+    },
+    Invariant {
+        name: "ledger-failure",
+        table: "payments",
+        sentence: "no more of a refund or a dispute with an id of the gateway may have come back than had gone",
+        violations: "SELECT MIN(payment_id) AS id FROM ledger_entries
+            GROUP BY payment_id, subject_id, reference HAVING SUM(amount) > 0",
+    },
+    Invariant {
+        name: "ledger-dispute",
+        table: "disputes",
+        sentence: "the entries of the ledger for a dispute about a known payment must add up to what was taken for it",
+        violations: "SELECT d.id FROM disputes d LEFT JOIN
+                (SELECT dispute_id, CAST(-SUM(amount) AS BIGINT) AS taken FROM ledger_entries
+                    WHERE dispute_id IS NOT NULL GROUP BY dispute_id) e
+                ON e.dispute_id = d.id
+            WHERE d.payment_id IS NOT NULL AND d.taken <> COALESCE(e.taken, 0)",
     },
     Invariant {
         name: "ledger-refund",
@@ -94,6 +116,27 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE r.organization_id <> p.organization_id OR r.order_id <> p.order_id OR r.event_id <> p.event_id
                 OR r.currency <> p.currency OR r.source <> 'OUTSIDE' AND r.source <>
                     CASE p.purpose WHEN 'ORDER' THEN 'ORDER' WHEN 'LATE' THEN 'LATE_PAYMENT' ELSE 'OTHER_PAYMENT' END",
+    },
+    Invariant {
+        name: "refund-amount",
+        table: "refunds",
+        sentence: "what was decided of a refund must be its amount, unless it was withdrawn or had failed before it was known, and more only if so much was returned; the refund of a late or second payment must be for all of it",
+        // Earlier versions had no payments: of some refunds, the migration could not tell what was decided.
+        violations: "SELECT r.id FROM refunds r JOIN payments p ON p.id = r.payment_id
+            WHERE p.backfilled = 0 AND (
+                r.promised < r.amount AND r.status <> 'WITHDRAWN' AND (r.source <> 'OUTSIDE' OR r.promised > 0)
+                OR r.promised > r.amount AND r.promised > (SELECT COALESCE(-SUM(e.amount), 0) FROM ledger_entries e
+                    WHERE e.payment_id = r.payment_id AND e.kind = 'REFUND' AND e.subject_id = r.id)
+                OR r.source IN ('LATE_PAYMENT', 'OTHER_PAYMENT') AND r.amount <> p.amount)",
+    },
+    Invariant {
+        name: "refund-reference",
+        table: "refunds",
+        sentence: "the gateway's id of a DONE refund must be that of an entry of the ledger for its payment, unless an entry for it has none",
+        violations: "SELECT r.id FROM refunds r WHERE r.status = 'DONE'
+            AND (r.reference IS NOT NULL OR r.source = 'OUTSIDE')
+            AND NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.payment_id = r.payment_id AND e.kind = 'REFUND'
+                AND e.manual_method IS NULL AND (e.reference = r.reference OR e.reference IS NULL AND e.subject_id = r.id))",
     },
     Invariant {
         name: "refund-status",

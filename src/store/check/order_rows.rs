@@ -26,10 +26,11 @@ pub(super) const ORDERS: RowInvariants = RowInvariants {
         },
         RowInvariant {
             name: "order-discount",
-            sentence: "an order must have a discount of its event, a discount code and a discounted amount, or none of the three",
+            sentence: "an order must have a discount of its event, a discount code and a discounted amount, or none of the three, and the code of a discount that was never changed must be that of its orders",
             is_violated: "(o.discount_id IS NULL) <> (o.discount_code IS NULL)
                     OR (o.discount_id IS NULL) <> (o.discounted_amount IS NULL)
-                    OR o.discount_id IS NOT NULL AND (d.id IS NULL OR d.event_id <> o.event_id)",
+                    OR o.discount_id IS NOT NULL AND (d.id IS NULL OR d.event_id <> o.event_id)
+                    OR d.revision = 1 AND d.code <> o.discount_code",
         },
         RowInvariant {
             name: "order-hold",
@@ -39,9 +40,10 @@ pub(super) const ORDERS: RowInvariants = RowInvariants {
         },
         RowInvariant {
             name: "order-completed-at",
-            sentence: "a COMPLETED order must have a time of completion, and a PENDING or EXPIRED one must have none",
+            sentence: "a COMPLETED order must have a time of completion, which is that of its creation if it is free, and a PENDING or EXPIRED one must have none",
             is_violated: "o.status = 'COMPLETED' AND o.completed_at IS NULL
-                    OR o.status IN ('PENDING', 'EXPIRED') AND o.completed_at IS NOT NULL",
+                    OR o.status IN ('PENDING', 'EXPIRED') AND o.completed_at IS NOT NULL
+                    OR o.total = 0 AND o.completed_at <> o.created_at",
         },
         RowInvariant {
             name: "order-of-cancelled-event",
@@ -55,6 +57,12 @@ pub(super) const ORDERS: RowInvariants = RowInvariants {
             is_violated: "(o.payment_link IS NULL) <> (o.payment_status IS NULL)
                     OR o.payment_status NOT IN ('WAITING', 'COMPLETED', 'FAILED', 'REFUNDED')
                     OR o.payment_status IS NOT NULL AND o.total = 0",
+        },
+        RowInvariant {
+            name: "order-checkout",
+            sentence: "a PENDING order that the payment gateway knows must have a checkout, so that it is closed",
+            is_violated: "o.status = 'PENDING' AND o.payment_reference IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM checkouts k WHERE k.order_id = o.id)",
         },
         RowInvariant {
             name: "payment-of-pending",

@@ -39,6 +39,11 @@ pub(super) const TICKETS: RowInvariants = RowInvariants {
             is_violated: "t.status <> 'CANCELLED' AND o.status <> 'COMPLETED'",
         },
         RowInvariant {
+            name: "ticket-link",
+            sentence: "if the link of a ticket was renewed, the text must be stored with which links are signed",
+            is_violated: "t.link_version > 0 AND NOT EXISTS (SELECT 1 FROM link_secret)",
+        },
+        RowInvariant {
             name: "ticket-status",
             sentence: "the status of a ticket must be a known one, and a CHECKED_IN ticket must have a time of check-in",
             is_violated: "t.status NOT IN ('CHECKED_IN', 'NOT_CHECKED_IN', 'CANCELLED')
