@@ -44,6 +44,10 @@ pub enum Error {
     /// The caller lacks the scope of the operation.
     #[error("the scope {0} is required")]
     Forbidden(Scope),
+    /// The login of a program that embeds the server was used by a page of another site. The module `server` describes how
+    /// such requests are recognized.
+    #[error("the request comes from a page of another site")]
+    CrossSiteRequest,
     /// The caller's organization is [suspended](crate::TicketingService::suspend_organization).
     #[error("the organization is suspended")]
     OrganizationSuspended,
@@ -162,7 +166,7 @@ impl Error {
             Self::NotFound(_) | Self::NoticeRefused(NoticeError::Unsupported) => "not-found",
             Self::Gone(_) => "gone",
             Self::Unauthenticated => "unauthenticated",
-            Self::Forbidden(_) => "forbidden",
+            Self::Forbidden(_) | Self::CrossSiteRequest => "forbidden",
             Self::OrganizationSuspended => "organization-suspended",
             Self::RevisionMismatch(_) => "precondition-failed",
             Self::IdempotencyKeyRequired => "idempotency-key-required",

@@ -174,6 +174,15 @@
 //! these, and call the service in handlers that check whose order it is. The [rate limit](ServerOptions::rate_limit) is
 //! one for each API key: the application limits its own users itself.
 //!
+//! A cookie that names the user is also sent with requests of other sites' pages. So the server refuses such a caller
+//! with 403 if the method is not GET, HEAD, OPTIONS or TRACE, and the browser says that a page of another origin has sent
+//! the request: by `Sec-Fetch-Site`, or else by an `Origin` whose host is neither that of the request nor that of the
+//! [public URL](crate::Builder::public_url). Clients that are no browsers send neither header. A subdomain is another
+//! origin too. If your own pages have another origin than the API, let the middleware compare `Origin` with theirs and then
+//! remove both headers. The same holds for the extractor below, and not for handlers that read the extensions themselves.
+//! Set `SameSite=Lax` or `Strict` on the cookie all the same. Requests with an API key are not affected: no browser sends
+//! one by itself.
+//!
 //! As an extractor, [`Caller`](crate::Caller) gives a handler the caller of the middleware or of the header.
 //!
 //! ## Shutdown

@@ -1,6 +1,7 @@
 //! Programs that authenticate callers themselves, and handlers of their own that call the service and return its
 //! errors.
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 
 use axum::Router;
@@ -84,6 +85,139 @@ fn application(configure: impl FnOnce(Builder) -> Builder, rate_limit: Option<u3
                 .with_state(app)
         },
     )
+}
+
+/// What the browser of the user `organizer` sends for a page: the login, and what it says of the page.
+fn browser(page: &[&str]) -> Vec<String> {
+    [user("organizer")].into_iter().chain(page.iter().map(|header| (*header).to_owned())).collect()
+}
+
+/// Requests that change something and have no body, or none that they need.
+const WITHOUT_BODY: [&str; 12] = [
+    "/v1/orders/order_0/cancel",
+    "/v1/orders/order_0/checkout",
+    "/v1/orders/order_0/mark-paid",
+    "/v1/orders/order_0/mark-refunded",
+    "/v1/orders/order_0/reminder-sent",
+    "/v1/refunds/refund_0/withdraw",
+    "/v1/tickets/ticket_0/cancel",
+    "/v1/tickets/ticket_0/renew-link",
+    "/v1/webhooks/webhook_0/rotate-secret",
+    "/v1/webhooks/webhook_0/deliveries/delivery_0/resend",
+    "/v1/events/event_0/page-views",
+    "/v1/nothing",
+];
+
+#[test]
+fn a_page_of_another_site_cannot_use_the_login_of_the_program() {
+    let server = application(Builder::sandbox_gateway, None);
+    let mut client = server.client_with("");
+    for page in [
+        &["Sec-Fetch-Site: cross-site"][..],
+        &["Sec-Fetch-Site: same-site"],
+        &["Sec-Fetch-Site: "],
+        // What a browser says of the site counts, and not whether the origin looks like the host.
+        &["Sec-Fetch-Site: cross-site", "Origin: http://localhost"],
+        &["Origin: https://evil.example"],
+        &["Origin: null"],
+        &["Origin: localhost"],
+        &["Origin: http://localhost.evil.example"],
+        &["Origin: http://localhost:8080"],
+        &["Origin: http://localhost:443"],
+        &["Origin: https://shop.example"],
+    ] {
+        let headers = browser(page);
+        let headers: Vec<_> = headers.iter().map(String::as_str).collect();
+        for path in WITHOUT_BODY {
+            let refused = client.send("POST", path, &headers, b"").expect(403).problem();
+            assert_eq!(refused["detail"], "the request comes from a page of another site", "{path} {page:?}");
+            assert_eq!(refused["type"], "urn:ticketing:problem:forbidden");
+        }
+        for (method, path) in [("PATCH", "/v1/events/event_0"), ("DELETE", "/v1/events/event_0"), ("PUT", "/v1/events")]
+        {
+            client.send(method, path, &headers, b"").expect(403);
+        }
+        // The response of a safe method cannot be read by the page.
+        client.send("GET", "/v1/events", &headers, b"").expect(200);
+        // A handler of the application that takes the caller.
+        for own in ["/own", "/observed"] {
+            client.send("POST", &format!("{own}/orders?a&b"), &headers, b"").expect(403);
+        }
+    }
+}
+
+#[test]
+fn a_page_of_the_program_and_a_client_that_is_no_browser_can_use_its_login() {
+    let configure = |builder: Builder| builder.sandbox_gateway().public_url("https://shop.example/tickets");
+    let server = application(configure, None);
+    let mut client = server.client_with("");
+    for page in [
+        &[][..],
+        &["Sec-Fetch-Site: same-origin"],
+        &["Sec-Fetch-Site: none"],
+        &["Sec-Fetch-Site: same-origin", "Origin: https://shop.example"],
+        // The host of the request. A proxy may have ended TLS.
+        &["Origin: http://localhost"],
+        &["Origin: https://LOCALHOST"],
+        // A proxy with TLS has replaced the host of the request.
+        &["Origin: https://shop.example"],
+    ] {
+        let headers = browser(page);
+        let headers: Vec<_> = headers.iter().map(String::as_str).collect();
+        // None of these resources exist.
+        for path in WITHOUT_BODY {
+            client.send("POST", path, &headers, b"").expect(404);
+        }
+    }
+}
+
+#[test]
+fn an_api_key_is_used_by_any_page_that_has_it() {
+    let server = application(Builder::sandbox_gateway, None);
+    for page in ["Sec-Fetch-Site: cross-site", "Origin: https://shop.example"] {
+        server.client().send("POST", "/v1/orders/order_0/cancel", &[page], b"").expect(404);
+    }
+}
+
+#[test]
+fn the_media_types_of_forms_are_refused_also_without_a_body() {
+    let server = application(Builder::sandbox_gateway, None);
+    let mut of_key = server.client();
+    let mut of_user = server.client_with("");
+    for media_type in [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+        "Text/Plain;charset=UTF-8",
+    ] {
+        let header = format!("Content-Type: {media_type}");
+        for path in WITHOUT_BODY.iter().filter(|path| **path != "/v1/nothing") {
+            of_key.send("POST", path, &[&header], b"").expect(415);
+            of_user.send("POST", path, &[&header, &user("organizer")], b"").expect(415);
+        }
+    }
+    for header in ["Content-Type: application/json", "Content-Type: application/octet-stream", "Accept: */*"] {
+        of_key.send("POST", WITHOUT_BODY[0], &[header], b"").expect(404);
+    }
+}
+
+#[test]
+fn the_list_of_requests_without_a_body_is_complete() {
+    let server = application(Builder::sandbox_gateway, None);
+    let document = server.client().get("/openapi.json").expect(200).json();
+    let paths = document["paths"].as_object().unwrap().iter();
+    let posts = paths.filter(|(path, operations)| path.starts_with("/v1/") && operations["post"].is_object());
+    let optional = posts.filter(|(_, operations)| operations["post"]["requestBody"]["required"] != true);
+    // Without the names of the parameters, and without the ids.
+    let of_document = |(path, _): (&String, &Value)| -> Vec<String> {
+        path.split('/').map(|part| part.split('{').next().unwrap().to_owned()).collect()
+    };
+    let of_list = |path: &&str| -> Vec<String> {
+        path.split('/').map(|part| if part.ends_with("_0") { String::new() } else { part.to_owned() }).collect()
+    };
+    let expected: BTreeSet<_> = optional.map(of_document).collect();
+    let listed: BTreeSet<_> = WITHOUT_BODY.iter().filter(|path| **path != "/v1/nothing").map(of_list).collect();
+    assert_eq!(listed, expected);
 }
 
 fn user(name: &str) -> String {

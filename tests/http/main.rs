@@ -8,6 +8,7 @@ mod checkout_page;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;
+mod cross_site;
 #[cfg(feature = "docs-page")]
 mod docs_page;
 mod door_page;

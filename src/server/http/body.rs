@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, HttpBody};
-use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::{HeaderMap, HeaderValue};
 
 use super::problem::Problem;
 
@@ -103,6 +103,19 @@ impl RequestBody {
 pub(in crate::server) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return Err(Problem::not_json()) };
-    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(Problem::not_json()) }
+    if essence(value).eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(Problem::not_json()) }
+}
+
+/// The media types of HTML forms. A page of another site can send them without being allowed to.
+const FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+
+/// Whether a request comes from an HTML form, as its `Content-Type` says.
+pub(in crate::server) fn is_form(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter().map(essence);
+    types.any(|found| FORMS.iter().any(|form| form.eq_ignore_ascii_case(found)))
+}
+
+/// A media type without its parameters.
+fn essence(value: &HeaderValue) -> &str {
+    value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }

@@ -2,7 +2,9 @@
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 
 use crate::error::Error;
 use crate::model::tenants::caller::Caller;
@@ -19,8 +21,45 @@ pub(in crate::server) fn api_key(headers: &HeaderMap) -> Option<&str> {
     }
 }
 
+/// Returns the caller that the program's own login has put into the extensions; `None` without one.
+///
+/// Browsers send cookies and the like with the requests of every page, so one of another site could act for the user.
+/// Fails with [`Error::CrossSiteRequest`] if it is, unless the method is safe: no page can read the response.
+pub(super) fn logged_in<'h>(head: &'h Parts, service: &TicketingService) -> Result<Option<&'h Caller>, Error> {
+    let caller = head.extensions.get::<Caller>();
+    let is_refused = caller.is_some() && !head.method.is_safe() && is_cross_site(head, service.public_url());
+    if is_refused { Err(Error::CrossSiteRequest) } else { Ok(caller) }
+}
+
+/// Whether a browser says that a page of another origin has sent the request. Older browsers, and all on plain HTTP, only
+/// say which origin it was.
+fn is_cross_site(head: &Parts, public_url: Option<&str>) -> bool {
+    let mut sites = head.headers.get_all("sec-fetch-site").iter().peekable();
+    if sites.peek().is_some() {
+        return sites.any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
+    }
+    let header = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    // A proxy may have replaced the header `Host`.
+    let hosts = [header, head.uri.authority().map(Authority::as_str), public_url.and_then(host_of)];
+    let is_own = |origin: &str| hosts.iter().flatten().any(|host| is_host_of(origin, host));
+    head.headers.get_all(ORIGIN).iter().any(|origin| !origin.to_str().is_ok_and(is_own))
+}
+
+/// The host and the port of a URL.
+fn host_of(url: &str) -> Option<&str> {
+    url.split_once("://")?.1.split('/').next()
+}
+
+/// Whether an origin has this host and port. An origin does not name the port of its scheme.
+fn is_host_of(origin: &str, host: &str) -> bool {
+    let Some((scheme, of_origin)) = origin.split_once("://") else { return false };
+    let port = if scheme == "https" { ":443" } else { ":80" };
+    host.strip_suffix(port).unwrap_or(host).eq_ignore_ascii_case(of_origin)
+}
+
 /// Extracts the caller that a middleware has put into the extensions of the request, or else the one whose API key is
-/// in the header `X-Api-Key`.
+/// in the header `X-Api-Key`. The caller of a middleware is refused if a page of another site sends the request: see
+/// [a login of your own](crate::server#a-login-of-your-own).
 ///
 /// Other than in the server's own routes, failed authentications are not limited.
 ///
@@ -45,10 +84,11 @@ where
     type Rejection = Error;
 
     async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, Error> {
-        if let Some(caller) = head.extensions.get::<Self>() {
+        let service = TicketingService::from_ref(state);
+        if let Some(caller) = logged_in(head, &service)? {
             return Ok(caller.clone());
         }
         let key = api_key(&head.headers).ok_or(Error::Unauthenticated)?.to_owned();
-        TicketingService::from_ref(state).run(move |service| service.authenticate(&key)).await
+        service.run(move |service| service.authenticate(&key)).await
     }
 }

@@ -66,7 +66,7 @@ problem_codes! {
     MALFORMED_REQUEST: BAD_REQUEST, "malformed-request", "Malformed request";
     IDEMPOTENCY_KEY_REQUIRED: BAD_REQUEST, "idempotency-key-required", "Idempotency key required";
     UNAUTHENTICATED: UNAUTHORIZED, "unauthenticated", "Authentication required";
-    FORBIDDEN: FORBIDDEN, "forbidden", "Insufficient scope";
+    FORBIDDEN: FORBIDDEN, "forbidden", "Forbidden";
     ORGANIZATION_SUSPENDED: FORBIDDEN, "organization-suspended", "Organization suspended";
     NOT_FOUND: NOT_FOUND, "not-found", "Not found";
     METHOD_NOT_ALLOWED: METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed";

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
 use super::blocking::BlockingService;
@@ -16,7 +16,7 @@ use super::blocking::BlockingService;
 use super::blocking::WaitsFor;
 use super::body::{self, RequestBody};
 use super::call::Call;
-use super::caller::api_key;
+use super::caller::{api_key, logged_in};
 use super::conditions;
 #[cfg(feature = "exports")]
 use super::export_body;
@@ -157,7 +157,7 @@ impl IncomingRequest {
     /// Returns the caller, and counts the request for the rate limit of its API key. A caller without one is not
     /// limited: it was authenticated by the program that embeds the server.
     fn authenticate(&self, service: &TicketingService) -> Result<Caller, Problem> {
-        let caller = match self.head.extensions.get::<Caller>() {
+        let caller = match logged_in(&self.head, service)? {
             Some(caller) => caller.clone(),
             None => self.authenticate_key(service)?,
         };
@@ -201,7 +201,8 @@ impl IncomingRequest {
         let headers = &self.head.headers;
         let body = body?;
         let needs_body = matches!(operation.input, Input::Body(_));
-        if !body.is_empty() || (needs_body && headers.contains_key(CONTENT_TYPE)) {
+        let is_form = self.head.method == Method::POST && body::is_form(headers);
+        if !body.is_empty() || is_form || (needs_body && headers.contains_key(CONTENT_TYPE)) {
             body::check_media_type(headers)?;
         }
         let key = match conditions::idempotency_key(operation, headers) {

@@ -89,7 +89,7 @@ fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
         (operation.success.is_document, StatusCode::GONE),
         (matches!(operation.method, Method::PATCH | Method::DELETE), StatusCode::PRECONDITION_FAILED),
         (true, StatusCode::PAYLOAD_TOO_LARGE),
-        (operation.reads_body(), StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        (operation.reads_body() || operation.method == Method::POST, StatusCode::UNSUPPORTED_MEDIA_TYPE),
         (true, StatusCode::UNPROCESSABLE_ENTITY),
         (true, StatusCode::TOO_MANY_REQUESTS),
         (true, StatusCode::INTERNAL_SERVER_ERROR),
