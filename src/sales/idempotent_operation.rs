@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::form::request::Request;
-use crate::model::tenants::caller::{Identity, KeyedCaller};
+use crate::model::tenants::caller::KeyedCaller;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::amounts::Amounts;
 use crate::model::values::id::{Id, Kind, OrderId};
@@ -87,7 +87,8 @@ impl IdempotentOperation {
     pub(crate) fn new<B: Serialize>(call: &KeyedCaller, target: OperationTarget, request: &Request<B>) -> Result<Self> {
         let Some(key) = call.idempotency_key()? else { return Ok(Self(None)) };
         let fingerprint = fingerprint(target, request)?;
-        let Identity { organization, key: sender } = call.caller.identity();
+        let sender = call.caller.key.map_or(0, Id::raw);
+        let organization = call.caller.organization;
         Ok(Self(Some(IdempotentRequest { organization, sender, key, fingerprint })))
     }
 

@@ -107,9 +107,8 @@ pub(super) struct Inner {
     pub(super) keys_used: DeferredRows<ApiKeyId, Timestamp>,
     /// The views of the pages of events that are not stored yet.
     pub(super) page_views: DeferredRows<EventId, i64>,
-    /// The idempotency keys of the requests that this process is executing. API keys have keys of their own, and so has
-    /// the program for each organization.
-    pub(super) in_flight_keys: InUse<(OrganizationId, Option<ApiKeyId>, IdempotencyKey)>,
+    /// The idempotency keys of the requests that this process is executing, with their senders.
+    pub(super) in_flight_keys: InUse<(OrganizationId, i64, IdempotencyKey)>,
     /// The look-ups for pages to which customers come back.
     pub(super) page_look_ups: LookUpLimit,
     pub(super) renewal_look_ups: LookUpLimit,

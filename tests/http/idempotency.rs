@@ -285,6 +285,29 @@ fn a_concurrent_repetition_gets_409_and_one_after_a_502_is_carried_out() {
     assert_eq!(statuses, ["PENDING", "CANCELLED"]);
 }
 
+#[test]
+fn a_key_that_is_in_progress_is_free_for_other_api_keys() {
+    let (call_sender, calls): (_, Receiver<Sender<bool>>) = channel();
+    let gateway = BlockingGateway { calls: Mutex::new(call_sender) };
+    let server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
+    let (mut client, event, ticket_type) = client_with_event(&server);
+    let order = order_of(&event, &ticket_type, 1);
+    let other_key = server.key_with([Scope::EventsWrite]);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| server.client().post_with_key("key", "/v1/orders", &order));
+        let call = calls.recv_timeout(Duration::from_secs(15)).unwrap();
+        let event = new_event("jazz-night");
+        let mut other = server.client_with(&other_key);
+        assert!(!is_replay(&other.post_with_key("key", "/v1/events", &event).expect(201)));
+        assert!(is_replay(&other.post_with_key("key", "/v1/events", &event).expect(201)));
+        call.send(true).unwrap();
+        first.join().unwrap().expect(201);
+    });
+    assert!(is_replay(&client.post_with_key("key", "/v1/orders", &order).expect(201)));
+    let reused = client.post_with_key("key", "/v1/events", &new_event("late-night")).expect(422);
+    assert_eq!(reused.code(), "idempotency-key-reused");
+}
+
 /// The parts of a raw HTTP response that a replay repeats.
 #[derive(Debug, PartialEq, Eq)]
 #[cfg(feature = "program")]

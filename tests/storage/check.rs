@@ -154,7 +154,8 @@ const DAMAGE: &[(&str, &[&str])] = &[
     ("UPDATE orders SET completed_at = completed_at + 1 WHERE customer_name = 'free'", &["order-completed-at"]),
     ("UPDATE orders SET completed_at = completed_at + 1 WHERE customer_name = 'paid'", &["payment-of-order"]),
     ("UPDATE orders SET completed_at = completed_at - 1 WHERE customer_name = 'marked paid'", &["payment-of-order"]),
-    ("UPDATE orders SET paid_by_gateway = 2 WHERE customer_name = 'free'", &["integrity"]),
+    ("UPDATE orders SET paid_by_gateway = 2 WHERE customer_name = 'free'", &["integrity", "payment-of-order"]),
+    ("UPDATE orders SET paid_by_gateway = 1 WHERE customer_name = 'pending'", &["payment-of-order"]),
     ("UPDATE orders SET details = 'secret' WHERE customer_name = 'free'", &["order-details"]),
     ("UPDATE orders SET metadata = 'secret' WHERE customer_name = 'free'", &["order-details"]),
     ("UPDATE orders SET payment_status = NULL WHERE customer_name = 'pending'", &["integrity", "payment-status"]),
@@ -236,7 +237,7 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["payment-of-order"],
     ),
     (
-        "UPDATE payments SET manual_method = 'CASH', gateway = NULL, reference = NULL
+        "UPDATE payments SET manual_method = 'CASH', gateway = NULL, account = NULL, reference = NULL
             WHERE order_id = (SELECT id FROM orders WHERE customer_name = 'paid')",
         &["payment-of-order", "payment-status-of-checkout"],
     ),
@@ -305,6 +306,12 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["ledger-entry"],
     ),
     ("UPDATE ledger_entries SET refund_id = NULL WHERE kind = 'REFUND'", &["ledger-entry", "ledger-refund"]),
+    ("UPDATE ledger_entries SET account = 'secret' WHERE kind = 'DISPUTE'", &["ledger-entry"]),
+    (
+        "UPDATE payments SET account = 'secret' WHERE order_id = (SELECT id FROM orders
+            WHERE customer_name = 'marked paid')",
+        &["payment-order"],
+    ),
     ("UPDATE ledger_entries SET dispute_id = NULL WHERE kind = 'DISPUTE'", &["ledger-dispute", "ledger-entry"]),
     ("UPDATE ledger_entries SET dispute_id = dispute_id + 1 WHERE kind = 'DISPUTE'", &["ledger-dispute", "ledger-entry"]),
     ("UPDATE ledger_entries SET subject_id = subject_id + 1 WHERE kind = 'DISPUTE'", &["ledger-entry"]),
@@ -426,17 +433,17 @@ const DAMAGE: &[(&str, &[&str])] = &[
             INSERT INTO scans (id, organization_id, event_id, ticket_id, kind, scanned_at, received_at, verdict, outcome)
             SELECT id, organization_id, event_id, id, 'OUT', check_in_at, check_in_at, 'ADMITTED', 'LEFT' FROM tickets
             WHERE id = (SELECT MIN(id) FROM tickets WHERE status = 'CHECKED_IN')",
-        &["scan-state", "scan-times"],
+        &["scan-state"],
     ),
-    ("UPDATE scans SET scanned_at = scanned_at + 1 WHERE outcome = 'ADMITTED'", &["scan-times"]),
-    ("UPDATE scans SET scanned_at = scanned_at - 1 WHERE outcome = 'LEFT'", &["scan-times"]),
-    ("DELETE FROM scans WHERE outcome = 'ADMITTED'", &["scan-times"]),
+    ("UPDATE scans SET scanned_at = scanned_at + 1 WHERE outcome = 'ADMITTED'", &["scan-state"]),
+    ("UPDATE scans SET scanned_at = scanned_at - 1 WHERE outcome = 'LEFT'", &["scan-state"]),
+    ("DELETE FROM scans WHERE outcome = 'ADMITTED'", &["scan-state"]),
     ("DELETE FROM scans WHERE outcome = 'LEFT'", &["scan-state"]),
-    ("UPDATE tickets SET check_in_at = check_in_at + 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-times"]),
-    ("UPDATE tickets SET check_out_at = NULL WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-times"]),
-    ("UPDATE tickets SET first_scan_at = first_scan_at + 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-times"]),
-    ("UPDATE tickets SET first_scan_at = first_scan_at - 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-times"]),
-    ("UPDATE tickets SET last_scan_at = last_scan_at - 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-times"]),
+    ("UPDATE tickets SET check_in_at = check_in_at + 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-state"]),
+    ("UPDATE tickets SET check_out_at = NULL WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-state"]),
+    ("UPDATE tickets SET first_scan_at = first_scan_at + 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-state"]),
+    ("UPDATE tickets SET first_scan_at = first_scan_at - 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-state"]),
+    ("UPDATE tickets SET last_scan_at = last_scan_at - 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)", &["scan-state"]),
     ("UPDATE webhook_endpoints SET events = '[]' WHERE id = 1", &["webhook-settings", "webhook-subscription"]),
     ("UPDATE webhook_endpoints SET generations = '{\"ticket.issued\": 1}' WHERE id = 1", &["webhook-subscription"]),
     ("UPDATE webhook_endpoints SET generations = 'secret' WHERE id = 1", &["webhook-subscription"]),

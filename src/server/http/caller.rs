@@ -23,16 +23,16 @@ pub(in crate::server) fn api_key(headers: &HeaderMap) -> Option<&str> {
 
 /// Returns the caller that the program's own login has put into the extensions; `None` without one.
 ///
-/// Browsers send cookies and the like with the requests of every page, so one of another site could act for the user.
-/// Fails with [`Error::CrossSiteRequest`] if it is, unless the method is safe: no page can read the response.
+/// Browsers send cookies and the like with the requests of every page, so a page of another site could act for the user.
+/// Such a request fails with [`Error::CrossSiteRequest`], unless its method is safe: the page cannot read the response.
 pub(super) fn logged_in<'h>(head: &'h Parts, service: &TicketingService) -> Result<Option<&'h Caller>, Error> {
     let caller = head.extensions.get::<Caller>();
     let is_refused = caller.is_some() && !head.method.is_safe() && is_cross_site(head, service.public_url());
     if is_refused { Err(Error::CrossSiteRequest) } else { Ok(caller) }
 }
 
-/// Whether a browser says that a page of another origin has sent the request. Older browsers, and all on plain HTTP, only
-/// say which origin it was.
+/// Whether a browser says that a page of another origin has sent the request. Older browsers, and all browsers without
+/// TLS, name only the origin.
 fn is_cross_site(head: &Parts, public_url: Option<&str>) -> bool {
     let mut sites = head.headers.get_all("sec-fetch-site").iter().peekable();
     if sites.peek().is_some() {

@@ -9,8 +9,8 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         sentence: "an order that was completed and cost something must have one payment of purpose ORDER, of the time of its completion, and through the gateway if the order says so; any other order must have none",
         violations: "SELECT o.id FROM orders o LEFT JOIN payments p ON p.order_id = o.id AND p.purpose = 'ORDER'
             WHERE (o.completed_at IS NOT NULL AND o.total > 0) <> (p.id IS NOT NULL)
-                OR p.id IS NOT NULL AND (p.amount <> o.total OR p.currency <> o.currency OR p.created_at <> o.completed_at
-                    OR (p.manual_method IS NULL) <> (o.paid_by_gateway = 1))
+                OR p.id IS NOT NULL AND (p.amount <> o.total OR p.currency <> o.currency OR p.created_at <> o.completed_at)
+                OR o.paid_by_gateway <> CASE WHEN p.id IS NOT NULL AND p.manual_method IS NULL THEN 1 ELSE 0 END
             UNION
             SELECT order_id FROM payments WHERE purpose = 'ORDER' GROUP BY order_id HAVING COUNT(*) > 1",
     },
@@ -37,7 +37,8 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         sentence: "the organization and the event of a payment must be those of its order, and money taken manually must be LIVE and at no gateway",
         violations: "SELECT p.id FROM payments p JOIN orders o ON o.id = p.order_id
             WHERE p.organization_id <> o.organization_id OR p.event_id <> o.event_id
-                OR p.manual_method IS NOT NULL AND (p.mode <> 'LIVE' OR p.gateway IS NOT NULL OR p.reference IS NOT NULL)",
+                OR p.manual_method IS NOT NULL AND (p.mode <> 'LIVE' OR p.gateway IS NOT NULL OR p.account IS NOT NULL
+                    OR p.reference IS NOT NULL)",
     },
     Invariant {
         name: "payment-sums",
@@ -68,7 +69,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "ledger-entry",
         table: "ledger_entries",
-        sentence: "an entry of the ledger must have the order, the currency and the gateway of its payment, and be about a refund or a dispute of it, with the gateway's id of the dispute",
+        sentence: "an entry of the ledger must have the order, the currency, the gateway and the account of its payment, and be about a refund or a dispute of it, with the gateway's id of the dispute",
         violations: "SELECT e.id FROM ledger_entries e JOIN payments p ON p.id = e.payment_id
                 LEFT JOIN refunds r ON r.id = e.refund_id LEFT JOIN disputes d ON d.id = e.dispute_id
             WHERE e.organization_id <> p.organization_id OR e.order_id <> p.order_id OR e.event_id <> p.event_id
@@ -78,14 +79,15 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 OR e.refund_id IS NOT NULL AND COALESCE(r.payment_id, 0) <> e.payment_id
                 OR e.dispute_id IS NOT NULL
                     AND (COALESCE(d.payment_id, 0) <> e.payment_id OR COALESCE(e.reference, '') <> d.reference)
-                OR e.manual_method IS NULL AND (e.mode <> p.mode OR COALESCE(e.gateway, '') <> COALESCE(p.gateway, ''))
+                OR e.manual_method IS NULL AND (e.mode <> p.mode OR COALESCE(e.gateway, '') <> COALESCE(p.gateway, '')
+                    OR COALESCE(e.account, '') <> COALESCE(p.account, ''))
                 OR e.manual_method IS NOT NULL AND (e.mode <> 'LIVE' OR e.gateway IS NOT NULL)",
     },
     Invariant {
         name: "ledger-failure",
         table: "payments",
         sentence: "no more of a refund or a dispute with an id of the gateway may have come back than had gone",
-        violations: "SELECT MIN(payment_id) AS id FROM ledger_entries
+        violations: "SELECT payment_id AS id FROM ledger_entries
             GROUP BY payment_id, subject_id, reference HAVING SUM(amount) > 0",
     },
     Invariant {

@@ -32,41 +32,28 @@ pub(super) const SCANS: RowInvariants = RowInvariants {
     ],
 };
 
-pub(super) const INVARIANTS: &[Invariant] = &[SCAN_STATE, SCAN_TIMES];
-
-const SCAN_STATE: Invariant = Invariant {
+pub(super) const INVARIANTS: &[Invariant] = &[Invariant {
     name: "scan-state",
     table: "tickets",
-    sentence: "a ticket must be checked in exactly if the last ADMITTED or LEFT scan of its log is ADMITTED",
-    // A log of more than 200 rows is not replayed.
-    violations: "SELECT t.id FROM
-            (SELECT ticket_id, COUNT(*) AS number FROM scans WHERE ticket_id IS NOT NULL GROUP BY ticket_id) l
-            JOIN tickets t ON t.id = l.ticket_id
-        WHERE l.number <= 200 AND t.status <> 'CANCELLED' AND (t.status = 'CHECKED_IN') <> COALESCE(
-            (SELECT s.kind <> 'OUT' FROM scans s WHERE s.ticket_id = t.id
-                AND (s.kind = 'BASE' OR s.outcome = 'ADMITTED' OR s.outcome = 'LEFT')
-            ORDER BY s.scanned_at DESC, s.kind = 'BASE', COALESCE(s.client_id, '') DESC, s.id DESC LIMIT 1),
-            t.status <> t.status)",
-};
-
-const SCAN_TIMES: Invariant = Invariant {
-    name: "scan-times",
-    table: "tickets",
-    sentence: "a ticket must have the times of the last check-in and the last check-out of its log, a first scan that is not after the first check-in of the log, and as many scans; its log must have as many check-ins as check-outs",
-    // A ticket may have been scanned before its log began.
+    sentence: "a ticket must be checked in exactly if the last ADMITTED or LEFT scan of its log is ADMITTED, have the times of the last check-in and check-out of its log, a first scan that is not after the first check-in of the log, and as many scans; its log must have at least as many check-ins as check-outs",
+    // A log of more than 200 rows is not replayed. A ticket may have been scanned before its log began.
     violations: "SELECT t.id FROM
             (SELECT ticket_id, COUNT(*) AS number, COUNT(*) FILTER (WHERE kind = 'IN') AS scans,
-                    MAX(scanned_at) FILTER (WHERE kind = 'IN') AS last_scan,
-                    MIN(scanned_at) FILTER (WHERE outcome = 'ADMITTED') AS first_check_in,
-                    COUNT(*) FILTER (WHERE outcome = 'ADMITTED' OR kind = 'BASE') AS check_ins,
-                    MAX(scanned_at) FILTER (WHERE outcome = 'ADMITTED' OR kind = 'BASE') AS last_check_in,
-                    COUNT(*) FILTER (WHERE outcome = 'LEFT') AS check_outs,
-                    MAX(scanned_at) FILTER (WHERE outcome = 'LEFT') AS last_check_out
-                FROM scans WHERE ticket_id IS NOT NULL GROUP BY ticket_id) l
+                MAX(scanned_at) FILTER (WHERE kind = 'IN') AS last_scan,
+                MIN(scanned_at) FILTER (WHERE outcome = 'ADMITTED') AS first_check_in,
+                COUNT(*) FILTER (WHERE outcome = 'ADMITTED' OR kind = 'BASE') AS check_ins,
+                MAX(scanned_at) FILTER (WHERE outcome = 'ADMITTED' OR kind = 'BASE') AS last_check_in,
+                COUNT(*) FILTER (WHERE outcome = 'LEFT') AS check_outs,
+                MAX(scanned_at) FILTER (WHERE outcome = 'LEFT') AS last_check_out
+            FROM scans WHERE ticket_id IS NOT NULL GROUP BY ticket_id) l
             JOIN tickets t ON t.id = l.ticket_id
-        WHERE l.number <= 200 AND (t.scan_count < l.scans OR t.last_scan_at < l.last_scan
+        WHERE l.number <= 200 AND (t.status <> 'CANCELLED' AND (t.status = 'CHECKED_IN') <> COALESCE(
+                (SELECT s.kind <> 'OUT' FROM scans s WHERE s.ticket_id = t.id
+                    AND (s.kind = 'BASE' OR s.outcome = 'ADMITTED' OR s.outcome = 'LEFT')
+                ORDER BY s.scanned_at DESC, s.kind = 'BASE', COALESCE(s.client_id, '') DESC, s.id DESC LIMIT 1),
+                t.status <> t.status)
             OR l.last_check_in IS NOT NULL AND COALESCE(t.check_in_at, 0) <> l.last_check_in
             OR l.last_check_out IS NOT NULL AND COALESCE(t.check_out_at, 0) <> l.last_check_out
-            OR l.check_outs > l.check_ins OR t.first_scan_at > l.first_check_in
-            OR t.scan_count = l.scans AND t.first_scan_at < l.first_check_in)",
-};
+            OR t.first_scan_at > l.first_check_in OR t.scan_count = l.scans AND t.first_scan_at < l.first_check_in
+            OR t.scan_count < l.scans OR t.last_scan_at < l.last_scan OR l.check_outs > l.check_ins)",
+}];

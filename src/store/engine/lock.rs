@@ -1,8 +1,6 @@
 //! What a transaction locks until it ends.
 
-use crate::model::values::id::{
-    ApiKeyId, DiscountId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId,
-};
+use crate::model::values::id::{DiscountId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId};
 
 /// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes
 /// them before this one ends.
@@ -36,8 +34,8 @@ pub(crate) enum Lock<'a> {
     Endpoints(OrganizationId),
     /// A notification of webhook endpoints: other transactions wait that add or remove rows of the outbox with it.
     WebhookNotification(NotificationId),
-    /// An idempotency key of an API key, or of the program: other transactions that execute a request with it wait.
-    IdempotencyKey(OrganizationId, Option<ApiKeyId>, &'a str),
+    /// An idempotency key of a sender: other transactions that execute a request with it wait.
+    IdempotencyKey(OrganizationId, i64, &'a str),
 }
 
 macro_rules! event_keys {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::tenants::idempotency::IdempotencyKey;
-use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
+use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::{Lock, Transaction};
 
@@ -39,18 +39,11 @@ pub(in crate::store) const DELETE_EXPIRED: &str =
 #[derive(Debug, Clone)]
 pub(crate) struct IdempotentRequest {
     pub(crate) organization: OrganizationId,
-    /// The API key of the caller; `None` for a call of the program. Each has idempotency keys of its own.
-    pub(crate) sender: Option<ApiKeyId>,
+    /// The raw id of the caller's API key, or 0 for a call of the program. Each has idempotency keys of its own.
+    pub(crate) sender: i64,
     pub(crate) key: IdempotencyKey,
     /// A hash of the request. A retry has the same.
     pub(crate) fingerprint: [u8; 32],
-}
-
-impl IdempotentRequest {
-    /// The value of the column `sender`.
-    fn sender(&self) -> i64 {
-        self.sender.map_or(0, ApiKeyId::raw)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +70,7 @@ pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<
     let binds = [
         request.organization.into(),
         request.key.as_str().into(),
-        request.sender().into(),
+        request.sender.into(),
         latest_expired(tx.now()).into(),
         request.fingerprint.as_slice().into(),
     ];
@@ -104,7 +97,7 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
     let binds = [
         request.organization.into(),
         request.key.as_str().into(),
-        request.sender().into(),
+        request.sender.into(),
         request.fingerprint.as_slice().into(),
         result.into(),
         order.into(),
@@ -119,7 +112,7 @@ pub(crate) fn store(tx: &Transaction<'_>, request: &IdempotentRequest, outcome: 
 
 /// Deletes the record of a request if its outcome is this pending order. The next request with the key is a new one.
 pub(crate) fn delete_pending_order(tx: &Transaction<'_>, request: &IdempotentRequest, order: OrderId) -> Result<()> {
-    let binds = [request.organization.into(), request.key.as_str().into(), request.sender().into(), order.into()];
+    let binds = [request.organization.into(), request.key.as_str().into(), request.sender.into(), order.into()];
     tx.execute(DELETE_PENDING_ORDER, &binds)
 }
 

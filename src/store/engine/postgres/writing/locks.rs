@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use crate::model::values::id::{ApiKeyId, OrganizationId};
+use crate::model::values::id::OrganizationId;
 use crate::store::engine::lock::{EventKey, Lock, RowLock, event_statement};
 use crate::store::engine::sql::values::Bind;
 
@@ -28,8 +28,7 @@ pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static
             ("SELECT id FROM webhook_notifications WHERE id = ?1 FOR NO KEY UPDATE", Some(id.into()))
         }
         Lock::IdempotencyKey(organization, sender, key) => {
-            let key = format!("{} {key}", sender.map_or(0, ApiKeyId::raw));
-            ("SELECT pg_advisory_xact_lock(?1)", Some(hash(organization, &key).into()))
+            ("SELECT pg_advisory_xact_lock(?1)", Some(hash(organization, &format!("{sender} {key}")).into()))
         }
     }
 }
