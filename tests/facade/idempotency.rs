@@ -384,6 +384,8 @@ fn an_order_of_an_earlier_version_that_waits_for_its_link_gets_it_once() {
         UPDATE orders SET payment_link = NULL, payment_status = NULL, payment_reference = NULL
             WHERE id = (SELECT MAX(id) FROM orders)",
     );
+    // The request of the first attempt is over.
+    fixture.clock.advance(Duration::from_mins(1));
     let resumed = create().expect("the order");
     assert_eq!(resumed.value.order.id, order);
     let again = create().expect("the order");

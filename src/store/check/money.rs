@@ -127,7 +127,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         violations: "SELECT r.id FROM refunds r JOIN payments p ON p.id = r.payment_id
             WHERE p.backfilled = 0 AND (
                 r.promised < r.amount AND r.status <> 'WITHDRAWN' AND (r.source <> 'OUTSIDE' OR r.promised > 0)
-                OR r.promised > r.amount AND r.promised > (SELECT COALESCE(-SUM(e.amount), 0) FROM ledger_entries e
+                OR r.promised > r.amount AND r.promised > (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
                     WHERE e.payment_id = r.payment_id AND e.kind = 'REFUND' AND e.subject_id = r.id)
                 OR r.source IN ('LATE_PAYMENT', 'OTHER_PAYMENT') AND r.amount <> p.amount)",
     },
