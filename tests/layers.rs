@@ -53,7 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("pages", &["documents", "words", "rules", "model", "form", "error"]),
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
-    ("documents", &["words", "rules", "environment", "model", "error", "fair"]),
+    ("documents", &["words", "rules", "environment", "model", "form", "error", "fair"]),
     ("exports", &["store", "rules", "environment", "model", "form", "error"]),
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),
@@ -103,7 +103,8 @@ const OWNED: &[(&[&str], &[&str])] = &[
     ),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/api/form.rs"]),
-    (&["data_url", "fast_qr", "hashlink", "krilla", "parley", "zune_jpeg"], &["documents/"]),
+    (&["fast_qr", "hashlink", "icu_properties", "krilla", "parley"], &["documents/"]),
+    (&["data_url", "zune_jpeg"], &["form/picture.rs"]),
     (&["rust_xlsxwriter"], &["exports/"]),
     (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
     (

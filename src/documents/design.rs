@@ -3,11 +3,11 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use krilla::image::Image;
 use parley::Alignment;
 
 use super::Paper;
 use super::content::{Content, Field, code_in_groups};
+use super::picture::Picture;
 use super::qr;
 use super::sheets::{Element, Shape, Sheets};
 use super::typesetter::{Color, Paragraph, Style, Typesetter};
@@ -66,7 +66,7 @@ pub(super) fn compose(
     typesetter: &mut Typesetter,
     content: &Content,
     paper: Paper,
-    logo: Option<&Image>,
+    logo: Option<&Picture>,
 ) -> Result<Sheets> {
     let name = content.position.as_ref().unwrap_or(&content.title).clone();
     let foreign = words::foreign(content.words, content.language.as_deref()).map(str::to_owned);
@@ -75,8 +75,8 @@ pub(super) fn compose(
     let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
     let is_rtl = title.layout.is_rtl();
     let mut ticket = Ticket { sheets: &mut sheets, typesetter, content, width, is_rtl };
-    if let Some(image) = logo {
-        ticket.draw_logo(image.clone());
+    if let Some(picture) = logo {
+        ticket.draw_logo(picture.clone());
     }
     ticket.draw_heading();
     ticket.draw_rule();
@@ -114,15 +114,13 @@ impl Ticket<'_> {
         if self.is_rtl { SIDE_MARGIN + self.width - width } else { SIDE_MARGIN }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a picture has at most 2,000 pixels in each direction")]
-    fn draw_logo(&mut self, image: Image) {
-        let (width, height) = image.size();
-        let (width, height) = (width as f32, height as f32);
+    fn draw_logo(&mut self, picture: Picture) {
+        let (width, height) = picture.size();
         let scale = (LOGO_WIDTH / width).min(LOGO_HEIGHT / height);
         let (width, height) = (width * scale, height * scale);
         let element = self.sheets.begin(Element::Figure(self.content.words.ticket.logo.to_owned()));
         let (x, y) = (self.left_of(width), self.sheets.y);
-        self.sheets.draw(x, y, Shape::Picture { image, width, height }, Some(element));
+        self.sheets.draw(x, y, Shape::Picture { picture, width, height }, Some(element));
         self.sheets.y += height + 9.0 * MILLIMETER;
     }
 

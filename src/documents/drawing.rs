@@ -3,7 +3,7 @@
 use krilla::configure::{Accessibility, Configuration, ConfigurationBuilder};
 use krilla::destination::XyzDestination;
 use krilla::error::KrillaError;
-use krilla::geom::{PathBuilder, Point, Rect, Size, Transform};
+use krilla::geom::{PathBuilder, Point, Rect};
 use krilla::metadata::Metadata;
 use krilla::outline::{Outline, OutlineNode};
 use krilla::page::PageSettings;
@@ -138,13 +138,7 @@ fn draw(surface: &mut Surface<'_>, mark: &Mark, fonts: &mut Fonts) -> Result<()>
                 surface.set_stroke(None);
             }
         }
-        Shape::Picture { image, width, height } => {
-            if let Some(size) = Size::from_wh(*width, *height) {
-                surface.push_transform(&Transform::from_translate(x, y));
-                surface.draw_image(image.clone(), size);
-                surface.pop();
-            }
-        }
+        Shape::Picture { picture, width, height } => picture.draw(surface, x, y, *width, *height),
     }
     Ok(())
 }

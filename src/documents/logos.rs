@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use super::content::TicketToPrint;
 use super::logo_cache::{Known, LogoCache, LogoKey};
-use super::picture::{Logo, MAX_LOGO_BYTES, picture};
+use super::picture::{Logo, picture};
 use crate::environment::{Clock, Locked, SystemClock};
 use crate::fair::Semaphore;
+use crate::form::picture::{MAX_PICTURE_BYTES, file_in_data_uri, is_data_uri};
 use crate::model::operation::statistics::LogoOutcome;
-use crate::model::tickets::linked::is_data_uri;
 use crate::model::values::id::{OrganizationId, TicketTypeId};
 
 /// Fetches a file for an organization: its URL, the most bytes that it may have, and how long this may take. The error says
@@ -86,7 +86,10 @@ impl LogosOfDocument<'_> {
     pub(super) fn of_types(&mut self, tickets: &[TicketToPrint<'_>]) -> HashMap<TicketTypeId, Option<Logo>> {
         let mut found = HashMap::new();
         for ticket_type in tickets.iter().map(|ticket| ticket.ticket_type) {
-            let find = |logo: &String| if is_data_uri(logo) { Logo::from_data_uri(logo) } else { self.fetched(logo) };
+            let find = |logo: &String| match is_data_uri(logo) {
+                true => file_in_data_uri(logo).map(Logo::new),
+                false => self.fetched(logo),
+            };
             found.entry(ticket_type.id).or_insert_with(|| ticket_type.ticket_logo.as_ref().and_then(find));
         }
         found
@@ -147,7 +150,7 @@ impl Logos {
         state.fetching.insert(key);
         drop(state);
         let _fetching = Fetching { logos: self, key };
-        let result = fetch(organization, url, MAX_LOGO_BYTES, remaining).and_then(|file| match picture(&file) {
+        let result = fetch(organization, url, MAX_PICTURE_BYTES, remaining).and_then(|file| match picture(&file) {
             Some(_) => Ok(Logo::new(file)),
             None => Err("the file is not a PNG or JPEG picture of at most 2,000 pixels in each direction".to_owned()),
         });

@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use data_url::DataUrl;
 use krilla::Document;
-use krilla::geom::Size;
+use krilla::geom::{Size, Transform};
 use krilla::image::Image;
 use krilla::page::PageSettings;
+use krilla::surface::Surface;
 use sha2::{Digest, Sha256};
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::zune_core::bytestream::ZCursor;
-use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// The largest file of a logo.
-pub(super) const MAX_LOGO_BYTES: usize = 512 * 1024;
-const MAX_SIDE: u32 = 2000;
+use crate::form::picture::{is_whole_jpeg, jpeg_decoder, only_pixels, png_chunks, png_size, size};
 
 /// The file of a logo.
 #[derive(Debug, Clone)]
@@ -28,29 +23,64 @@ impl Logo {
     pub(super) fn new(file: Vec<u8>) -> Self {
         Self { digest: Sha256::digest(&file).into(), file: file.into() }
     }
-
-    /// The logo in a `data:` URI, unless its file is larger than 512 KiB.
-    pub(super) fn from_data_uri(uri: &str) -> Option<Self> {
-        let (file, _) = DataUrl::process(uri).ok()?.decode_to_vec().ok()?;
-        (file.len() <= MAX_LOGO_BYTES).then(|| Self::new(file))
-    }
 }
 
 /// A picture that can be drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Picture {
-    pub(super) image: Image,
+    image: Image,
+    orientation: Orientation,
     /// How many bytes it has in a document.
     pub(super) bytes: usize,
+}
+
+/// How the pixels of a file lie in the upright picture: the steps to the right and down that are one step to the right in
+/// the file, and those that are one step down.
+type Orientation = [i8; 4];
+
+/// The orientations 1 to 8 of EXIF.
+const ORIENTATIONS: [Orientation; 8] = [
+    [1, 0, 0, 1],
+    [-1, 0, 0, 1],
+    [-1, 0, 0, -1],
+    [1, 0, 0, -1],
+    [0, 1, 1, 0],
+    [0, 1, -1, 0],
+    [0, -1, -1, 0],
+    [0, -1, 1, 0],
+];
+
+impl Picture {
+    /// The width and height of the upright picture, in pixels.
+    #[expect(clippy::cast_precision_loss, reason = "a picture has at most 2,000 pixels in each direction")]
+    pub(super) fn size(&self) -> (f32, f32) {
+        let (width, height) = self.image.size();
+        self.turned((width as f32, height as f32))
+    }
+
+    /// The width and height of the file from those of the upright picture, and the other way around.
+    fn turned(&self, (width, height): (f32, f32)) -> (f32, f32) {
+        if self.orientation[0] == 0 { (height, width) } else { (width, height) }
+    }
+
+    /// Draws the upright picture in a rectangle.
+    pub(super) fn draw(&self, surface: &mut Surface<'_>, x: f32, y: f32, width: f32, height: f32) {
+        let [right, right_down, down_right, down] = self.orientation.map(f32::from);
+        let left = if right + down_right < 0.0 { x + width } else { x };
+        let top = if right_down + down < 0.0 { y + height } else { y };
+        let (width, height) = self.turned((width, height));
+        if let Some(size) = Size::from_wh(width, height) {
+            surface.push_transform(&Transform::from_row(right, right_down, down_right, down, left, top));
+            surface.draw_image(self.image.clone(), size);
+            surface.pop();
+        }
+    }
 }
 
 /// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or damaged. Its
 /// pixels are decoded at once, so its size is read before.
 pub(super) fn picture(file: &[u8]) -> Option<Picture> {
-    let (width, height) = size(file)?;
-    if !(is_fair(width) && is_fair(height)) {
-        return None;
-    }
+    size(file)?;
     let image = if png_size(file).is_some() {
         Image::from_png(only_pixels(file)?.into(), true)
     } else if is_whole_jpeg(file) {
@@ -59,7 +89,8 @@ pub(super) fn picture(file: &[u8]) -> Option<Picture> {
         return None;
     };
     let image = image.ok()?;
-    Some(Picture { bytes: bytes_in_document(&image)?, image })
+    let orientation = exif(file).and_then(|exif| orientation(&exif)).unwrap_or(ORIENTATIONS[0]);
+    Some(Picture { bytes: bytes_in_document(&image)?, image, orientation })
 }
 
 /// `None` if the pixels of a PNG are damaged: this is only told when a document is finished.
@@ -78,89 +109,33 @@ pub(super) fn pixels_to_decode(file: &[u8]) -> u64 {
     size(file).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
-/// The width and height that a PNG or JPEG file says it has.
-fn size(file: &[u8]) -> Option<(u32, u32)> {
-    png_size(file).or_else(|| jpeg_size(file))
-}
-
-fn is_fair(side: u32) -> bool {
-    (1..=MAX_SIDE).contains(&side)
-}
-
-/// The kinds of chunks that a PNG file needs for its pixels.
-const CHUNKS_OF_PIXELS: [&[u8]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"];
-/// The bytes of a chunk besides its data: their number, the kind, and a checksum.
-const CHUNK_OVERHEAD: usize = 12;
-
-/// A PNG file without the chunks that its pixels do not need. A color profile or a text may be compressed, and a small
-/// one become 64 MiB. `None` if the file ends within a chunk.
-fn only_pixels(file: &[u8]) -> Option<Vec<u8>> {
-    let (signature, mut rest) = file.split_at_checked(8)?;
-    let mut pixels = signature.to_vec();
-    while let Some(length) = rest.first_chunk() {
-        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-        let (chunk, others) = rest.split_at_checked(length.checked_add(CHUNK_OVERHEAD)?)?;
-        if CHUNKS_OF_PIXELS.contains(&&chunk[4..8]) {
-            pixels.extend_from_slice(chunk);
-        }
-        rest = others;
+/// What a camera has written about a picture.
+fn exif(file: &[u8]) -> Option<Vec<u8>> {
+    if png_size(file).is_some() {
+        let chunk = png_chunks(file)?.into_iter().find(|chunk| &chunk[4..8] == b"eXIf")?;
+        return Some(chunk[8..chunk.len() - 4].to_vec());
     }
-    Some(pixels)
-}
-
-/// The width and height that a PNG file says it has: the first fields of its first chunk. Decoders take no other ones.
-fn png_size(file: &[u8]) -> Option<(u32, u32)> {
-    let header = file.strip_prefix(b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR")?;
-    let (width, rest) = header.split_first_chunk()?;
-    let (height, _) = rest.split_first_chunk()?;
-    Some((u32::from_be_bytes(*width), u32::from_be_bytes(*height)))
-}
-
-/// The width and height that a JPEG file says it has.
-fn jpeg_size(file: &[u8]) -> Option<(u32, u32)> {
     let mut decoder = jpeg_decoder(file);
     decoder.decode_headers().ok()?;
-    let (width, height) = decoder.dimensions()?;
-    Some((width.try_into().ok()?, height.try_into().ok()?))
+    decoder.exif().cloned()
 }
 
-/// Whether a JPEG file has all its pixels. It becomes part of a document as it is. The decoder does not miss the last
-/// few bytes, so the marker of the end has to follow that of the last scan: neither can stand in what is compressed.
-fn is_whole_jpeg(file: &[u8]) -> bool {
-    let last = |marker: [u8; 2]| file.windows(2).rposition(|bytes| bytes == marker);
-    last([0xFF, 0xD9]) > last([0xFF, 0xDA]) && jpeg_decoder(file).decode().is_ok()
-}
-
-fn jpeg_decoder(file: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
-    JpegDecoder::new_with_options(ZCursor::new(file), DecoderOptions::default().set_strict_mode(true))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A gray pixel as a PNG file. The compressed pixels and their checksum are those of `zlib.compress(bytes(2))` and
-    /// of `zlib.crc32` in Python.
-    const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\
-        \0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
-        \0\0\0\x0AIDAT\x78\x9C\x63\x60\x00\x00\x00\x02\x00\x01\x48\xAF\xA4\x71\
-        \0\0\0\0IEND\xAE\x42\x60\x82";
-
-    #[test]
-    fn of_a_png_file_only_the_pixels_are_decoded() {
-        // After the signature and the header.
-        let (start, end) = PIXEL.split_at(33);
-        let mut file = start.to_vec();
-        for kind in [b"iCCP", b"zTXt", b"iTXt", b"eXIf"] {
-            file.extend(4_u32.to_be_bytes());
-            file.extend(kind);
-            file.extend(b"\0\0\0\0sum.");
+/// The tag `Orientation` in the first directory of EXIF data.
+fn orientation(exif: &[u8]) -> Option<Orientation> {
+    let is_big_endian = match exif.get(..4)? {
+        b"MM\0*" => true,
+        b"II*\0" => false,
+        _ => return None,
+    };
+    let number = |at: usize, length: usize| -> Option<usize> {
+        let mut bytes = exif.get(at..at.checked_add(length)?)?.to_vec();
+        if !is_big_endian {
+            bytes.reverse();
         }
-        file.extend(end);
-        assert_eq!(only_pixels(&file).as_deref(), Some(PIXEL));
-        assert_eq!(picture(&file).unwrap().bytes, picture(PIXEL).unwrap().bytes);
-        // In the last of the chunks.
-        file.truncate(33 + 4 * 16 - 1);
-        assert_eq!(only_pixels(&file), None);
-    }
+        Some(bytes.into_iter().fold(0, |number, byte| number << 8 | usize::from(byte)))
+    };
+    let directory = number(4, 4)?;
+    let mut entries = (0..number(directory, 2)?).map_while(|index| directory.checked_add(2 + 12 * index));
+    let entry = entries.find(|entry| number(*entry, 2) == Some(0x0112))?;
+    ORIENTATIONS.get(number(entry + 8, 2)?.checked_sub(1)?).copied()
 }

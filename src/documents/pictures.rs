@@ -3,8 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use krilla::image::Image;
-
 use super::last_used::LastUsed;
 use super::picture::{self, Logo, Picture};
 use crate::environment::Locked;
@@ -29,7 +27,7 @@ impl Default for Pictures {
 impl Pictures {
     /// The pictures of a document with these logos, by the digests of their files: without those that are damaged, and
     /// without those that would be more than one document may have.
-    pub(super) fn of_document<'a>(&self, logos: impl Iterator<Item = &'a Logo>) -> HashMap<[u8; 32], Image> {
+    pub(super) fn of_document<'a>(&self, logos: impl Iterator<Item = &'a Logo>) -> HashMap<[u8; 32], Picture> {
         let mut seen = HashSet::new();
         let mut pictures = HashMap::new();
         let mut pixels: u64 = 0;
@@ -44,7 +42,7 @@ impl Pictures {
                 && bytes + picture.bytes <= MAX_BYTES
             {
                 bytes += picture.bytes;
-                pictures.insert(logo.digest, picture.image);
+                pictures.insert(logo.digest, picture);
             }
         }
         pictures

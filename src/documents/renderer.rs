@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use krilla::image::Image;
-
 use super::content::{Content, TicketToPrint};
 use super::fonts::Fonts;
 use super::limits::{self, Key, RenderingLimits};
 use super::logos::{Fetch, Logos, LogosOfDocument};
+use super::picture::Picture;
 use super::pictures::Pictures;
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design, drawing, language};
@@ -129,7 +128,7 @@ fn render_with(
     typesetter: &mut Typesetter,
     contents: &[Content],
     paper: Paper,
-    pictures: &HashMap<[u8; 32], Image>,
+    pictures: &HashMap<[u8; 32], Picture>,
 ) -> Result<Vec<u8>> {
     let Some(first) = contents.first() else {
         return Err(Error::Internal("a document was rendered without a ticket".to_owned()));

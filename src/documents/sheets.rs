@@ -3,9 +3,8 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use krilla::image::Image;
-
 use super::Paper;
+use super::picture::Picture;
 use super::typesetter::{Color, Paragraph};
 
 /// A part of a document, as a screen reader sees it.
@@ -41,7 +40,7 @@ pub(super) enum Shape {
         color: Color,
     },
     Picture {
-        image: Image,
+        picture: Picture,
         width: f32,
         height: f32,
     },

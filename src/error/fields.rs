@@ -54,16 +54,20 @@ impl FieldErrors {
         }
     }
 
-    /// Removes the errors of a field and of its parts if they are exactly those in `forgiven`. Does nothing if there
-    /// are more errors than are kept.
-    pub(crate) fn forgive(&mut self, field: &str, forgiven: &Self) {
+    /// Removes the errors of a field and of its parts if they are exactly those that `forgiven` returns, which is only
+    /// called if there are any. Does nothing if there are more errors than are kept. Returns whether it removed them.
+    pub(crate) fn forgive(&mut self, field: &str, forgiven: impl FnOnce() -> Option<Self>) -> bool {
         let is_of_field =
             |path: &str| path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
-        let of_field = self.errors.iter().filter(|error| is_of_field(&error.path));
-        if !self.has_more && of_field.eq(&forgiven.errors) {
+        let mut of_field = self.errors.iter().filter(|error| is_of_field(&error.path)).peekable();
+        let is_forgiven = !self.has_more
+            && of_field.peek().is_some()
+            && forgiven().is_some_and(|forgiven| of_field.eq(&forgiven.errors));
+        if is_forgiven {
             self.errors.retain(|error| !is_of_field(&error.path));
             self.paths.retain(|path| !is_of_field(path));
         }
+        is_forgiven
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -144,14 +148,14 @@ mod tests {
         let mut forgiven = FieldErrors::default();
         for path in ["tags[3]", "tags[5].x"] {
             errors.add(path, "is wrong");
-            errors.forgive("tags", &forgiven);
+            errors.forgive("tags", || Some(forgiven.clone()));
             forgiven.add(path, "is wrong");
         }
         for path in ["tagsets", "title"] {
             errors.add(path, "is wrong");
         }
         assert_eq!(errors.as_slice().len(), 4, "not all errors of the field were forgiven");
-        errors.forgive("tags", &forgiven);
+        errors.forgive("tags", || Some(forgiven.clone()));
         let paths: Vec<_> = errors.as_slice().iter().map(|error| error.path.as_str()).collect();
         assert_eq!(paths, ["tagsets", "title"]);
         errors.add("tags[3]", "is wrong again");

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::declare::schema::NO_NUL_PATTERN;
+use super::picture::{MAX_PICTURE_BYTES, MAX_SIDE, is_data_uri, is_picture};
 use super::text::{
     SLUG_PATTERN, TIME_OF_DAY_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri, is_uuid, minutes_of_day,
 };
@@ -63,8 +64,10 @@ pub(crate) enum TextLimit {
     Uri,
     /// A URI to which a browser can be sent: no script, no local data, and no user of a host.
     SafeLink,
-    /// An `http` or `https` URL, or a `data:` URI of a PNG or JPEG image.
+    /// An `https` URL, or a `data:` URI of a PNG or JPEG image.
     Logo,
+    /// If it is a `data:` URI, it contains a picture that can be drawn.
+    Picture,
     /// A URL to which webhooks can be sent. `https::endpoint_url` checks it, since development settings allow more.
     WebhookUrl,
 }
@@ -85,6 +88,7 @@ impl TextLimit {
             Self::Uri => is_uri(text),
             Self::SafeLink => is_safe_link(text),
             Self::Logo => is_logo(text),
+            Self::Picture => !is_data_uri(text) || is_picture(text),
             Self::WebhookUrl | Self::TicketCode => true,
         }
     }
@@ -108,9 +112,11 @@ impl Limit for TextLimit {
             Self::SafeLink => "must be an http or https URL with a host and without a user, or the link of an app: no javascript:, data: or file: \
                  URI, for example"
                 .to_owned(),
-            Self::Logo => {
-                "must be an http or https URL, or a data: URI of an image/png or image/jpeg (RFC 2397)".to_owned()
-            }
+            Self::Logo => "must be an https URL with a host and without a user, or a data: URI of an image/png or image/jpeg (RFC 2397)"
+                .to_owned(),
+            Self::Picture => format!(
+                "must contain a whole PNG or JPEG file of at most {MAX_PICTURE_BYTES} bytes, and of at most {MAX_SIDE} pixels in width and height"
+            ),
         }
     }
 
@@ -129,7 +135,7 @@ impl Limit for TextLimit {
             Self::Uuid => schema["format"] = json!("uuid"),
             Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
             // JSON Schema has no portable keyword for it: the documentation of the field says it.
-            Self::SafeLink | Self::Lines(_) => {}
+            Self::SafeLink | Self::Lines(_) | Self::Picture => {}
             Self::TicketCode => schema["pattern"] = json!(NO_NUL_PATTERN),
         }
     }

@@ -29,6 +29,7 @@ pub(crate) mod limits;
 mod metadata;
 pub(crate) mod object;
 pub(crate) mod path;
+pub(crate) mod picture;
 pub(crate) mod request;
 pub(crate) mod text;
 pub(crate) mod text_kind;

@@ -55,19 +55,19 @@ pub(crate) fn is_safe_link(uri: &str) -> bool {
     !is_web || uri.authority().is_some_and(is_plain)
 }
 
-/// Whether a text is an `http` or `https` URL, or a `data:` URI (RFC 2397) of a PNG or JPEG image. The image itself is
-/// not looked at.
+/// Whether a text is an `https` URL with a host and without a user, or a `data:` URI (RFC 2397) of a PNG or JPEG image.
+/// The image itself is not looked at: see [`is_picture`](super::picture::is_picture).
 pub(crate) fn is_logo(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
-    let is_allowed = match scheme.to_ascii_lowercase().as_str() {
-        "http" | "https" => rest.starts_with("//"),
-        "data" => rest.split_once(',').is_some_and(|(media_type, _)| {
-            let essence = media_type.split(';').next().unwrap_or_default();
-            ["image/png", "image/jpeg"].iter().any(|image| essence.eq_ignore_ascii_case(image))
-        }),
+    match scheme.to_ascii_lowercase().as_str() {
+        "https" => is_safe_link(text),
+        "data" => {
+            let media_type = rest.split_once(',').and_then(|(media_type, _)| media_type.split(';').next());
+            let is_of = |image: &&str| media_type.is_some_and(|media_type| media_type.eq_ignore_ascii_case(image));
+            is_uri(text) && ["image/png", "image/jpeg"].iter().any(is_of)
+        }
         _ => false,
-    };
-    is_allowed && is_uri(text)
+    }
 }
 
 /// Whether a text is a UUID, with hyphens.

@@ -20,10 +20,15 @@ pub(crate) enum TextKind {
 impl TextKind {
     pub(crate) fn of(limits: &[TextLimit]) -> Self {
         let mut kinds = limits.iter().filter_map(|limit| match limit {
-            TextLimit::MinLength(_) | TextLimit::MaxLength(_) | TextLimit::ExactLength(_) | TextLimit::Email => None,
+            TextLimit::MinLength(_)
+            | TextLimit::MaxLength(_)
+            | TextLimit::ExactLength(_)
+            | TextLimit::Email
+            | TextLimit::Picture => None,
             TextLimit::Lines(_) => Some(Self::Lines),
             TextLimit::CountryCode
             | TextLimit::Slug
+            | TextLimit::TimeOfDay
             | TextLimit::Uuid
             | TextLimit::Uri
             | TextLimit::SafeLink

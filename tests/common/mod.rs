@@ -18,6 +18,7 @@ pub mod issuer;
 pub mod log;
 pub mod long_runs;
 pub mod outbox;
+pub mod pictures;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod processes;
@@ -51,6 +52,7 @@ pub use assertions::*;
 pub use database::Database;
 pub use fixture::*;
 pub use gateway::*;
+pub use pictures::{LARGEST_FILE, pixel_logo};
 pub use responses::*;
 pub use sales::*;
 pub use skipped::*;

@@ -11,7 +11,9 @@ use ticketing::ticket::{IssueTickets, NewTicket};
 use ticketing::ticket_type::{CreateTicketType, TicketType, UpdateTicketType};
 use ticketing::{Amount, Change, Result};
 
+use super::database::stored_id;
 use super::fixture::{Fixture, at};
+use super::pictures::pixel_logo;
 
 /// When the events of [`new_event`] start and end, unless the test says otherwise.
 pub const EVENT_START: &str = "2026-07-01T18:00:00Z";
@@ -30,14 +32,21 @@ pub fn amount(minor: i64, decimals: u8) -> Amount {
     Amount::new(minor, decimals).expect("at most 18 decimals")
 }
 
-/// The size of the logo of [`set_large_logo`]: the largest text that a request may have.
+/// The size of the logo of [`set_large_logo`]: nearly the largest text that a request may have.
 pub const LARGE_LOGO: usize = 690_000;
 
-/// Gives a ticket type a large logo that consists of one letter.
+/// Gives a ticket type a large logo that is filled with one letter.
 pub fn set_large_logo(fixture: &Fixture, ticket_type: &TicketType, letter: &str) {
-    let logo = format!("data:image/png;base64,{}", letter.repeat(LARGE_LOGO));
+    // Each three bytes have four letters.
+    let logo = pixel_logo(LARGE_LOGO / 4 * 3, letter.as_bytes()[0]);
     let change = UpdateTicketType::default().ticket_logo(logo);
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).expect("changed");
+}
+
+/// Stores the logo of a ticket type that has none, as earlier versions did: they looked at no picture.
+pub fn store_logo(fixture: &Fixture, ticket_type: &TicketType, logo: &str) {
+    let id = stored_id(ticket_type.id);
+    fixture.database().run(&format!("INSERT INTO ticket_logos (ticket_type_id, logo) VALUES ({id}, '{logo}')"));
 }
 
 /// A customer named Ada.

@@ -5,12 +5,14 @@ use std::time::Duration;
 use ticketing::documents::{TicketDocument, TicketDocuments};
 use ticketing::monitoring::LogoOutcome;
 use ticketing::ticket::NewTicket;
+use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Builder, TicketingService};
 
 use crate::common::issuer::Issuer;
+use crate::common::pictures::png;
 use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::*;
-use crate::pictures::{has_picture, png};
+use crate::pictures::has_picture;
 use crate::tools::*;
 
 fn response(status: &str, body: &[u8]) -> MockResponse {
@@ -35,10 +37,10 @@ fn local_with(timeout: Duration) -> Fixture {
     Fixture::with_gateway(|builder| builder.ticket_documents(documents).allow_local_webhooks(true))
 }
 
-/// Issues a ticket of a type with this logo.
+/// Issues a ticket of a type with this logo, which was stored earlier: `http:` URLs are not accepted any more.
 fn with_logo(fixture: &Fixture, logo: &str) -> NewTicket {
-    let ticket_type =
-        fixture.ticket_type_with(&fixture.event(), |ticket_type| ticket_type.ticket_logo = Some(logo.to_owned()));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    store_logo(fixture, &ticket_type, logo);
     issue_to(fixture, &ticket_type, "Ada")
 }
 
@@ -169,7 +171,8 @@ fn logos_are_fetched_over_the_transport_of_the_program() {
         builder.ticket_documents(documents()).logo_transport(issuer.transport())
     });
     let url = |name: &str| format!("https://{name}:{}/logo.png", receiver.address.port());
-    let ticket = with_logo(&fixture, &url("logos.example.com"));
+    let edit = |ticket_type: &mut CreateTicketType| ticket_type.ticket_logo = Some(url("logos.example.com"));
+    let ticket = issue_to(&fixture, &fixture.ticket_type_with(&fixture.event(), edit), "Ada");
     assert!(has_picture(&document(&fixture, &ticket)));
     assert_eq!(receiver.requests()[0].server_name.as_deref(), Some("logos.example.com"));
     // The certificate is for another name.
@@ -202,8 +205,8 @@ fn an_order_with_one_logo_fetches_it_once() {
     receiver.set_default_response(response("200 OK", &png(300, 90, 0)));
     let fixture = local();
     let event = fixture.event();
-    let ticket_type =
-        fixture.ticket_type_with(&event, |ticket_type| ticket_type.ticket_logo = Some(receiver.url("/logo.png")));
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    store_logo(&fixture, &ticket_type, &receiver.url("/logo.png"));
     let order = fixture.paid_order(&ticket_type, 5);
     let document = fixture.service.get_order_document(&fixture.caller, order.id).expect("a document");
     assert!(has_picture(&document));

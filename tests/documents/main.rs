@@ -14,6 +14,7 @@ mod logos;
 mod many;
 mod missing_glyphs;
 mod operations;
+mod orientation;
 mod pictures;
 mod readable;
 mod scripts;

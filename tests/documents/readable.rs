@@ -324,35 +324,56 @@ fn a_ticket_without_an_order_has_the_language_of_its_holder() {
 }
 
 #[test]
-fn a_logo_is_drawn_and_a_bad_one_is_left_out() {
+fn a_logo_that_is_accepted_is_drawn_and_what_was_stored_before_may_be_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = |name: &str, arguments: &[&str]| {
         let path = folder.path().join(name);
-        run("/usr/bin/convert", &[arguments, &[utf8(&path)]].concat())?;
+        run("/usr/bin/convert", &[&["-seed", "1"], arguments, &[utf8(&path)]].concat())?;
         Some(std::fs::read(path).expect("a picture"))
     };
     let Some(png) = picture("logo.png", &["-size", "300x90", "xc:#1f4b99"]) else { return };
-    let jpeg = picture("logo.jpg", &["-size", "90x300", "plasma:"]).expect("a JPEG file");
-    let wide = picture("wide.png", &["-size", "2001x10", "xc:red"]).expect("a PNG file");
-    let mut cut = png.clone();
-    // Its head is whole, its pixels are missing.
-    cut.truncate(60);
-    for (media_type, file, is_drawn) in [
-        ("png", &png, true),
-        ("jpeg", &jpeg, true),
-        // What the file is decides, and not what it is called.
-        ("jpeg", &png, true),
-        ("png", &wide, false),
-        ("png", &cut, false),
-        ("png", &b"GIF89a".to_vec(), false),
+    let mut files: Vec<(String, Vec<u8>, bool)> = Vec::new();
+    for (options, end, is_drawn) in [
+        ("-size 90x300 plasma:", "jpg", true),
+        ("-size 90x300 plasma: -interlace JPEG", "jpg", true),
+        ("-size 90x300 plasma: -sampling-factor 4:1:1", "jpg", true),
+        ("-size 90x300 plasma: -colorspace gray", "jpg", true),
+        ("-size 90x300 plasma: -colorspace CMYK", "jpg", true),
+        ("-size 90x30 plasma: -interlace PNG", "png", true),
+        ("-size 90x30 plasma: -depth 16 -define png:color-type=6", "png", true),
+        ("-size 90x30 plasma: -alpha on -transparent red -colors 8 -define png:color-type=3", "png", true),
+        ("-size 90x30 plasma: -monochrome -define png:bit-depth=1", "png", true),
+        ("-size 90x30 plasma: -colorspace gray -alpha on -define png:color-type=4", "png", true),
+        ("-size 2001x10 xc:red", "png", false),
+        ("-size 2400x800 xc:red", "png", false),
+        ("-size 90x30 plasma:", "gif", false),
+        ("-size 90x30 plasma:", "bmp", false),
     ] {
-        let logo = format!("data:image/{media_type};base64,{}", base64(file));
-        let Printed { file, ticket, .. } =
-            printed(TicketDocuments::default(), "Ada", |_| {}, |ticket_type| ticket_type.ticket_logo = Some(logo));
+        let options: Vec<&str> = options.split(' ').collect();
+        let file = picture(&format!("logo.{end}"), &options).expect("a picture");
+        files.push((format!("{options:?} as {end}"), file, is_drawn));
+    }
+    files.push(("a PNG".to_owned(), png.clone(), true));
+    files.push(("a PNG with more after its end".to_owned(), [&png[..], b"\0\0\0\x01more"].concat(), true));
+    // Its head is whole, its pixels are missing.
+    files.push(("a part of a PNG".to_owned(), png[..60].to_vec(), false));
+    for (what, file, is_drawn) in files {
+        // What the file is decides, and not what it is called.
+        let logo = format!("data:image/jpeg;base64,{}", base64(&file));
+        let fixture = with_documents(TicketDocuments::default());
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+        let change = UpdateTicketType::default().ticket_logo(logo.clone());
+        let is_accepted = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).is_ok();
+        assert_eq!(is_accepted, is_drawn, "{what}");
+        if !is_accepted {
+            store_logo(&fixture, &ticket_type, &logo);
+        }
+        let ticket = issue_to(&fixture, &ticket_type, "Ada");
+        let file = File::new(fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect("a document"));
         let Some(images) = run("pdfimages", &["-list", utf8(&file.path())]) else { return };
-        assert_eq!(images.lines().count() > 2, is_drawn, "{images}");
+        assert_eq!(images.lines().count() > 2, is_drawn, "{what}: {images}");
         let Some(pages) = file.pages() else { return };
-        assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)]);
+        assert_eq!(Gray::read(&pages[0]).qr_codes(), [(ticket.code, 2, 2)], "{what}");
     }
 }
 

@@ -147,6 +147,14 @@ impl File {
         self.pictures(&["-r", "72", "-x", "297", "-H", "560"])
     }
 
+    /// The first page in colors, with a pixel for each point.
+    pub fn colors(&self) -> Option<Colors> {
+        let (file, page) = (self.path(), self.folder.path().join("colors"));
+        run("pdftoppm", &["-r", "72", "-singlefile", utf8(&file), utf8(&page)])?;
+        let (width, _, pixels) = read_pixels(&page.with_extension("ppm"), b"P6", 3);
+        Some(Colors { width, pixels })
+    }
+
     fn pictures(&self, options: &[&str]) -> Option<Vec<PathBuf>> {
         let (file, pages) = (self.path(), self.folder.path().join("page"));
         run("pdftoppm", &[options, &["-gray", utf8(&file), utf8(&pages)]].concat())?;
@@ -199,6 +207,37 @@ pub fn scan(picture: &Path) -> Option<Vec<String>> {
     Some(printed.lines().map(str::to_owned).collect())
 }
 
+/// The width, height and pixels of a file as `pdftoppm` writes it: its kind, width, height and 255, each followed by one
+/// white space, and so many bytes for each pixel.
+fn read_pixels(path: &Path, kind: &[u8], bytes: usize) -> (usize, usize, Vec<u8>) {
+    let file = fs::read(path).expect("a picture");
+    let mut fields = file.splitn(4, |byte| byte.is_ascii_whitespace());
+    assert_eq!(fields.next(), Some(kind));
+    let mut number = || -> usize {
+        let digits = std::str::from_utf8(fields.next().expect("a number")).expect("text");
+        digits.parse().expect("a number")
+    };
+    let (width, height) = (number(), number());
+    let pixels = fields.next().expect("pixels").strip_prefix(b"255\n").expect("8 bits").to_vec();
+    assert_eq!(pixels.len(), width * height * bytes);
+    (width, height, pixels)
+}
+
+/// A page in colors.
+pub struct Colors {
+    width: usize,
+    pixels: Vec<u8>,
+}
+
+impl Colors {
+    /// Red, green and blue at a place, in points from the left upper corner.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place on the page")]
+    pub fn at(&self, x: f64, y: f64) -> [u8; 3] {
+        let pixel = 3 * (y as usize * self.width + x as usize);
+        self.pixels[pixel..pixel + 3].try_into().expect("three bytes")
+    }
+}
+
 /// A picture in shades of gray, as `pdftoppm -gray` writes it (PGM).
 pub struct Gray {
     pub width: usize,
@@ -208,17 +247,7 @@ pub struct Gray {
 
 impl Gray {
     pub fn read(path: &Path) -> Self {
-        let file = fs::read(path).expect("a picture");
-        // P5, width, height and 255, each followed by one white space.
-        let mut fields = file.splitn(4, |byte| byte.is_ascii_whitespace());
-        assert_eq!(fields.next(), Some(&b"P5"[..]));
-        let mut number = || -> usize {
-            let digits = std::str::from_utf8(fields.next().expect("a number")).expect("text");
-            digits.parse().expect("a number")
-        };
-        let (width, height) = (number(), number());
-        let pixels = fields.next().expect("pixels").strip_prefix(b"255\n").expect("8 bits").to_vec();
-        assert_eq!(pixels.len(), width * height);
+        let (width, height, pixels) = read_pixels(path, b"P5", 1);
         Self { width, height, pixels }
     }
 

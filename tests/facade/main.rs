@@ -34,6 +34,7 @@ mod idempotency;
 mod invariants;
 mod limits;
 mod lists;
+mod logos;
 mod maintenance;
 mod many_expired_holds;
 mod metadata;

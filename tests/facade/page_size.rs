@@ -59,7 +59,7 @@ fn a_page_of_large_events_ends_early_and_the_next_one_goes_on() {
 fn a_page_of_ticket_types_with_logos_ends_early() {
     let fixture = Fixture::new();
     let event = fixture.event();
-    let logo = format!("data:image/png;base64,{}", "A".repeat(699_978));
+    let logo = pixel_logo(LARGEST_FILE, 0);
     for _ in 0..12 {
         fixture.ticket_type_with(&event, |new| new.ticket_logo = Some(logo.clone()));
     }

@@ -28,8 +28,10 @@ const URI: Schema = value(
         "1",
     ],
 );
+/// A PNG file of one gray pixel.
+const PIXEL: &str = "\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==\"";
 const LOGO: Schema = value(
-    &["\"https://example.com/a?b=%20#c\"", "\"data:image/png;base64,iVBORw0KGgo=\"", "\"data:image/jpeg,%ff\""],
+    &["\"https://example.com/a?b=%20#c\"", PIXEL],
     &[
         "\"\"",
         "\"/a\"",
@@ -38,6 +40,9 @@ const LOGO: Schema = value(
         "\"data:image/svg+xml,x\"",
         "\"data:image/png\"",
         "\"data:image/png,a b\"",
+        "\"data:image/png;base64,iVBORw0KGgo=\"",
+        "\"data:image/jpeg,%ff\"",
+        "\"http://example.com/a\"",
         "\"https://a/\\u0000\"",
         "1",
     ],

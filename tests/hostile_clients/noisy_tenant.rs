@@ -27,6 +27,7 @@ use crate::common::log;
 use crate::common::long_runs::repetitions;
 use crate::common::processes::{ChildProcess, child_process, child_role, send_to_parent};
 use crate::common::transport::FakeTransport;
+use crate::common::{LARGEST_FILE, pixel_logo};
 use ticketing::Builder;
 use ticketing::environment::{Clock, SystemClock};
 use ticketing::webhook::SenderOptions;
@@ -40,8 +41,6 @@ const BURST: usize = 300;
 /// How many ticket types a large order has, and how many seats of each: the most of both.
 const TYPES: usize = 5;
 const MOST_OF_TYPE: u32 = 100;
-/// The size of a logo: a page of ticket types has room for five of them.
-const LOGO: usize = 699_000;
 /// The pause after each of its requests if latencies are judged: together, its clients stay below 1,200 requests a
 /// minute.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -176,8 +175,9 @@ fn expensive_requests(server: &Server, others: &EventOnSale, endpoints: usize) -
     let details = client.get(&details).expect(200).json();
     let link = details["documentsUrl"].as_str().and_then(|url| url.splitn(4, '/').nth(3));
     let logos = event_on_sale(&mut client, "logos").event;
+    // A page of ticket types has room for five of them.
     for number in 0..6 {
-        let logo = format!("data:image/png;base64,{}", "A".repeat(LOGO));
+        let logo = pixel_logo(LARGEST_FILE, 0);
         let with_logo = json!({"name": format!("Logo {number}"), "price": 0, "quantity": 1, "ticketLogo": logo});
         client.post(&format!("/v1/events/{logos}/ticket-types"), &with_logo).expect(201);
     }

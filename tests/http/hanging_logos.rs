@@ -6,7 +6,8 @@ use serde_json::json;
 use ticketing::documents::TicketDocuments;
 
 use crate::common::http::{Client, Server, event_on_sale, order_of, other_organization_key};
-use crate::common::receiver::{MockResponse, WebhookReceiver};
+use crate::common::issuer::Issuer;
+use crate::common::receiver::MockResponse;
 use crate::ticket_pages::Paid;
 
 /// Sends a request without waiting for the response.
@@ -20,17 +21,20 @@ fn send(server: &Server, path: &str) -> Client {
 fn documents_that_wait_for_logos_leave_room_for_those_of_other_organizations() {
     // Until the hosts close their connections, which is after the documents of the third organization have arrived.
     let documents = TicketDocuments::default().logo_timeout(Duration::from_mins(10));
-    let configure =
-        |builder: ticketing::Builder| builder.sandbox_gateway().ticket_documents(documents).allow_local_webhooks(true);
+    let issuer = Issuer::new("known");
+    let configure = |builder: ticketing::Builder| {
+        builder.sandbox_gateway().ticket_documents(documents).logo_transport(issuer.transport())
+    };
     let server = Server::with(configure, |options| options.request_timeout = Duration::from_mins(10));
     // Dropped before the server, which waits for its requests, also if the test fails.
-    let hosts = WebhookReceiver::start();
+    let hosts = issuer.receiver("logos.example.com");
     hosts.set_default_response(MockResponse::Hang);
     let mut waiting = Vec::new();
     for name in ["first", "second"] {
         let mut client = server.client_with(&other_organization_key(&server.service));
         let on_sale = event_on_sale(&mut client, name);
-        let logo = json!({"ticketLogo": hosts.url(&format!("/{name}.png"))});
+        let port = hosts.address.port();
+        let logo = json!({"ticketLogo": format!("https://logos.example.com:{port}/{name}.png")});
         client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &logo).expect(200);
         let order = Paid::new(&mut client, &order_of(&on_sale.event, &on_sale.ticket_type, 1));
         waiting.push(send(&server, &order.document(0)));

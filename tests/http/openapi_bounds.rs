@@ -2,6 +2,7 @@
 //! value just within a bound gets no error for its field, and a value just beyond it gets an error for this field only.
 
 use crate::common::http::{Client, Response};
+use crate::common::{LARGEST_FILE, pixel_logo};
 use crate::walkthrough::{Document, Walkthrough};
 use serde_json::{Value, json};
 
@@ -183,8 +184,14 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
             );
             // Only a logo may be a `data:` URI, which is longer than other URLs.
             if max_length > 2048 {
-                valid.extend([json!("data:image/jpeg;base64,/9j/"), padded("data:image/png;base64,", max_length, "")]);
-                invalid.extend([json!("urn:x:y"), padded("data:image/png;base64,", max_length + 1, "")]);
+                let (start, pixel) = ("data:image/png;x=", pixel_logo(79, 0).replace("data:image/png", ""));
+                valid.extend([json!(pixel_logo(LARGEST_FILE, 0)), padded(start, max_length, &pixel)]);
+                invalid.extend([
+                    json!("urn:x:y"),
+                    json!("http://example.com/a"),
+                    padded(start, max_length + 1, &pixel),
+                ]);
+                invalid.extend([json!(pixel_logo(LARGEST_FILE + 1, 0)), json!("data:image/jpeg;base64,/9j/")]);
             } else {
                 valid.extend([
                     json!("urn:x:y"),

@@ -7,6 +7,7 @@ use ticketing::environment::ManualClock;
 
 use crate::common::database::{self, params};
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
+use crate::common::pixel_logo;
 use crate::common::random::Random;
 use crate::walkthrough::Document;
 
@@ -227,7 +228,7 @@ fn pages_and_calendar_entries_do_not_read_the_logo() {
     let server = start();
     let mut client = server.client();
     let (on_sale, order) = paid(&mut client);
-    let logo = json!({"ticketLogo": format!("data:image/png;base64,{}", "A".repeat(600_000))});
+    let logo = json!({"ticketLogo": pixel_logo(450_000, 0)});
     client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &logo).expect(200);
     // A text that nothing can read: what answers has not read it. On PostgreSQL, it is no text.
     server.database_without_constraints().run(match database::is_file() {

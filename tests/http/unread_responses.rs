@@ -30,7 +30,7 @@ async fn send(app: &Router, key: &Secret, path: &str, body: Option<Value>) -> ax
 fn an_organization_that_does_not_receive_large_responses_gets_503_and_others_go_on() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
-    let logo = format!("data:image/png;base64,{}", "A".repeat(699_000));
+    let logo = pixel_logo(LARGEST_FILE, 0);
     let change = UpdateTicketType::default().ticket_logo(logo.clone());
     fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, change).expect("a logo");
     let code = fixture.issue(&ticket_type, 1).remove(0).code;

@@ -11,6 +11,7 @@ use crate::clusters::start;
 use crate::common::cluster::PASSWORD;
 use crate::common::program::program;
 use crate::common::statement_proxy::behind_counting_proxy;
+use crate::common::{LARGEST_FILE, pixel_logo};
 use crate::sale::{Sale, open};
 
 /// The size of a page, as it is documented.
@@ -42,7 +43,7 @@ fn a_page_of_long_texts_receives_little_that_it_has_no_room_for() {
     for number in 0..40 {
         let name = format!("Seat {number}");
         let mut request = CreateTicketType::new(&name, Amount::cents(0), 10);
-        request.ticket_logo = Some(format!("data:image/png;base64,{}", "A".repeat(699_960)));
+        request.ticket_logo = Some(pixel_logo(LARGEST_FILE, 0));
         service.create_ticket_type(&caller, sale.event, request).unwrap();
         expected.push(name);
     }

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::common::pictures::{data_uri, progressive_jpeg};
 use crate::common::program::{Server, program, try_send_to};
 use crate::common::threads::run_at_once;
+use crate::common::{LARGEST_FILE, pixel_logo};
 
 const CLIENTS: usize = 8;
 
@@ -147,7 +149,7 @@ fn the_largest_requests_that_are_refused_leave_the_server_alive() {
 fn the_largest_requests_that_are_allowed_are_answered() {
     let setup = Setup::new();
     let types = format!("/v1/events/{}/ticket-types", setup.event);
-    let logo = format!("data:image/png;base64,{}", "A".repeat(699_978));
+    let logo = pixel_logo(LARGEST_FILE, 0);
     let text = "\u{1}".repeat(20_000);
     for number in 0..30 {
         let ticket_type = json!({"name": "Logo", "price": 1, "quantity": 1, "ticketLogo": logo, "description": text});
@@ -172,6 +174,17 @@ fn the_largest_requests_that_are_allowed_are_answered() {
     for path in ["/v1/orders?limit=100", "/v1/tickets?limit=100"] {
         setup.send_from_all(&[("GET", path.to_owned(), String::new(), 200)]);
     }
+    setup.finish();
+}
+
+#[test]
+fn pictures_that_need_much_memory_are_decoded_one_after_another() {
+    let setup = Setup::new();
+    // 16 MB for the pixels of each, and 32 MB for what is known of them between two scans. It has 32 kB.
+    let logo = json!({"ticketLogo": data_uri(&progressive_jpeg(2000, 6))}).to_string();
+    let path = format!("/v1/ticket-types/{}", setup.ticket_type);
+    let (address, key) = (setup.server.address(), setup.server.key());
+    assert_eq!(run_at_once(24, |_| status(address, key, "PATCH", &path, &logo)), [200; 24]);
     setup.finish();
 }
 

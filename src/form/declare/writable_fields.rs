@@ -130,14 +130,15 @@ macro_rules! update_form {
                                 $type, [$field $(as $json)?] [$(#[$($attribute)*])*] [$($limit),*]
                             )
                         };
-                        let mut known: $crate::form::declare::writable_fields::update_type!($presence $type) =
-                            $crate::form::declare::writable_fields::as_change!($presence, current.$field.clone());
-                        let mut beyond = $crate::error::FieldErrors::default();
-                        $crate::form::field::FormField::check(
-                            &mut known, field, $crate::form::path::Path::Root, &mut beyond,
-                        );
-                        if self.$field == known && !beyond.is_empty() {
-                            errors.forgive(field.name, &beyond);
+                        let is_forgiven = errors.forgive(field.name, || {
+                            let mut known: $crate::form::declare::writable_fields::update_type!($presence $type) =
+                                $crate::form::declare::writable_fields::as_change!($presence, current.$field.clone());
+                            let mut beyond = $crate::error::FieldErrors::default();
+                            let path = $crate::form::path::Path::Root;
+                            $crate::form::field::FormField::check(&mut known, field, path, &mut beyond);
+                            (self.$field == known).then_some(beyond)
+                        });
+                        if is_forgiven {
                             self.$field = $crate::form::change::Change::Keep;
                         }
                     }

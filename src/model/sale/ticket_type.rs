@@ -4,7 +4,7 @@ use crate::enums::text_enum::text_enum;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::ListLimit::{Each, MaxItems, Unique};
 use crate::form::limits::NumberLimit::{Max, Min};
-use crate::form::limits::TextLimit::{Lines, Logo, MaxLength, MinLength};
+use crate::form::limits::TextLimit::{Lines, Logo, MaxLength, MinLength, Picture};
 use crate::form::limits::{ANY_LINES, DESCRIPTION_LENGTH, ENTRY_LENGTH, LINE_LENGTH};
 use crate::form::object::Form;
 use crate::model::values::amount::{Amount, MAX_PRICE};
@@ -137,9 +137,10 @@ writable_fields! {
     sort_order: i64 => default(0);
     /// Text printed on the ticket: at most 2,000 characters. It may have several lines.
     ticket_text: String => nullable, MaxLength(2000), Lines(ANY_LINES);
-    /// A logo printed on the ticket: an `http` or `https` URL, or a `data:` URI of a PNG or JPEG image. At most 700,000
-    /// characters.
-    ticket_logo: String => nullable, MaxLength(700_000), Logo;
+    /// A logo printed on the ticket: an `https` URL, which is fetched when a ticket is printed, or a `data:` URI of a PNG
+    /// or JPEG image, which must be whole. The image has at most 524,288 bytes (512 KiB), and at most 2,000 pixels in
+    /// width and height. At most 700,000 characters.
+    ticket_logo: String => nullable, MaxLength(700_000), Logo, Picture;
     /// Entry is refused before this time.
     valid_from: Timestamp => nullable;
     /// Entry is refused from this time on. Must be after the start of the validity.

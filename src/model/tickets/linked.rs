@@ -103,11 +103,6 @@ pub(crate) struct DocumentVersion {
     pub(crate) logo_urls: Vec<String>,
 }
 
-/// Whether a logo is a `data:` URI, which contains the image itself.
-pub(crate) fn is_data_uri(logo: &str) -> bool {
-    logo.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
-}
-
 /// A part of an order's page.
 #[cfg(feature = "server")]
 #[derive(Debug)]

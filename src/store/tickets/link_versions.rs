@@ -1,9 +1,10 @@
 //! The versions of what the links of tickets and orders show, which are read instead of all its texts.
 
 use crate::error::Result;
+use crate::form::picture::is_data_uri;
 use crate::https::endpoint_url::MAX_BYTES;
 use crate::model::sale::event::EventStatus;
-use crate::model::tickets::linked::{DocumentVersion, LinkVersion, is_data_uri};
+use crate::model::tickets::linked::{DocumentVersion, LinkVersion};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::rules::event::status_at;
 use crate::store::{Bind, Row, Transaction};
