@@ -1,4 +1,4 @@
-//! The fonts of documents: Noto Sans, which is part of the program, and those that the program adds.
+//! The fonts of documents: Noto Sans and its signs, which are part of the program, and those that the program adds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,14 @@ use crate::error::{Error, Result};
 /// Noto Sans, with the letters of the Latin, Greek and Cyrillic scripts.
 const BUILT_IN: [&[u8]; 2] = [include_bytes!("fonts/NotoSans-Regular.ttf"), include_bytes!("fonts/NotoSans-Bold.ttf")];
 
+/// Signs of Noto Sans Math, Noto Sans Symbols and Noto Sans Symbols 2, such as arrows and stars. They are looked for last:
+/// the fonts that the program adds may have them in color, or in the style of their script.
+const SIGNS: &[u8] = include_bytes!("fonts/NotoSansSigns-Regular.ttf");
+
 /// A font: the id of its data, its index in them, and the bits of its variation.
 type FontKey = (u64, u32, Vec<(Tag, u32)>);
 
-/// The fonts, in the order in which they were added.
+/// The fonts, in the order in which a text looks for its letters.
 #[derive(Clone)]
 pub(super) struct Fonts {
     pub(super) context: FontContext,
@@ -42,6 +46,7 @@ impl Fonts {
                 return Err(position);
             }
         }
+        fonts.add(Blob::new(Arc::new(SIGNS)));
         Ok(fonts)
     }
 

@@ -34,10 +34,11 @@
 //!
 //! # Fonts
 //!
-//! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts. Names and titles in
-//! other scripts need a font that has them: see [`TicketDocuments::font`]. No font of the system is used. Letters that
-//! no font has are drawn as a replacement character (�), and emoji are left out, for which the font
-//! `NotoColorEmoji.ttf` works. Both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
+//! Noto Sans is part of the program, with the letters of the Latin, Greek and Cyrillic scripts, and with [signs such as
+//! arrows, stars and notes](crate::guide::documents#signs). Names and titles in other scripts need a font that has them:
+//! see [`TicketDocuments::font`]. No font of the system is used. Letters and signs that no font has are drawn as a
+//! replacement character (�). Only what Unicode presents as an emoji is left out, for which the font `NotoColorEmoji.ttf`
+//! works. Both are listed in [`TicketDocument::missing_glyphs`]. Each such document is logged and
 //! [counted](crate::monitoring::DocumentStatistics) once until its tickets, their types or the event are changed.
 //!
 //! Chinese, Japanese and Korean draw the same characters in different ways. Of fonts whose names differ in `JP`, `KR`,
@@ -47,9 +48,10 @@
 //! # Logos
 //!
 //! The logo of a ticket type is drawn if it is a PNG or JPEG file of at most 512 KiB, and at most 2,000 pixels in each
-//! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, the document has no
-//! logo. The logos of one document have at most 4 MiB in its file and 16 million pixels in all, in the order of its
-//! tickets. Those that do not fit are left out.
+//! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, a request with it in a
+//! `data:` URI is refused, and a document has no logo. The logos of one document have at most 4 MiB in its file and 16
+//! million pixels in all, in the order of its tickets. Those that do not fit are left out. Pictures are turned as their
+//! files say (the tag `Orientation` of EXIF).
 //!
 //! Logos at `https:` URLs need the feature `webhooks`. Like notifications, they are fetched from public addresses only,
 //! and redirects are not followed. [`Builder::logo_transport`](crate::Builder::logo_transport) sets another transport.
@@ -126,8 +128,8 @@ impl Default for TicketDocuments {
 impl TicketDocuments {
     /// Adds a font: the bytes of a TrueType or OpenType file, or of a collection of them. It must permit embedding.
     ///
-    /// Each letter takes the first font that has it: Noto Sans, then the fonts in the order in which they are added.
-    /// Add the bold font of a family too, if titles are to be bold.
+    /// Each letter takes the first font that has it: Noto Sans, then the fonts in the order in which they are added, then
+    /// the signs of Noto Sans. Add the bold font of a family too, if titles are to be bold.
     pub fn font(mut self, file: impl Into<Vec<u8>>) -> Self {
         self.fonts.push(file.into().into());
         self

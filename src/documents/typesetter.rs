@@ -6,6 +6,8 @@ use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
 use std::sync::Arc;
 
+use icu_properties::CodePointSetData;
+use icu_properties::props::{Emoji, EmojiPresentation};
 use parley::fontique::Language;
 use parley::style::{FontFamily, FontFamilyName, FontWeight, LineHeight, OverflowWrap, StyleProperty};
 use parley::{Alignment, AlignmentOptions, Layout, LayoutContext};
@@ -121,7 +123,7 @@ impl Typesetter {
     /// Returns a text with replacement characters for the clusters that no font has, and without emoji that no font
     /// has, unless nothing else would be seen. `None` if the fonts have all.
     fn replace_missing(&mut self, text: &str, layout: &Layout<()>) -> Option<String> {
-        let mut missing = clusters(layout);
+        let mut missing = clusters(text, layout);
         missing.retain(|cluster| cluster.is_missing && &text[cluster.range.clone()] != REPLACEMENT);
         if missing.is_empty() {
             return None;
@@ -161,7 +163,8 @@ impl Typesetter {
             }
         }
         let whole = self.lay_out(text, style, width);
-        let ends: Vec<usize> = clusters(&whole.layout).into_iter().map(|cluster| cluster.range.start).collect();
+        let ends: Vec<usize> =
+            clusters(&whole.text, &whole.layout).into_iter().map(|cluster| cluster.range.start).collect();
         // The longest part that fits: `fits` is known to, `fails` is known not to.
         let (mut fits, mut fails) = (0, ends.len());
         while fails - fits > 1 {
@@ -247,19 +250,28 @@ struct Cluster {
 }
 
 /// The clusters of a text, in its order.
-fn clusters(layout: &Layout<()>) -> Vec<Cluster> {
+fn clusters(text: &str, layout: &Layout<()>) -> Vec<Cluster> {
     let mut found = Vec::new();
     for line in layout.lines() {
         for run in line.runs() {
             found.extend(run.clusters().map(|cluster| Cluster {
                 range: cluster.text_range(),
                 is_missing: cluster.glyphs().any(|glyph| glyph.id == 0),
-                is_emoji: cluster.is_emoji(),
+                is_emoji: is_emoji(&text[cluster.text_range()]),
             }));
         }
     }
     found.sort_by_key(|cluster| cluster.range.start);
     found
+}
+
+/// Whether Unicode presents a cluster as an emoji: by default, as a sequence of such characters, or by a selector or a
+/// keycap after a sign. Other signs, such as ★, are text.
+fn is_emoji(cluster: &str) -> bool {
+    let is_presented = |character| CodePointSetData::new::<EmojiPresentation>().contains(character);
+    let can_be_presented = |character| CodePointSetData::new::<Emoji>().contains(character);
+    cluster.contains(is_presented) && !cluster.contains('\u{FE0E}')
+        || cluster.starts_with(can_be_presented) && cluster.contains(['\u{FE0F}', '\u{20E3}'])
 }
 
 #[cfg(test)]

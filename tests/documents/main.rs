@@ -18,5 +18,6 @@ mod orientation;
 mod pictures;
 mod readable;
 mod scripts;
+mod signs;
 mod structure;
 mod tools;
