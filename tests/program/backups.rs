@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ticketing::TicketingService;
@@ -31,9 +31,11 @@ fn wait_for(server: &Server, name: &str, value: u64) {
     assert!(reached, "{name} did not become {value}");
 }
 
+/// The files in a folder, without the one that is locked during a backup.
 fn files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != "ticketing-backup.lock");
     names.sort();
     names
 }
@@ -153,6 +155,62 @@ fn a_full_disk_leaves_no_file_and_the_server_goes_on() {
     assert_eq!(server.get("/v1/events", server.key()).0, 200);
     let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
     assert!(log.contains("full"), "{log}");
+}
+
+/// The key's name has 40 MB, so that a backup takes long enough to be interrupted.
+#[test]
+fn a_server_that_is_killed_in_its_backup_leaves_one_copy_and_the_next_one_waits() {
+    const DAILY: [&str; 4] = ["--backup-folder", "backups", "--backup-every", "1d"];
+    let folder = tempfile::tempdir().unwrap();
+    let backups = folder.path().join("backups");
+    std::fs::create_dir(&backups).unwrap();
+    assert_eq!(start(folder.path(), &[]).stop("TERM").0.code(), Some(0));
+    let file = crate::common::Database::open(&folder.path().join("ticketing.db"));
+    file.execute("UPDATE api_keys SET name = HEX(RANDOMBLOB(20000000))", []);
+    drop(file);
+
+    let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
+    let mut first = command.args(DAILY).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let has_begun = (0..60_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        !files(&backups).is_empty()
+    });
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let left = files(&backups);
+    assert!(has_begun && !left.is_empty() && left.iter().all(|name| name.contains(".unchecked")), "{left:?}");
+    for _ in 0..3 {
+        let server = start(folder.path(), &DAILY);
+        let is_empty = || {
+            std::thread::sleep(Duration::from_millis(50));
+            files(&backups).is_empty()
+        };
+        assert!((0..200).any(|_| is_empty()), "the copy of the dead process is deleted: {:?}", files(&backups));
+        assert!((0..30).all(|_| is_empty()), "and no other one begins: {:?}", files(&backups));
+        assert!(!server.stop("KILL").0.success());
+    }
+    std::fs::write(backups.join("ticketing-backup.lock"), "2020-01-01T00:00:00.000Z").unwrap();
+    let server = start(folder.path(), &DAILY);
+    wait_for(&server, "ticketing_backups_total", 1);
+}
+
+#[test]
+fn a_server_leaves_the_running_copy_of_another_one_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let backups = folder.path().join("backups");
+    std::fs::create_dir(&backups).unwrap();
+    let other = File::create(backups.join("ticketing-backup.lock")).unwrap();
+    other.lock().unwrap();
+    let running = backups.join("ticketing-2026-11-26T05-00-00Z.db.unchecked.0A1B2C3D.partial");
+    std::fs::write(&running, "").unwrap();
+    let server = start(folder.path(), &EVERY_SECOND);
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!(files(&backups), [running.file_name().unwrap().to_str().unwrap()]);
+    assert_eq!(metric(&server, "ticketing_backups_failed_total"), 0);
+    // It has ended.
+    drop(other);
+    wait_for(&server, "ticketing_backups_total", 1);
+    assert!(!running.exists());
 }
 
 #[test]

@@ -217,6 +217,19 @@ fn a_copy_from_before_the_migration_is_kept_and_brings_everything_back() {
 }
 
 #[test]
+fn copies_that_a_killed_program_has_left_unfinished_are_deleted_before_the_next() {
+    let (folder, path) = old_database();
+    let others = ["ticketing.db.schema-5.notes", "other.db.schema-5.0A1B2C3D.partial"];
+    let left = ["ticketing.db.schema-5.0A1B2C3D.partial", "ticketing.db.schema-5.4E5F6G7H.partial"];
+    for name in others.iter().chain(&left) {
+        std::fs::write(folder.path().join(name), "").expect("a file");
+    }
+    drop(TicketingService::open(&path).expect("a service"));
+    let expected = [others[1], "ticketing.db", "ticketing.db.schema-5", others[0]];
+    assert_eq!(names(&folder), expected);
+}
+
+#[test]
 fn no_copy_is_made_if_it_is_turned_off_or_nothing_is_migrated() {
     let (folder, path) = old_database();
     for _ in 0..2 {

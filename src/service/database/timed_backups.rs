@@ -1,5 +1,7 @@
 //! Backups that a service makes by itself, every so often, into a folder.
 
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,11 +20,11 @@ const UNCHECKED: &str = ".unchecked";
 /// How often the thread looks at the clock.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How soon a backup that failed is tried again, if its period is longer.
+/// How soon a backup that failed or was interrupted is tried again, if its period is longer.
 const RETRY: Duration = Duration::from_mins(15);
 
-/// The age at which an unfinished copy counts as left behind by a program that was killed.
-const ABANDONED: Duration = Duration::from_hours(24);
+/// The file in the folder that is locked while a backup is made. It contains the time of the last attempt.
+const ATTEMPT: &str = "ticketing-backup.lock";
 
 /// # Backups
 impl TicketingService {
@@ -38,7 +40,11 @@ impl TicketingService {
     ///
     /// A backup is due when the newest one in the folder is older than [`every`](BackupSchedule::every), also after a
     /// restart. One that fails is logged as an error, counted in [`statistics`](Self::statistics), and tried again
-    /// after 15 minutes, or after `every` if that is shorter.
+    /// after 15 minutes, or after `every` if that is shorter. So is one that was interrupted: a program that is killed
+    /// again and again does not begin with a backup each time.
+    ///
+    /// One program at a time makes backups into a folder. It locks the file `ticketing-backup.lock` there, and deletes
+    /// the unfinished copies that a killed program has left behind.
     ///
     /// # Errors
     /// - [`Error::Validation`] for `folder` if it is not a folder.
@@ -63,9 +69,9 @@ impl TicketingService {
         let service = self.downgrade();
         let mut guard = MaintenanceGuard::default();
         guard.start("ticketing-maintenance", None, move |stop| {
-            let mut due = None;
+            let mut due = Timestamp::UNIX_EPOCH;
             while let Some(next) = make_if_due(&service, &schedule, due, &stop) {
-                due = Some(next);
+                due = next;
                 if stop.wait(PAUSE) {
                     return;
                 }
@@ -75,21 +81,33 @@ impl TicketingService {
     }
 }
 
-/// Makes a backup if one is due. Returns when the next one is; `None` if the thread should stop.
+/// Makes a backup if one is due. Returns when to look again; `None` if the thread should stop.
 fn make_if_due(
     service: &WeakTicketingService,
     schedule: &BackupSchedule,
-    due: Option<Timestamp>,
+    due: Timestamp,
     stop: &StopSignal,
 ) -> Option<Timestamp> {
     let open = service.upgrade().filter(|service| service.stopped().is_none())?;
     let now = open.now();
     // If the clock was put back, the next one comes after `every` all the same.
-    let due = due.unwrap_or_else(|| first_due(schedule, now)).min(now.saturating_add(schedule.every));
+    let due = due.min(now.saturating_add(schedule.every));
     if due > now {
         return Some(due);
     }
-    let made = make(open, schedule, now, stop);
+    let retry = now.saturating_add(schedule.every.min(RETRY));
+    let made = match Attempt::lock(&schedule.folder) {
+        Ok(None) => return Some(retry),
+        Ok(Some(mut attempt)) => {
+            delete_unfinished(&schedule.folder);
+            let due = attempt.due(schedule, now);
+            if due > now {
+                return Some(due);
+            }
+            attempt.begin(now).and_then(|()| make(open, schedule, now, stop))
+        }
+        Err(error) => Err(error),
+    };
     if stop.is_set() {
         return None;
     }
@@ -97,20 +115,54 @@ fn make_if_due(
         Ok(()) => counts.maintenance.backups_made += 1,
         Err(_) => counts.maintenance.backups_failed += 1,
     });
-    let pause = match made {
-        Ok(()) => schedule.every,
+    Some(match made {
+        Ok(()) => now.saturating_add(schedule.every),
         Err(error) => {
             tracing::error!(target: "ticketing::maintenance", %error, "a backup failed, and will be tried again");
-            schedule.every.min(RETRY)
+            retry
         }
-    };
-    Some(now.saturating_add(pause))
+    })
+}
+
+/// The right to make a backup into a folder, which other processes do not have meanwhile. The system takes it from a
+/// process that ends.
+struct Attempt(File);
+
+impl Attempt {
+    /// `None` if another process makes a backup into the folder.
+    fn lock(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(ATTEMPT);
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = opened.map_err(|error| failed(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(failed(&path, &error)),
+        }
+    }
+
+    /// When the next backup is due: `every` after the newest one in the folder, and [`RETRY`] after the last attempt.
+    /// Times after now were written while the clock was wrong, and count for nothing.
+    fn due(&mut self, schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
+        let mut text = String::new();
+        // A time that cannot be read delays nothing.
+        let attempted = self.0.read_to_string(&mut text).ok().and_then(|_| text.parse().ok());
+        let attempted = attempted.filter(|at: &Timestamp| *at <= now);
+        let retry = attempted.map(|at| at.saturating_add(schedule.every.min(RETRY)));
+        let next = backups(&schedule.folder, now).map(|(made, _)| made.saturating_add(schedule.every)).max();
+        next.max(retry).unwrap_or(now)
+    }
+
+    /// Writes down that an attempt begins.
+    fn begin(&mut self, now: Timestamp) -> Result<()> {
+        let written = self.0.rewind().and_then(|()| self.0.set_len(0)).and_then(|()| write!(self.0, "{now}"));
+        written.map_err(|error| failed(Path::new(ATTEMPT), &error))
+    }
 }
 
 /// Makes a backup, checks it, and deletes those that are not kept any more. The service may be closed during the check.
 fn make(service: TicketingService, schedule: &BackupSchedule, now: Timestamp, stop: &StopSignal) -> Result<()> {
     let go_on = |stops: bool| if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    delete_abandoned(&schedule.folder, now);
     let path = schedule.folder.join(file_name(now));
     let unchecked = schedule.folder.join(format!("{}{UNCHECKED}", file_name(now)));
     let bytes = service.backup(&unchecked, |_| go_on(stop.is_set() || service.is_closing()))?.bytes;
@@ -134,7 +186,15 @@ fn rename(copy: &Path, name: &Path) -> Result<()> {
         Some(folder) if cfg!(unix) => std::fs::File::open(folder)?.sync_all(),
         _ => Ok(()),
     });
-    renamed.map_err(|error| StoreErrorKind::Io(format!("{}: {error}", name.display())).into())
+    renamed.map_err(|error| failed(name, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    let kind = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreErrorKind::Full,
+        _ => StoreErrorKind::Io(format!("{}: {error}", path.display())),
+    };
+    kind.into()
 }
 
 /// The backups in a folder. Those with a later time than now were made while the clock was wrong: they stay, and count
@@ -152,11 +212,6 @@ fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
     }
 }
 
-/// When the first backup after a start is due: after the newest one in the folder.
-fn first_due(schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
-    backups(&schedule.folder, now).map(|(made, _)| made.saturating_add(schedule.every)).max().unwrap_or(now)
-}
-
 /// The files in a folder in whose names `time` finds a time. If the folder cannot be read, there are none: the next
 /// backup says why.
 fn dated_files(folder: &Path, time: impl Fn(&str) -> Option<Timestamp>) -> impl Iterator<Item = (Timestamp, PathBuf)> {
@@ -165,14 +220,11 @@ fn dated_files(folder: &Path, time: impl Fn(&str) -> Option<Timestamp>) -> impl 
 }
 
 /// Deletes unfinished and unchecked copies that a killed program has left behind: each may be as large as the database.
-fn delete_abandoned(folder: &Path, now: Timestamp) {
-    // A copy that is being made has another suffix behind this one.
+/// No other program makes one now.
+fn delete_unfinished(folder: &Path) {
+    // A copy that was being made has another suffix behind this one.
     let time_of_unchecked = |name: &str| time_in(name.split_once(UNCHECKED)?.0);
-    for (begun, path) in dated_files(folder, time_of_unchecked) {
-        if begun.saturating_add(ABANDONED) <= now {
-            delete(&path);
-        }
-    }
+    dated_files(folder, time_of_unchecked).for_each(|(_, path)| delete(&path));
 }
 
 fn delete(path: &Path) {
@@ -224,17 +276,48 @@ mod tests {
         }
     }
 
+    fn attempt(folder: &Path) -> Attempt {
+        Attempt::lock(folder).expect("a file").expect("no other process")
+    }
+
     #[test]
     fn after_a_restart_a_backup_is_due_when_the_newest_one_is_old_enough() {
         let folder = tempfile::tempdir().expect("a folder");
         let daily = BackupSchedule::new(folder.path()).every(Duration::from_hours(24));
         let now = at("2026-11-26T05:00:00Z");
-        assert_eq!(first_due(&daily, now), now);
+        let due = || attempt(folder.path()).due(&daily, now);
+        assert_eq!(due(), now);
         // The last one was made while the clock was wrong.
         for day in ["2026-11-24", "2026-11-25", "2099-01-01"] {
             std::fs::write(folder.path().join(format!("ticketing-{day}T06-00-00Z.db")), "").expect("a file");
         }
-        assert_eq!(first_due(&daily, now), at("2026-11-26T06:00:00Z"));
+        assert_eq!(due(), at("2026-11-26T06:00:00Z"));
+    }
+
+    #[test]
+    fn a_backup_that_was_interrupted_is_tried_again_after_a_quarter_of_an_hour() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let daily = BackupSchedule::new(folder.path()).every(Duration::from_hours(24));
+        let hasty = BackupSchedule::new(folder.path()).every(Duration::from_secs(1));
+        let begun = at("2026-11-26T05:00:00.250Z");
+        attempt(folder.path()).begin(at("2026-11-26T04:59:59Z")).expect("written");
+        attempt(folder.path()).begin(begun).expect("written");
+        let due = |schedule, now| attempt(folder.path()).due(schedule, now);
+        assert_eq!(due(&daily, begun), at("2026-11-26T05:15:00.250Z"));
+        assert_eq!(due(&hasty, begun), at("2026-11-26T05:00:01.250Z"));
+        let put_back = at("2026-11-26T04:00:00Z");
+        assert_eq!(due(&daily, put_back), put_back);
+        std::fs::write(folder.path().join(ATTEMPT), "damaged").expect("a file");
+        assert_eq!(due(&daily, begun), begun);
+    }
+
+    #[test]
+    fn only_one_process_at_a_time_makes_backups_into_a_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = attempt(folder.path());
+        assert!(Attempt::lock(folder.path()).expect("a file").is_none());
+        drop(first);
+        assert!(Attempt::lock(folder.path()).expect("a file").is_some());
     }
 
     #[test]
@@ -250,20 +333,21 @@ mod tests {
     }
 
     #[test]
-    fn unchecked_copies_are_deleted_after_a_day_and_are_no_backups() {
+    fn copies_that_were_not_finished_or_checked_are_deleted_and_are_no_backups() {
         let folder = tempfile::tempdir().expect("a folder");
         let names = [
             "ticketing-2026-11-24T06-00-00Z.db.unchecked",
-            "ticketing-2026-11-24T06-00-00Z.db.unchecked.ABCDEFGH.partial",
-            "ticketing-2026-11-25T06-00-00Z.db.unchecked",
+            "ticketing-2099-11-25T06-00-00Z.db.unchecked.ABCDEFGH.partial",
+            "ticketing-2099-11-25T06-00-00Z.db.unchecked.ABCDEFGH.partial-journal",
             "other.unchecked",
+            ATTEMPT,
         ];
         let paths = names.map(|name| folder.path().join(name));
         for path in &paths {
             std::fs::write(path, "").expect("a file");
         }
         assert_eq!(dated_files(folder.path(), time_in).count(), 0);
-        delete_abandoned(folder.path(), at("2026-11-26T05:00:00Z"));
-        assert_eq!(paths.map(|path| path.exists()), [false, false, true, true]);
+        delete_unfinished(folder.path());
+        assert_eq!(paths.map(|path| path.exists()), [false, false, false, true, true]);
     }
 }

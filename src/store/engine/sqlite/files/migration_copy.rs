@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::location::Location;
-use super::partial_copy::with_suffix;
+use super::partial_copy::{folder_of, remove, with_suffix};
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::store::migrations;
@@ -14,6 +14,7 @@ impl Location {
     /// can write meanwhile: the transaction of the migration is open, and has written nothing yet.
     pub(in crate::store) fn copy_before_migration(&self, found: i64, environment: &Environment) -> Result<()> {
         let path = self.path().canonicalize().unwrap_or_else(|_| self.path().to_owned());
+        delete_unfinished(&path);
         let target = unused_name(&path, found);
         let copied = self.back_up_to(&target, environment, |_| ControlFlow::Continue(()));
         let copied = copied.map_err(|error| refuse_migration(error, found, &target))?;
@@ -26,6 +27,20 @@ impl Location {
             "database copied before its migration"
         );
         Ok(())
+    }
+}
+
+/// Deletes the copies that a killed program has left unfinished: each may be as large as the database. No other program
+/// makes one now.
+fn delete_unfinished(database: &Path) {
+    let Some(name) = database.file_name() else { return };
+    let start = format!("{}.schema-", name.to_string_lossy());
+    for entry in folder_of(database).read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&start) && name.ends_with(".partial") {
+            // If it cannot be deleted, the copy tells why there is no room.
+            let _ = remove(&entry.path());
+        }
     }
 }
 
