@@ -74,5 +74,5 @@ pub(super) fn statements(selection: &Selection) -> Statements {
             LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id
         WHERE {range} AND c.id = t.customer_id AND e.id = t.event_id ORDER BY {order}"
     );
-    Statements { rows: vec![rows], count: format!("SELECT COUNT(*) AS number FROM {from} WHERE {range}") }
+    Statements { rows: vec![rows], counted: vec![format!("{from} WHERE {range}")] }
 }

@@ -41,10 +41,5 @@ pub(super) fn statements(selection: &Selection) -> Statements {
         FROM {others} CROSS JOIN events e LEFT JOIN api_keys k ON k.id = t.checked_in_by
         WHERE {without_log} AND e.id = t.event_id ORDER BY y.sort_order, y.id, t.id"
     );
-    Statements {
-        rows: vec![of_log, of_others],
-        count: format!(
-            "SELECT (SELECT COUNT(*) FROM {logged}) + (SELECT COUNT(*) FROM {others} WHERE {without_log}) AS number"
-        ),
-    }
+    Statements { rows: vec![of_log, of_others], counted: vec![logged, format!("{others} WHERE {without_log}")] }
 }

@@ -31,7 +31,7 @@ use columns::{Column, LOCAL};
 pub(crate) use file::{ExportFile, failed};
 #[cfg(test)]
 pub(crate) use run::all_statements;
-pub(crate) use run::{check, write};
+pub(crate) use run::{check, has_few_rows, write};
 pub(crate) use settlement::of_event as settlement_of_event;
 
 /// A column of an exported file.

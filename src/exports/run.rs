@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::columns::{Cell, Column, Read};
 use super::file::ExportFile;
-use super::selection::Selection;
+use super::selection::{Selection, Statements};
 use super::sheet::Sheet;
 use super::{attendees, check_ins, movements, settlement, sold_items, table};
 use crate::error::{Error, FieldErrors, Result, StoreErrorKind};
@@ -28,6 +28,9 @@ const ROWS_AT_ONCE: u64 = 100;
 
 /// After how many rows the progress is reported.
 const REPORTED_ROWS: u64 = 1000;
+
+/// The greatest number of rows of an export that does not wait for larger ones. It takes some hundredths of a second.
+const FEW_ROWS: u64 = 1000;
 
 /// How many days an export without an event may have.
 const MAX_DAYS: u64 = 366;
@@ -69,6 +72,36 @@ fn check_rows(request: &Export, errors: &mut FieldErrors) {
     errors.check(event_id.is_some() || is_short, "from", problem);
 }
 
+/// Whether an export has few rows, and adds up few. Rows that come after this do not count.
+pub(crate) fn has_few_rows(store: &Store, organization: OrganizationId, request: &Checked<Export>) -> Result<bool> {
+    let counted = store.scan(Some(organization), |tx| {
+        let selection = Selection::new(tx, organization, request)?;
+        let count = statements(tx, &selection, request.kind)?.count_up_to(FEW_ROWS + 1);
+        tx.query_opt(&count, &[], |row| row.count("number"))
+    });
+    match counted {
+        Ok(rows) => Ok(rows.is_some_and(|rows| rows <= FEW_ROWS)),
+        // There are many if it takes long to count a few.
+        Err(Error::Unavailable(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The statements of a kind. A settlement has lines in place of rows, and adds up what is counted.
+fn statements(tx: &Transaction<'_>, selection: &Selection, kind: ExportKind) -> Result<Statements> {
+    Ok(match kind {
+        ExportKind::Ledger => movements::statements(tx, selection)?,
+        ExportKind::Orders => sold_items::statements(tx, selection)?,
+        ExportKind::Attendees => attendees::statements(selection),
+        ExportKind::CheckIns => check_ins::statements(selection),
+        ExportKind::Settlement => {
+            let mut counted = movements::statements(tx, selection)?.counted;
+            counted.append(&mut sold_items::statements(tx, selection)?.counted);
+            Statements { rows: Vec::new(), counted }
+        }
+    })
+}
+
 /// Writes the file of a request, for an organization that has a permit. `progress` may stop it.
 pub(crate) fn write(
     store: &Store,
@@ -103,26 +136,21 @@ fn read(
     });
     let header: Vec<_> = names.collect();
     let as_of = tx.now();
-    let statements = match request.kind {
-        ExportKind::Ledger => movements::statements(tx, &selection)?,
-        ExportKind::Orders => sold_items::statements(tx, &selection)?,
-        ExportKind::Attendees => attendees::statements(&selection),
-        ExportKind::CheckIns => check_ins::statements(&selection),
-        ExportKind::Settlement => {
-            let event = request.event_id.unwrap_or(EventId::UNKNOWN);
-            let lines = settlement::of_event(tx, organization, event)?.lines;
-            let mut sheet = Sheet::create(folder, request, as_of, &header)?;
-            for line in &lines {
-                let cells = columns.iter().filter_map(|column| match column.read {
-                    Read::Line(read) => Some(read(line)),
-                    Read::Row(_) | Read::Item(_) => None,
-                });
-                sheet.write_row(&cells.collect::<Vec<_>>())?;
-            }
-            return Ok((sheet, ExportReport { rows: lines.len() as u64, totals: Vec::new(), as_of }));
+    if request.kind == ExportKind::Settlement {
+        let event = request.event_id.unwrap_or(EventId::UNKNOWN);
+        let lines = settlement::of_event(tx, organization, event)?.lines;
+        let mut sheet = Sheet::create(folder, request, as_of, &header)?;
+        for line in &lines {
+            let cells = columns.iter().filter_map(|column| match column.read {
+                Read::Line(read) => Some(read(line)),
+                Read::Row(_) | Read::Item(_) => None,
+            });
+            sheet.write_row(&cells.collect::<Vec<_>>())?;
         }
-    };
-    let total_rows = tx.query_opt(&statements.count, &[], |row| row.count("number"))?.unwrap_or(0);
+        return Ok((sheet, ExportReport { rows: lines.len() as u64, totals: Vec::new(), as_of }));
+    }
+    let statements = statements(tx, &selection, request.kind)?;
+    let total_rows = tx.query_opt(&statements.count(), &[], |row| row.count("number"))?.unwrap_or(0);
     if request.format == Some(ExportFormat::Xlsx) && total_rows > MAX_XLSX_ROWS {
         let problem = format!("must be csv, because there are {total_rows} rows: xlsx has at most {MAX_XLSX_ROWS}");
         return Err(Error::field("format", problem));
@@ -247,7 +275,10 @@ pub(crate) fn all_statements(tx: &Transaction<'_>, event: Option<EventId>) -> Re
     let organization = OrganizationId::from_raw(1);
     let (from, before) = (Some(tx.now()), Some(tx.now()));
     let selection = Selection { organization, event, from, before, now: tx.now() };
-    let mut all = vec![movements::statements(tx, &selection)?, sold_items::statements(tx, &selection)?];
-    all.extend([attendees::statements(&selection), check_ins::statements(&selection)]);
-    Ok(all.into_iter().flat_map(|statements| statements.rows.into_iter().chain([statements.count])).collect())
+    let all = ExportKind::ALL.iter().map(|kind| {
+        let statements = statements(tx, &selection, *kind)?;
+        let counts = [statements.count(), statements.count_up_to(FEW_ROWS + 1)];
+        Ok(statements.rows.into_iter().chain(counts).collect::<Vec<_>>())
+    });
+    Ok(all.collect::<Result<Vec<_>>>()?.concat())
 }

@@ -25,8 +25,26 @@ pub(super) struct Selection {
 pub(super) struct Statements {
     /// Select the rows in the order of the file, one after another.
     pub(super) rows: Vec<String>,
-    /// Counts them.
-    pub(super) count: String,
+    /// What follows FROM in the statements that count them.
+    pub(super) counted: Vec<String>,
+}
+
+impl Statements {
+    /// The statement that counts the rows.
+    pub(super) fn count(&self) -> String {
+        count(self.counted.iter().map(|from| format!("(SELECT COUNT(*) FROM {from})")))
+    }
+
+    /// The statement that counts the rows, but not many more than this number.
+    pub(super) fn count_up_to(&self, number: u64) -> String {
+        count(self.counted.iter().map(|from| {
+            format!("(SELECT COUNT(*) FROM (SELECT 1 AS counted FROM {from} LIMIT {number}) AS first_rows)")
+        }))
+    }
+}
+
+fn count(parts: impl Iterator<Item = String>) -> String {
+    format!("SELECT {} AS number", parts.collect::<Vec<_>>().join(" + "))
 }
 
 impl Selection {

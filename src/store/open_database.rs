@@ -296,8 +296,8 @@ impl Store {
 
     /// Waits for the permit of an export.
     #[cfg(feature = "exports")]
-    pub(crate) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
-        on_engine!(&self.engine, engine => engine.readers.export_permit(organization))
+    pub(crate) fn export_permit(&self, organization: OrganizationId, has_few_rows: bool) -> Result<Permit> {
+        on_engine!(&self.engine, engine => engine.readers.export_permit(organization, has_few_rows))
     }
 
     /// Runs `work`, which reads the rows of an export, on one snapshot of the database. `work` runs again, from the

@@ -8,6 +8,8 @@ use ticketing::error::{StoreErrorKind, Unavailable};
 use ticketing::exports::{CsvDialect, Export, ExportFormat, ExportKind};
 use ticketing::id::EventId;
 use ticketing::organization::Scope;
+use ticketing::ticket::IssueTickets;
+use ticketing::ticket_type::CreateTicketType;
 use ticketing::{Caller, Error, Result};
 
 use super::readers::try_export;
@@ -148,6 +150,58 @@ fn an_organization_has_one_export_at_a_time_and_two_organizations_have_two() {
         drop(release);
         assert_eq!(held.join().expect("ended"), Ok(()));
         assert!(try_export(fixture, request.clone()).is_ok());
+    });
+}
+
+/// Two organizations export 1,001 tickets and do not end.
+#[test]
+fn exports_of_at_most_1000_rows_do_not_wait_for_larger_ones() {
+    let fixture = Fixture::without_gateway();
+    let others = [(); 2].map(|()| fixture.other_organization());
+    let event_of = |caller: &Caller, tickets: u64| {
+        let event = fixture.service.create_event(caller, new_event(|_| {})).expect("an event");
+        let seats = CreateTicketType::new("Seat", eur(0), 10_000);
+        let seats = fixture.service.create_ticket_type(caller, event.id, seats).expect("a type").id;
+        let requests = (0..tickets).step_by(10).map(|issued| (tickets - issued).min(10));
+        for quantity in requests {
+            let request = IssueTickets::new(seats, new_customer(), i64::try_from(quantity).expect("small"));
+            fixture.service.issue_tickets(caller, request).expect("tickets");
+        }
+        Export::new(ExportKind::Attendees).event(event.id)
+    };
+    let large = others.each_ref().map(|other| event_of(other, 1001));
+    let (small, too_large) = (event_of(&fixture.caller, 1000), event_of(&fixture.caller, 1001));
+    let settlement = Export::new(ExportKind::Settlement).event(small.event_id.expect("an event"));
+    let (begun, has_begun) = channel();
+    let (release, released) = channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    std::thread::scope(|scope| {
+        let (fixture, released) = (&fixture, &released);
+        let held = others.iter().zip(large).map(|(other, request)| {
+            let begun = begun.clone();
+            scope.spawn(move || {
+                let wait = |_| {
+                    begun.send(()).expect("the test waits");
+                    let _ = released.lock().expect("no panic").recv();
+                    ControlFlow::Continue(())
+                };
+                fixture.service.export(other, request, &mut Vec::new(), wait).map(|report| report.rows)
+            })
+        });
+        let held: Vec<_> = held.collect();
+        for _ in &held {
+            has_begun.recv().expect("it has begun");
+        }
+        for request in [small, settlement] {
+            assert!(export_as(fixture, &fixture.caller, request).is_ok());
+        }
+        let control = export_as(fixture, &fixture.caller, too_large.clone()).map(drop);
+        assert_eq!(control, Err(Error::Unavailable(Unavailable::TooManyExports)), "one more row waits five seconds");
+        drop(release);
+        for export in held {
+            assert_eq!(export.join().expect("ended"), Ok(1001));
+        }
+        assert_eq!(export_as(fixture, &fixture.caller, too_large).expect("an export").0, 1001);
     });
 }
 

@@ -81,7 +81,8 @@ fn description(kind: ExportKind) -> String {
         }
     };
     let mut text = format!(
-        "{rows} All rows are of the same instant. If other exports run, the request waits up to five seconds.\n\n| \
+        "{rows} All rows are of the same instant. If other exports run, the request waits up to five seconds, but with at \
+         most 1,000 rows not for larger ones.\n\n| \
          Column | Contents | Description |\n|---|---|---|\n"
     );
     for column in columns(kind) {

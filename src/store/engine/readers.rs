@@ -28,8 +28,8 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 const MAX_WAITING_OF_ONE: usize = 16;
 const MAX_WAITING: usize = 64;
 
-/// How many exports may run at the same time. An organization has one of them, because it gets a permit only while it
-/// has fewer than are free.
+/// How many exports may run at the same time, and how many of few rows. An organization has one of them, because it gets
+/// a permit only while it has fewer than are free.
 #[cfg(feature = "exports")]
 const MAX_EXPORTS: usize = 2;
 
@@ -86,6 +86,9 @@ pub(in crate::store) struct Readers<P> {
     /// Two exports may run at the same time, and one of an organization.
     #[cfg(feature = "exports")]
     export_permits: Semaphore,
+    /// The same for exports of few rows, which never wait for the others.
+    #[cfg(feature = "exports")]
+    small_export_permits: Semaphore,
     environment: Environment,
 }
 
@@ -130,14 +133,16 @@ impl<P: ReaderPool> Readers<P> {
             ..Limits::new(scan_connections)
         };
         #[cfg(feature = "exports")]
-        let export_permits = Semaphore::with(Limits { permits: MAX_EXPORTS, reserved: 0, ..limits });
+        let of_exports = Limits { permits: MAX_EXPORTS, reserved: 0, ..limits };
         Self {
             look_ups,
             scans,
             scan_permits: Semaphore::with(limits),
             max_scan_time,
             #[cfg(feature = "exports")]
-            export_permits,
+            export_permits: Semaphore::with(of_exports),
+            #[cfg(feature = "exports")]
+            small_export_permits: Semaphore::with(of_exports),
             environment,
         }
     }
@@ -250,8 +255,9 @@ impl<P: ReaderPool> Readers<P> {
 
     /// Waits for the permit of an export, until nobody waits for its result any more.
     #[cfg(feature = "exports")]
-    pub(in crate::store) fn export_permit(&self, organization: OrganizationId) -> Result<Permit> {
-        acquire(&self.export_permits, Some(organization)).ok_or(Error::Unavailable(Unavailable::TooManyExports))
+    pub(in crate::store) fn export_permit(&self, organization: OrganizationId, has_few_rows: bool) -> Result<Permit> {
+        let permits = if has_few_rows { &self.small_export_permits } else { &self.export_permits };
+        acquire(permits, Some(organization)).ok_or(Error::Unavailable(Unavailable::TooManyExports))
     }
 
     /// Runs `work`, which reads the rows of an export, within `max_time`. It sees the snapshot that this thread shares,
