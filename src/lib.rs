@@ -249,7 +249,7 @@ pub mod ticket {
 /// Check-in on phones, with or without a connection: links for the staff, the tickets of an event without names and
 /// codes, and the log of scans.
 pub mod door {
-    pub use crate::model::tenants::door_link::{CreateDoorLink, DoorLink};
+    pub use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
     pub use crate::model::tickets::roster::{
         GetRoster, Roster, RosterCounts, RosterEvent, RosterTicket, RosterTicketType,
     };

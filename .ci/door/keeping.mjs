@@ -2,7 +2,7 @@
 // that is to be forgotten.
 import fs from "node:fs";
 import path from "node:path";
-import { doorLink, expect, log, pause, Phone, publish, revoke } from "./phone.mjs";
+import { api, doorLink, expect, log, pause, Phone, publish, revoke } from "./phone.mjs";
 
 const { event, tickets } = await publish("keeping", 40);
 const other = await publish("other-keeping", 1);
@@ -53,6 +53,27 @@ async function fullDisk(phone) {
   expect([unkept.look, unkept.reason], ["unsure", "This phone cannot keep scans. Use another one"], "a scan that cannot be stored");
   expect(await outcomesOf(lost), [], "the service knows nothing of a scan that was not stored");
   await phone.look("not-kept");
+}
+
+/** A ticket whose log is full still comes in, and the page says that this is not recorded. */
+async function fullLog(phone) {
+  const [code] = next(1);
+  const refused = () => ({
+    id: crypto.randomUUID(), code, kind: "IN", scannedAt: new Date().toISOString(), verdict: "REFUSED",
+  });
+  for (let rows = 0; rows < 200; rows += 100) {
+    const scans = Array.from({ length: 100 }, refused);
+    await api("POST", "tickets/scans", { eventId: event, device: "Office", scans });
+  }
+  expect(await phone.looks([code]), ["good"], "a ticket whose log is full");
+  expect((await outcomesOf(code)).length, 200, "the rows of a full log");
+  await phone.page.waitForSelector("#notices li");
+  const notices = () => phone.page.$$eval("#notices p", (texts) => texts.map((text) => text.textContent));
+  const full = "Some scans were not recorded: the log is full. Admission goes on. Tell the organizer.";
+  expect(await notices(), [full], "what is said of a full log");
+  await phone.look("log-full");
+  await phone.page.click("#notices button");
+  await phone.page.waitForFunction(() => document.querySelector("#notices li") === null);
 }
 
 async function secondWindow(phone) {
@@ -190,6 +211,7 @@ export async function keeping() {
   await phone.open(link.path);
   await phone.kept();
   await newVersion(phone);
+  await fullLog(phone);
   await fullDisk(phone);
   await secondWindow(phone);
   const until = new Date(Date.now() + 8000).toISOString();

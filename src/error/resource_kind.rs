@@ -9,6 +9,8 @@ text_enum! {
         Organization = "organization",
         /// An API key.
         ApiKey = "API key",
+        /// A link for the staff of an entrance.
+        DoorLink = "door link",
         /// An event.
         Event = "event",
         /// A ticket type.

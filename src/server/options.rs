@@ -39,7 +39,7 @@ pub struct ServerOptions {
     /// lower, or requests wait.
     pub calls: usize,
     /// The maximum number of requests per minute for each API key, or `None` for no limit. Default: 1,200. The minute
-    /// starts with the first request. Each process counts for itself. A [caller of the
+    /// starts with the first request. The key of a door link may make at most 300. Each process counts for itself. A [caller of the
     /// application](super#a-login-of-your-own) without an API key has no limit.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests per minute without a valid API key from one client address; further ones are

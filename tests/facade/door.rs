@@ -6,17 +6,18 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use ticketing::Error;
 use ticketing::door::{
-    CreateDoorLink, GetRoster, ListScans, LoggedKind, NewScan, ScanKind, ScanOutcome, UploadScans, Verdict,
+    CreateDoorLink, GetRoster, ListDoorLinks, ListScans, LoggedKind, NewScan, ScanKind, ScanOutcome, UploadScans, Verdict,
 };
 use ticketing::environment::Clock;
 use ticketing::error::{Reason, ResourceKind};
-use ticketing::event::EventStatus;
+use ticketing::event::{Event, EventStatus};
 use ticketing::organization::{CreateApiKey, Scope, Scopes};
 use ticketing::ticket::{CheckInTicket, TicketStatus};
 use ticketing::ticket_type::UpdateTicketType;
 use ticketing::webhook::EventType;
 
 use crate::common::door::{decided, let_in, let_out, scan_id};
+use crate::common::threads::run_at_once;
 use crate::common::*;
 
 fn base64url(bytes: &[u8]) -> String {
@@ -36,43 +37,70 @@ fn outcomes(results: &[ticketing::door::ScanResult]) -> Vec<ScanOutcome> {
 fn a_link_leads_to_the_page_with_a_key_of_the_event() {
     let fixture = Fixture::with(|builder| builder.public_url("https://tickets.example.com/shop/"));
     let event = fixture.event();
-    let request = CreateDoorLink::new(event.id, "Gate A");
-    let link = fixture.service.create_door_link(fixture.caller.organization(), request).expect("a link");
-    let (start, key) = link.url.expose().rsplit_once('/').expect("the key");
+    let request = CreateDoorLink::new("Gate A");
+    let created = fixture.service.create_door_link(&fixture.caller, event.id, request).expect("a link");
+    let (start, key) = created.url.expose().rsplit_once('/').expect("the key");
     assert_eq!(start, format!("https://tickets.example.com/shop/door/#{}", event.id));
-    assert_eq!(link.expires_at, at("2026-07-02T04:00:00Z"), "six hours after the end");
-    assert_eq!((link.api_key.event_id, link.api_key.expires_at), (Some(event.id), Some(link.expires_at)));
-    assert_eq!((&*link.api_key.name, link.api_key.scopes), ("Gate A", Scopes::from_iter([Scope::TicketsCheckIn])));
+    let until = at("2026-07-02T04:00:00Z");
+    assert_eq!(created.link.expires_at, Some(until), "six hours after the end");
+    assert_eq!((created.link.event_id, &*created.link.name), (event.id, "Gate A"));
     let gate = fixture.service.authenticate(key).expect("the key of the link");
-    assert_eq!((gate.key(), gate.event()), (Some(link.api_key.id), Some(event.id)));
+    assert_eq!((gate.key(), gate.event()), (Some(created.link.id), Some(event.id)));
+    assert_eq!(gate.scopes(), Scopes::from_iter([Scope::TicketsCheckIn]));
     assert_eq!(fixture.roster(&gate, &event).gate.as_deref(), Some("Gate A"));
-    assert!(!format!("{link:?}").contains(key), "{link:?}");
+    assert!(!format!("{created:?}").contains(key), "{created:?}");
 
-    fixture.clock.set(link.expires_at);
+    fixture.clock.set(until);
     assert_eq!(fixture.service.authenticate(key), Err(Error::Unauthenticated));
 }
 
 #[test]
 fn a_link_is_refused_for_an_event_or_a_time_that_it_cannot_work_for() {
     let fixture = Fixture::with(|builder| builder.public_url("https://tickets.example.com"));
-    let organization = fixture.caller.organization();
     let event = fixture.event();
-    let create = |request| fixture.service.create_door_link(organization, request);
-    let until = |text: &str| CreateDoorLink::new(event.id, "Gate A").until(at(text));
+    let create = |request| fixture.service.create_door_link(&fixture.caller, event.id, request);
+    let until = |text: &str| CreateDoorLink::new("Gate A").until(at(text));
     assert_eq!(paths(create(until(NOW))), ["until"]);
     assert_eq!(paths(create(until("2026-07-08T22:00:00.001Z"))), ["until"]);
-    assert_eq!(create(until("2026-07-08T22:00:00Z")).expect("7 days").expires_at, at("2026-07-08T22:00:00Z"));
-    assert_eq!(paths(create(CreateDoorLink::new(event.id, ""))), ["name"]);
+    let latest = at("2026-07-08T22:00:00Z");
+    assert_eq!(create(until("2026-07-08T22:00:00Z")).expect("7 days").link.expires_at, Some(latest));
+    assert_eq!(paths(create(CreateDoorLink::new(""))), ["name"]);
     let other = fixture.other_organization();
-    let foreign = fixture.service.create_door_link(other.organization(), CreateDoorLink::new(event.id, "Gate A"));
+    let foreign = fixture.service.create_door_link(&other, event.id, CreateDoorLink::new("Gate A"));
     assert_eq!(foreign, Err(Error::NotFound(ResourceKind::Event)));
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
-    let cancelled = create(CreateDoorLink::new(event.id, "Gate A")).unwrap_err();
+    let cancelled = create(CreateDoorLink::new("Gate A")).unwrap_err();
     assert_eq!(cancelled.reason(), Some(Reason::EventCancelled));
 
     let without_url = fixture.second_service();
-    let refused = without_url.create_door_link(organization, CreateDoorLink::new(event.id, "Gate A"));
+    let refused = without_url.create_door_link(&fixture.caller, event.id, CreateDoorLink::new("Gate A"));
     assert_eq!(paths(refused), ["public_url"]);
+}
+
+#[test]
+fn an_event_lists_its_links_and_a_revoked_one_ends_at_once() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let [first, second, elsewhere] = [&event, &event, &other].map(|event| fixture.gate(event).key().expect("a key"));
+    let list = |request| fixture.service.list_door_links(&fixture.caller, event.id, request);
+    let ids = |request| list(request).expect("a page").data.into_iter().map(|link| link.id).collect::<Vec<_>>();
+    assert_eq!(ids(ListDoorLinks::new()), [second, first]);
+    assert_eq!(ids(ListDoorLinks::new().after(second)), [first]);
+    assert_eq!(paths(list(ListDoorLinks::new().after(elsewhere))), ["cursor"]);
+
+    let service = &fixture.service;
+    let revoke = |event: &Event, link| service.revoke_door_link(&fixture.caller, event.id, link);
+    assert_eq!(revoke(&other, first), Err(Error::NotFound(ResourceKind::DoorLink)));
+    let office = CreateApiKey::new("Office");
+    let office = service.create_api_key(fixture.caller.organization(), office).expect("a key");
+    assert_eq!(revoke(&event, office.api_key.id), Err(Error::NotFound(ResourceKind::DoorLink)));
+    assert!(service.authenticate(&office.key).is_ok());
+    for _ in 0..2 {
+        assert_eq!(revoke(&event, first), Ok(()));
+        fixture.clock.advance(Duration::from_secs(1));
+    }
+    let revoked: Vec<_> = list(ListDoorLinks::new()).expect("a page").data.iter().map(|link| link.revoked_at).collect();
+    assert_eq!(revoked, [None, Some(at(NOW))]);
 }
 
 #[test]
@@ -598,7 +626,7 @@ fn invented_codes_are_logged_only_if_somebody_passed() {
 }
 
 #[test]
-fn a_ticket_with_very_many_scans_is_judged_by_its_present_state() {
+fn a_ticket_has_at_most_200_rows_and_is_then_judged_by_its_present_state() {
     let fixture = Fixture::new();
     let event = fixture.event();
     let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
@@ -609,19 +637,131 @@ fn a_ticket_with_very_many_scans_is_judged_by_its_present_state() {
         let kind = if number.is_multiple_of(2) { ScanKind::In } else { ScanKind::Out };
         decided(number, kind, &ticket.code, time(number), Verdict::Admitted)
     };
-    for start in [0, 100] {
-        let results = fixture.report(&gate, "Phone", (start..start + 100).map(scan));
-        assert!(results.iter().all(|result| matches!(result.outcome, ScanOutcome::Admitted | ScanOutcome::Left)));
-    }
+    let results = fixture.report(&gate, "Phone", (0..100).map(scan));
+    assert!(results.iter().all(|result| !result.log_full));
+    let results = fixture.report(&gate, "Phone", (100..200).map(scan));
+    assert!(results.iter().all(|result| matches!(result.outcome, ScanOutcome::Admitted | ScanOutcome::Left)));
+    assert!(results.iter().all(|result| !result.log_full));
     let last = fixture.report(&gate, "Phone", [scan(200)]).remove(0);
-    assert_eq!(last.outcome, ScanOutcome::Admitted, "the log of 200 scans is replayed");
-    // It has more than 200 rows now: this one comes too late to change what happened before.
+    assert_eq!((last.outcome, last.log_full), (ScanOutcome::Admitted, true));
+    assert_eq!(fixture.scan_log(&event).len(), 200);
+    // This one comes too late to change what happened before.
     let late = decided(201, ScanKind::In, &ticket.code, at(NOW), Verdict::Admitted);
     let late = fixture.report(&gate, "Phone", [late.clone(), late]).remove(0);
     assert_eq!((late.outcome, late.reason), (ScanOutcome::AdmittedTwice, Some(Reason::AlreadyCheckedIn)));
     let stored = fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
     assert_eq!((stored.status, stored.check_in_date), (TicketStatus::CheckedIn, Some(time(200))));
     assert_eq!(stored.scan_count, 102);
+
+    // A report that was stored has its results again.
+    let again = fixture.report(&gate, "Phone", [scan(0)]).remove(0);
+    assert_eq!((again.outcome, again.log_full), (ScanOutcome::Admitted, false));
+    // Other routes add nothing either, but for the cancellation.
+    let service = &fixture.service;
+    service.check_in_ticket(&gate, CheckInTicket::new(&ticket.code)).expect_err("checked in");
+    service.check_out_ticket(&gate, CheckInTicket::new(&ticket.code)).expect("left");
+    service.check_in_ticket(&gate, CheckInTicket::new(&ticket.code)).expect("admitted");
+    assert_eq!(fixture.scan_log(&event).len(), 200);
+    service.cancel_ticket(&fixture.caller, ticket.id).expect("cancelled");
+    let open = NewScan::of_code(scan_id(203), ScanKind::In, &ticket.code, at(NOW));
+    let refused = fixture.report(&gate, "Phone", [open]).remove(0);
+    assert_eq!((refused.reason, refused.log_full), (Some(Reason::TicketCancelled), true));
+    assert_eq!(fixture.scan_log(&event).len(), 201);
+}
+
+#[test]
+fn a_report_with_more_scans_of_a_ticket_than_have_room_fills_its_log() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
+    let gate = fixture.gate(&event);
+    let scan = |number: u64| {
+        let kind = if number.is_multiple_of(2) { ScanKind::In } else { ScanKind::Out };
+        let time = at(NOW).checked_sub(Duration::from_secs(1000 - number)).expect("in range");
+        decided(number, kind, &ticket.code, time, Verdict::Admitted)
+    };
+    fixture.report(&gate, "Phone", (0..100).map(scan));
+    fixture.report(&gate, "Phone", (100..150).map(scan));
+    let results = fixture.report(&gate, "Phone", (150..249).map(scan));
+    let full: Vec<_> = results.iter().map(|result| result.log_full).collect();
+    assert_eq!(full, [vec![false; 50], vec![true; 49]].concat());
+    assert_eq!(results[98].outcome, ScanOutcome::Admitted, "the 249th, an entry");
+    assert_eq!(fixture.scan_log(&event).len(), 200);
+    let stored = || fixture.service.get_ticket(&fixture.caller, ticket.id).expect("the ticket");
+    assert_eq!(stored().status, TicketStatus::CheckedIn);
+    let left = NewScan::of_code(scan_id(300), ScanKind::Out, &ticket.code, at(NOW));
+    assert_eq!(outcomes(&fixture.report(&gate, "Phone", [left])), [ScanOutcome::Left]);
+    assert_eq!(stored().status, TicketStatus::NotCheckedIn);
+}
+
+#[test]
+fn a_key_adds_at_most_1000_rows_without_a_ticket() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let (gate, other) = (fixture.gate(&event), fixture.gate(&event));
+    let invented = |numbers: std::ops::Range<u64>| numbers.map(|number| let_in(number, "0000", NOW));
+    let rows = || fixture.stored("SELECT COUNT(*) FROM scans");
+    for start in 0..10 {
+        let results = fixture.report(&gate, "Phone", invented(start * 100..start * 100 + 100));
+        assert!(results.iter().all(|result| !result.log_full), "{start}");
+    }
+    assert_eq!(rows(), 1000);
+    let results = fixture.report(&gate, "Phone", invented(990..1010));
+    let full: Vec<_> = results.iter().map(|result| result.log_full).collect();
+    assert_eq!(full, [[false; 10], [true; 10]].concat(), "those that are logged already have room");
+    assert_eq!(outcomes(&results), [ScanOutcome::UnknownCode; 20]);
+    assert_eq!(rows(), 1000);
+    // Scans of tickets go on, and those with other keys too.
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
+    let admitted = fixture.report(&gate, "Phone", [let_in(5000, &ticket.code, NOW)]).remove(0);
+    assert_eq!((admitted.outcome, admitted.log_full), (ScanOutcome::Admitted, false));
+    assert!(!fixture.report(&other, "Phone", invented(2000..2001)).remove(0).log_full);
+    assert_eq!(rows(), 1002);
+    let usage = fixture.service.get_organization_usage(fixture.caller.organization()).expect("the usage");
+    assert_eq!(usage.scans, 1002);
+}
+
+#[test]
+fn a_report_with_the_key_of_a_link_stores_no_answer() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let keyed = fixture.gate(&event).with_idempotency_key("order-1001");
+    let report = || UploadScans::new("Phone", [let_in(1, "0000", NOW)]);
+    let upload = || fixture.service.upload_scans(&keyed, report()).expect("a report");
+    let (first, again) = (upload(), upload());
+    assert_eq!((&first.value, first.replayed, again.replayed), (&again.value, false, false));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM idempotency_records"), 0);
+    // The control: an answer to the organization is stored.
+    let own = fixture.caller_with_key("order-1001");
+    let mut of_event = report();
+    of_event.event_id = Some(event.id);
+    fixture.service.upload_scans(&own, of_event).expect("a report");
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM idempotency_records"), 1);
+}
+
+#[test]
+fn simultaneous_reports_store_no_more_rows_than_there_may_be() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let gate = fixture.gate(&event);
+    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 10), 1).remove(0);
+    let refused = |number| decided(number, ScanKind::In, &ticket.code, at(NOW), Verdict::Refused);
+    fixture.report(&gate, "Phone", (0..95).map(refused));
+    fixture.report(&gate, "Phone", (95..190).map(refused));
+    fixture.database().run("UPDATE api_keys SET scans_without_ticket = 990");
+    let services: Vec<_> = (0..4).map(|_| fixture.second_service()).collect();
+    let stored = run_at_once(8, |thread| {
+        let service = &services[thread % 4];
+        let first = 1000 + thread as u64 * 100;
+        let report = |scan| service.upload_scans(&gate, UploadScans::new("Phone", [scan])).expect("a report").results;
+        let results = (first..first + 5).flat_map(|number| {
+            [report(let_in(number, "0000", NOW)).remove(0), report(refused(number + 50)).remove(0)]
+        });
+        results.filter(|result| !result.log_full).count()
+    });
+    assert_eq!(stored.into_iter().sum::<usize>(), 20);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM scans WHERE ticket_id IS NULL"), 10);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM scans WHERE ticket_id IS NOT NULL"), 200);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ticketing::discount::{CreateDiscount, Discount, DiscountValidationResponse, ValidateDiscount};
-use ticketing::door::{UploadScans, UploadedScans};
+use ticketing::door::{CreateDoorLink, CreatedDoorLink, UploadScans, UploadedScans};
 use ticketing::environment::SeededEntropy;
 use ticketing::error::Reason;
 use ticketing::event::{CreateEvent, Event, EventStatus};
@@ -41,7 +41,7 @@ struct Resources {
 }
 
 fn open_with_resources() -> (Fixture, Resources) {
-    let fixture = Fixture::new();
+    let fixture = Fixture::with_gateway(|builder| builder.public_url("https://tickets.example.com"));
     let event = fixture.event();
     let ticket_type = fixture.ticket_type(&event, 1250, 100);
     let pending = [fixture.order(&ticket_type, 1).id, fixture.order(&ticket_type, 2).id];
@@ -100,6 +100,7 @@ enum Response {
     Issued(IssueTicketsResponse),
     Ticket(IssuedTicket),
     Scans(UploadedScans),
+    DoorLink(CreatedDoorLink),
     CancelledTicket(CancelledIssuedTicket),
     Discount(Discount),
     Validation(DiscountValidationResponse),
@@ -173,6 +174,12 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let mut report = UploadScans::new("Phone", [let_in(number, &resources.not_checked_in[index].code, NOW)]);
         report.event_id = Some(resources.events[0]);
         service.upload_scans(caller, report).map(|result| result.map(Response::Scans))
+    }),
+    ("create_door_link", |resources, service, caller, index| {
+        let request = CreateDoorLink::new(["Gate A", "Gate B"][index]);
+        service
+            .create_door_link(caller, resources.events[0], request)
+            .map(|result| result.map(Response::DoorLink))
     }),
     ("cancel_ticket", |resources, service, caller, index| {
         service

@@ -11,6 +11,7 @@ use ticketing::ticket::CheckInTicket;
 use ticketing::webhook::{CreateWebhook, EventType};
 use ticketing::{Error, Result};
 
+use crate::common::door::let_in;
 use crate::common::*;
 
 const UNKNOWN: &str = "org_0000000000001";
@@ -273,6 +274,26 @@ fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     let (least, most) = if database::is_file() { (grown / 2, grown * 3 / 2) } else { (grown / 3, grown * 3) };
     assert!(least <= estimated && estimated <= most, "estimated {estimated}, grown by {grown}");
     assert_eq!(fixture.service.get_organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
+}
+
+#[test]
+fn usage_counts_the_rows_of_the_log_of_scans() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let gate = fixture.gate(&event);
+    let usage = || fixture.service.get_organization_usage(fixture.caller.organization()).expect("the usage");
+    let size = || fixture.database().size();
+    let (size_before, before) = (size(), usage());
+    for start in 0..10 {
+        let scans = (0..100).map(|number| let_in(start * 100 + number, "0000", NOW));
+        fixture.report(&gate, "Gate A, phone of the volunteers", scans);
+    }
+    let found = usage();
+    assert_eq!((before.scans, found.scans), (0, 1000));
+    let grown = u64::try_from(size() - size_before).expect("it has grown");
+    let estimated = found.bytes - before.bytes;
+    let (least, most) = if database::is_file() { (grown / 2, grown * 3 / 2) } else { (grown / 3, grown * 3) };
+    assert!(least <= estimated && estimated <= most, "estimated {estimated}, grown by {grown}");
 }
 
 #[test]

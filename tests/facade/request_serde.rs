@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ticketing::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
-use ticketing::door::UploadScans;
+use ticketing::door::{CreateDoorLink, UploadScans};
 use ticketing::event::{CreateEvent, EventSettings, EventStatus, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, UpdateOrganization};
@@ -28,6 +28,7 @@ const BODIES: &[(&str, Rewrite)] = &[
     ("check_in_ticket", rewritten::<CheckInTicket>),
     ("check_out_ticket", rewritten::<CheckInTicket>),
     ("create_discount", rewritten::<CreateDiscount>),
+    ("create_door_link", rewritten::<CreateDoorLink>),
     ("create_event", rewritten::<CreateEvent>),
     ("create_order", rewritten::<CreateOrder>),
     ("create_ticket_type", rewritten::<CreateTicketType>),

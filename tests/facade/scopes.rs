@@ -2,9 +2,10 @@
 //! with an order needs a second one.
 
 use ticketing::discount::{Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
-use ticketing::door::{GetRoster, ListScans, UploadScans};
+use ticketing::door::{CreateDoorLink, GetRoster, ListDoorLinks, ListScans, UploadScans};
 use ticketing::error::Reason;
 use ticketing::event::{Event, EventSettings, ListEvents, UpdateEvent};
+use ticketing::id::ApiKeyId;
 use ticketing::order::{CreateOrder, ListOrders, Order};
 use ticketing::organization::Scope;
 use ticketing::payment::ManualMethod;
@@ -28,6 +29,7 @@ struct Resources {
     /// An event that nothing depends on, with a ticket type.
     spare: Event,
     spare_type: TicketType,
+    door_link: ApiKeyId,
     ticket_type: TicketType,
     pending: Order,
     paid: Order,
@@ -39,9 +41,9 @@ struct Resources {
 
 impl Resources {
     fn new() -> Self {
-        let fixture = Fixture::new();
+        let fixture = Fixture::with_gateway(|builder| builder.public_url("https://tickets.example.com"));
         let event = fixture.event();
-        fixture.gate(&event);
+        let door_link = fixture.gate(&event).key().expect("a key");
         let spare = fixture.event();
         let ticket_type = fixture.ticket_type(&event, 1250, 10);
         let spare_type = fixture.ticket_type(&spare, 0, 10);
@@ -59,6 +61,7 @@ impl Resources {
             event,
             spare,
             spare_type,
+            door_link,
             ticket_type,
             pending,
             paid,
@@ -228,6 +231,16 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
         let mut report = UploadScans::new("Phone", [let_in(1, &resources.not_checked_in.code, NOW)]);
         report.event_id = Some(resources.event.id);
         resources.service().upload_scans(caller, report).map(drop)
+    }),
+    ("create_door_link", Scope::EventsWrite, |resources, caller| {
+        let link = CreateDoorLink::new("Gate B");
+        resources.service().create_door_link(caller, resources.event.id, link).map(drop)
+    }),
+    ("list_door_links", Scope::EventsWrite, |resources, caller| {
+        resources.service().list_door_links(caller, resources.event.id, ListDoorLinks::new()).map(drop)
+    }),
+    ("revoke_door_link", Scope::EventsWrite, |resources, caller| {
+        resources.service().revoke_door_link(caller, resources.event.id, resources.door_link)
     }),
     ("list_scans", Scope::TicketsRead, |resources, caller| {
         resources.service().list_scans(caller, resources.event.id, ListScans::new()).map(drop)

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use ticketing::discount::{
     BasketItem, CreateDiscount, DiscountRefusal, ListDiscounts, UpdateDiscount, ValidateDiscount,
 };
-use ticketing::door::{GetRoster, ListScans, UploadScans};
+use ticketing::door::{CreateDoorLink, GetRoster, ListDoorLinks, ListScans, UploadScans};
 use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
 use ticketing::id::{
-    DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
+    ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
     WebhookId,
 };
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
@@ -30,6 +30,7 @@ use crate::common::*;
 #[derive(Clone, Copy)]
 struct Ids {
     event: EventId,
+    door_link: ApiKeyId,
     ticket_type: TicketTypeId,
     order: OrderId,
     payment: PaymentId,
@@ -60,6 +61,15 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     }),
     ("list_scans", ResourceKind::Event, |service, caller, ids| {
         service.list_scans(caller, ids.event, ListScans::new()).map(drop)
+    }),
+    ("create_door_link", ResourceKind::Event, |service, caller, ids| {
+        service.create_door_link(caller, ids.event, CreateDoorLink::new("Gate")).map(drop)
+    }),
+    ("list_door_links", ResourceKind::Event, |service, caller, ids| {
+        service.list_door_links(caller, ids.event, ListDoorLinks::new()).map(drop)
+    }),
+    ("revoke_door_link", ResourceKind::DoorLink, |service, caller, ids| {
+        service.revoke_door_link(caller, ids.event, ids.door_link)
     }),
     ("update_event", ResourceKind::Event, |service, caller, ids| {
         service.update_event(caller, ids.event, UpdateEvent::default()).map(drop)
@@ -233,6 +243,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     let entries = fixture.service.list_ledger_entries(&fixture.caller, ListLedgerEntries::default()).expect("a page");
     let others = Ids {
         event: event.id,
+        door_link: fixture.gate(&event).key().expect("a key"),
         ticket_type: ticket_type.id,
         order: order.id,
         payment: owed.payment_id,
@@ -245,6 +256,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     };
     let unknown = Ids {
         event: "event_0000000000001".parse().expect("an id"),
+        door_link: "key_0000000000001".parse().expect("an id"),
         ticket_type: "type_0000000000001".parse().expect("an id"),
         order: "order_0000000000001".parse().expect("an id"),
         payment: "payment_0000000000001".parse().expect("an id"),
@@ -266,6 +278,7 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
             service.get_discount(&fixture.caller, discount.id),
             service.get_webhook(&fixture.caller, webhook.id),
             fixture.stored("SELECT COUNT(*) FROM webhook_outbox"),
+            fixture.stored("SELECT COUNT(*) FROM api_keys WHERE revoked_at IS NULL"),
             service.list_orders(&fixture.caller, ListOrders::default()).map(|page| page.data.len()),
         )
     };

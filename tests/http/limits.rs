@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::time::Duration;
 
-use crate::common::http::{Client, Response, Server};
+use crate::common::http::{Client, Response, Server, event_on_sale};
 use serde_json::json;
 use ticketing::environment::ManualClock;
 use ticketing::organization::{CreateApiKey, Scope};
@@ -130,6 +130,23 @@ fn the_default_limit_is_1200_requests_per_minute() {
     let mut client = server.client();
     let response = client.get("/v1/events");
     assert_eq!(rate_limit(&response), Some(RateLimit { limit: "1200", remaining: "1199", reset: RESET }));
+}
+
+#[test]
+fn the_key_of_a_door_link_may_make_300_requests_per_minute() {
+    for (of_keys, expected) in [(Some(1200), Some("300")), (Some(100), Some("100")), (None, None)] {
+        let (server, clock) = start(|options| options.rate_limit = of_keys);
+        let event = event_on_sale(&mut server.client(), "summer-night").event;
+        let link = server.client().post(&format!("/v1/events/{event}/door-links"), &json!({"name": "Gate"})).json();
+        let mut gate = server.client_with(link["url"].as_str().unwrap().rsplit_once('/').unwrap().1);
+        let path = format!("/v1/events/{event}/roster");
+        let served = |gate: &mut Client| (0..320).filter(|_| gate.get(&path).status == 200).count();
+        let most = expected.map_or(320, |limit| limit.parse().unwrap());
+        assert_eq!(served(&mut gate), most);
+        assert_eq!(rate_limit(&gate.get(&path)).map(|limit| limit.limit.to_owned()), expected.map(str::to_owned));
+        clock.advance(Duration::from_secs(60));
+        assert_eq!(served(&mut gate), most);
+    }
 }
 
 /// Keys that fail to authenticate, each for another reason.

@@ -479,6 +479,9 @@ const OPERATIONS: [(&str, &str, Scope); 52] = [
     ("POST", "/v1/tickets/scans", Scope::TicketsCheckIn),
     ("GET", "/v1/events/event_0000000000001/roster", Scope::TicketsCheckIn),
     ("GET", "/v1/events/event_0000000000001/scans", Scope::TicketsRead),
+    ("POST", "/v1/events/event_0000000000001/door-links", Scope::EventsWrite),
+    ("GET", "/v1/events/event_0000000000001/door-links", Scope::EventsWrite),
+    ("DELETE", "/v1/events/event_0000000000001/door-links/key_0000000000001", Scope::EventsWrite),
     ("GET", "/v1/tickets/ticket_0000000000001", Scope::TicketsRead),
     ("POST", "/v1/tickets/ticket_0000000000001/cancel", Scope::TicketsWrite),
     ("GET", "/v1/discounts", Scope::DiscountsRead),
@@ -543,6 +546,48 @@ fn a_key_of_one_event_is_refused_by_every_other_operation() {
 }
 
 #[test]
+fn door_links_are_created_listed_and_revoked_and_a_revoked_one_ends_at_once() {
+    let server = Server::start();
+    let mut client = server.client();
+    let event = event_on_sale(&mut client, "summer-night").event;
+    let list = format!("/v1/events/{event}/door-links");
+    let created = client.post(&list, &json!({"name": "Gate A"})).expect(201);
+    let (path, body) = (format!("{list}/{}", id(&created)), created.json());
+    assert_eq!(created.header("location"), Some(path.as_str()));
+    assert_eq!((&body["eventId"], &body["name"], &body["revokedAt"]), (&json!(event), &json!("Gate A"), &Value::Null));
+    let (page, key) = body["url"].as_str().unwrap().rsplit_once('/').unwrap();
+    assert!(page.ends_with(&format!("/door/#{event}")), "{page}");
+    let until = json!({"name": "Gate B", "until": "9000-06-01T20:00:00Z"});
+    let second = client.post(&list, &until).expect(201).json();
+    assert_eq!(second["expiresAt"], "9000-06-01T20:00:00.000Z");
+
+    let roster = format!("/v1/events/{event}/roster");
+    let mut gate = server.client_with(key);
+    gate.get(&roster).expect(200);
+    server.service.run_maintenance().expect("a run");
+    let links = client.get(&list).expect(200).json();
+    let names: Vec<_> = links["data"].as_array().unwrap().iter().map(|link| &link["name"]).collect();
+    assert_eq!(names, ["Gate B", "Gate A"]);
+    assert!(links["data"][1]["lastUsedAt"].is_string() && links["data"][0]["lastUsedAt"].is_null(), "{links}");
+    assert!(!links.to_string().contains(key), "the link is in the first answer alone: {links}");
+    let first_page = client.get(&format!("{list}?limit=1")).expect(200).json();
+    let rest = format!("{list}?cursor={}", first_page["nextCursor"].as_str().unwrap());
+    assert_eq!(client.get(&rest).expect(200).json()["data"], json!([links["data"][1]]));
+
+    for _ in 0..2 {
+        assert!(client.delete(&path).expect(204).body.is_empty());
+        assert_eq!(gate.get(&roster).expect(401).code(), "unauthenticated", "on the same connection");
+    }
+    assert!(client.get(&list).expect(200).json()["data"][1]["revokedAt"].is_string());
+    let other_event = event_on_sale(&mut client, "winter-night").event;
+    let elsewhere = format!("/v1/events/{other_event}/door-links/{}", second["id"].as_str().unwrap());
+    assert_eq!(client.delete(&elsewhere).expect(404).problem()["detail"], "door link not found");
+    assert_eq!(client.post(&list, &json!({"name": "", "until": "2020-01-01T00:00:00Z"})).paths(), ["name", "until"]);
+    client.patch(&format!("/v1/events/{event}"), &json!({"status": "CANCELLED"})).expect(200);
+    assert_eq!(client.post(&list, &json!({"name": "Gate C"})).expect(409).json()["reason"], "event-cancelled");
+}
+
+#[test]
 #[cfg(feature = "documents")]
 fn the_document_of_an_order_needs_both_documented_scopes() {
     let server = Server::start();
@@ -568,6 +613,7 @@ fn resources_of_another_organization_are_not_found() {
     let issued = client.post("/v1/tickets/issue", &guest(&ticket_type)).expect(201).json()["issuedTickets"][0].clone();
     let discount = id(&client.post("/v1/discounts", &new_discount(&event, "EARLY")).expect(201));
     let webhook = id(&client.post("/v1/webhooks", &new_webhook()).expect(201));
+    let door_link = id(&client.post(&format!("/v1/events/{event}/door-links"), &json!({"name": "Gate"})).expect(201));
     let other_key = other_organization_key(&server.service);
     let mut other_client = server.client_with(&other_key);
     let order = order.as_str().unwrap();
@@ -586,6 +632,8 @@ fn resources_of_another_organization_are_not_found() {
         ("GET", format!("/v1/events/{event}/summary")),
         ("GET", format!("/v1/events/{event}/roster")),
         ("GET", format!("/v1/events/{event}/scans")),
+        ("GET", format!("/v1/events/{event}/door-links")),
+        ("DELETE", format!("/v1/events/{event}/door-links/{door_link}")),
         ("GET", format!("/v1/events/{event}/ticket-types")),
         ("GET", format!("/v1/ticket-types/{ticket_type}")),
         ("PATCH", format!("/v1/ticket-types/{ticket_type}")),

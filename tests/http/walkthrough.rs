@@ -135,8 +135,6 @@ struct Recorder<'a> {
     document: &'a Document,
     /// For what the API cannot do: recording the attempts of a webhook delivery.
     database: Database,
-    /// For what the API cannot do: creating a key of one event.
-    service: TicketingService,
     examples: Map<String, Value>,
 }
 
@@ -199,7 +197,6 @@ impl Walkthrough {
             client: server.client(),
             document: &document,
             database: server.database(),
-            service: server.service.clone(),
             examples: Map::new(),
         };
         call_sales_operations(&mut recorder);
@@ -296,10 +293,8 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let scan = json!({"code": issued[0]["code"], "eventId": event});
     recorder.call("check_in_ticket", &[], "", Some(scan.clone()));
     recorder.call("check_out_ticket", &[], "", Some(scan));
-    let organization = recorder.service.list_organizations(Default::default()).unwrap().data[0].id;
-    let key = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]);
-    let key = key.event(event.as_str().unwrap().parse().unwrap());
-    recorder.service.create_api_key(organization, key).unwrap();
+    let link = json!({"name": "Gate A", "until": "2026-07-02T06:00:00Z"});
+    let link = recorder.call("create_door_link", &[&event], "", Some(link))["id"].clone();
     recorder.call("get_roster", &[&event], "?limit=100", None);
     let scans = json!({
         "eventId": event, "device": "Gate A, phone 1",
@@ -314,6 +309,8 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let uploaded = recorder.call("upload_scans", &[], "", Some(scans));
     assert_eq!(uploaded["results"][1]["outcome"], "LEFT");
     recorder.call("list_scans", &[&event], "?limit=10", None);
+    recorder.call("list_door_links", &[&event], "?limit=10", None);
+    recorder.call("revoke_door_link", &[&event, &link], "", None);
     recorder.call("get_ticket", &[&issued[0]["id"]], "", None);
     #[cfg(feature = "documents")]
     {

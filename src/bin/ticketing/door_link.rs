@@ -14,14 +14,16 @@ use super::output::print;
 pub(crate) fn door_link(database: &Database, settings: DoorLinkSettings) -> Result<(), Failure> {
     let service = database.builder_of_command(false)?.public_url(settings.public_url).open()?;
     let event: EventId = parse_id(&settings.event, "event")?;
-    let mut request = CreateDoorLink::new(event, settings.name);
+    let mut request = CreateDoorLink::new(settings.name);
     request.until = settings.until;
-    let link = service.create_door_link(organization_of_event(&service, event)?, request)?;
-    let url = link.url.expose();
+    let organization = service.act_for(organization_of_event(&service, event)?)?;
+    let created = service.create_door_link(&organization, event, request)?;
+    let url = created.url.expose();
     let code = QRBuilder::new(url).build().map_err(|error| Failure::Run(format!("cannot draw the link: {error}")))?;
-    let (until, key) = (link.expires_at, link.api_key.id);
+    let until = created.link.expires_at.map(|until| format!("until {until}")).unwrap_or_default();
+    let key = created.link.id;
     print(&format!(
-        "{}\n\n{url}\n\nIt works until {until}. Whoever has it can check tickets in: `revoke-key {key}` ends that.\n",
+        "{}\n\n{url}\n\nIt works {until}. Whoever has it can check tickets in: `revoke-key {key}` ends that.\n",
         code.to_str()
     ))
 }

@@ -129,6 +129,9 @@ pub struct OrganizationUsage {
     pub orders: u64,
     /// The tickets, including cancelled ones.
     pub tickets: u64,
+    /// The rows of the logs of scans.
+    #[serde(default)]
+    pub scans: u64,
     /// An estimate of the bytes that all this takes in the database file, with its indexes: the lengths of long texts,
     /// and for each row what such a row usually takes. It can be wrong by half. Notifications, which are deleted after
     /// some time, and discounts are not included.

@@ -164,6 +164,9 @@ responses! {
         pub ticket: Option<ScannedTicket>,
         /// The earlier admission, if the ticket was checked in already.
         pub other: Option<OtherScan>,
+        /// Whether the log has no room for the scan: a ticket has at most 200 rows, and an API key adds at most 1,000
+        /// without a ticket. What the scan changes of its ticket is stored all the same.
+        pub log_full: bool [default],
     }
 
     /// The ticket of a scan, without its holder.

@@ -128,7 +128,7 @@ async function enter(link) {
   }
   deviceName = `${(roster.head.gate ?? "").slice(0, 59)} ${suffix}`.trim();
   await storage.write(({ values }) => values.put(deviceName, "deviceName"));
-  const notify = { changed: render, revoked, loading: () => {}, conflict };
+  const notify = { changed: render, revoked, loading: () => {}, conflict, logFull };
   door = new Door({ roster, queue, service, device: deviceName, notify });
   find("header h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
   find("#device").textContent = fill(words.device, { device: deviceName });
@@ -245,6 +245,14 @@ function conflict(found) {
   });
   // If it cannot be stored that it was seen, it is shown again.
   view.addNotice([text, first].filter(Boolean).join(". "), () => queue.dismiss(found).catch(() => {}));
+}
+
+let isLogFull = false;
+
+/** The service has admitted or refused somebody, and has no room to record it. */
+function logFull() {
+  if (!isLogFull) view.addNotice(words.logFull, () => { isLogFull = false; });
+  isLogFull = true;
 }
 
 // The camera

@@ -46,7 +46,10 @@ export class Door {
   #refreshedAt = 0;
   isOnline = true;
 
-  /** `notify` has the functions `changed`, `revoked`, `loading(done, all)` and `conflict`, which gets one as in `queue.js`. */
+  /**
+   * `notify` has the functions `changed`, `revoked`, `loading(done, all)`, `logFull`, and `conflict`, which gets one as in
+   * `queue.js`.
+   */
   constructor({ roster, queue, service, device, notify }) {
     this.#roster = roster;
     this.#queue = queue;
@@ -211,6 +214,7 @@ export class Door {
     await this.#roster.apply(results.flatMap((result) => result.ticket ?? []));
     await this.#queue.change({ add, remove: scans, conflicts });
     conflicts.forEach((conflict) => this.#notify.conflict(conflict));
+    if (results.some((result) => result.logFull)) this.#notify.logFull();
     this.#notify.changed();
     return answer;
   }

@@ -6,15 +6,16 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, FieldErrors, Reason, Result};
+use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::sale::event::EventStatus;
 use crate::model::tenants::door_link::CreateDoorLink;
+use crate::model::tenants::organization::CreateApiKey;
 use crate::model::tickets::scan::{NewScan, UploadScans};
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::Checked;
 use crate::rules::ticket::normalize_code;
+use crate::rules::{Checked, api_key};
 
 /// How long a link works after the end of its event, unless the request says something else.
 const DEFAULT_AFTER_END: Duration = Duration::from_hours(6);
@@ -32,22 +33,23 @@ pub(crate) fn no_door_link() -> Error {
     Error::conflict(Reason::NoDoorLink, "the event has no door link, so its scans are not logged")
 }
 
-/// Until when a link of an event works. `over_at` is the end of the event.
-pub(crate) fn link_until(
-    request: &CreateDoorLink,
+/// Checks a request for a link of an event, and returns that for its API key. `over_at` is the end of the event.
+pub(crate) fn check_link(
+    Request { body, mut errors }: Request<CreateDoorLink>,
+    event: EventId,
     status: EventStatus,
     over_at: Timestamp,
     now: Timestamp,
-) -> Result<Timestamp> {
-    if status == EventStatus::Cancelled {
-        return Err(Error::conflict(Reason::EventCancelled, "the event is cancelled"));
-    }
-    let until = request.until.unwrap_or_else(|| over_at.saturating_add(DEFAULT_AFTER_END));
-    let mut errors = FieldErrors::default();
+) -> Result<Checked<CreateApiKey>> {
+    let until = body.until.unwrap_or_else(|| over_at.saturating_add(DEFAULT_AFTER_END));
     errors.check(until > now, "until", "must be in the future: the event may be over");
     let latest = over_at.saturating_add(MOST_AFTER_END);
     errors.check(until <= latest, "until", "must be at most 7 days after the end of the event");
-    errors.into_result().map(|()| until)
+    errors.into_result()?;
+    if status == EventStatus::Cancelled {
+        return Err(Error::conflict(Reason::EventCancelled, "the event is cancelled"));
+    }
+    api_key::check(body.key(event, until), now)
 }
 
 /// What a roster has in place of a code. Rosters of two events have different hashes of the same code.

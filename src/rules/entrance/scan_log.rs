@@ -18,9 +18,12 @@ use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::ApiKeyId;
 use crate::model::values::timestamp::Timestamp;
 
-/// The greatest number of rows of a log that is replayed. With more, a new scan is judged by the present state of the
-/// ticket, as if it were the last one.
+/// The greatest number of rows of the log of a ticket, besides its cancellation. Beyond it, a new scan is not logged: it
+/// is judged by the present state of the ticket, as if it were the last one.
 pub(crate) const MOST_REPLAYED: usize = 200;
+
+/// The greatest number of rows without a ticket that an API key can add to logs.
+pub(crate) const MOST_WITHOUT_TICKET: usize = 1000;
 
 /// A ticket, and what scans have changed of it.
 #[derive(Debug, Clone)]

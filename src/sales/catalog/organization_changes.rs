@@ -1,13 +1,15 @@
 //! Creation and changes of organizations and their API keys.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ResourceKind, Result};
 use crate::form::request::Request;
+use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink};
 use crate::model::tenants::organization::{
     ApiKey, CreateApiKey, CreatedApiKey, Organization, OrganizationFields, UpdateOrganization,
 };
-use crate::model::values::id::OrganizationId;
+use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::secret::Secret;
 use crate::rules::count_limit::API_KEYS;
+use crate::rules::entrance::door;
 use crate::rules::{self, Checked};
 use crate::store::sale::events;
 use crate::store::tenants::{api_keys, organizations};
@@ -97,6 +99,24 @@ pub(crate) fn create_api_key(
         scan_log::start(tx, organization.id, event)?;
     }
     key.insert(tx, &organization)
+}
+
+/// Creates a link for the staff of an entrance of an event that is locked. `key` is its API key, and the hash of that.
+pub(crate) fn create_door_link(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    request: &Request<CreateDoorLink>,
+    (key, hash): &(Secret, [u8; 32]),
+    public_url: Option<&str>,
+) -> Result<CreatedDoorLink> {
+    let sale = events::sale(tx, organization, event)?.ok_or(Error::NotFound(ResourceKind::Event))?;
+    let public_url = public_url.ok_or_else(|| Error::field("public_url", "must be set for links to the page"))?;
+    let request = door::check_link(request.clone(), event, sale.status, sale.over_at, tx.now())?;
+    let new = NewApiKey { request, key: key.clone(), hash: *hash };
+    let created = create_api_key(tx, organization, &new)?;
+    let url = Secret::from(format!("{public_url}/door/#{event}/{}", created.key.expose()));
+    Ok(CreatedDoorLink { link: DoorLink::of(event, created.api_key), url })
 }
 
 /// Returns the API keys of an organization, newest first.

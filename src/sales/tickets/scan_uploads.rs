@@ -21,6 +21,7 @@ use crate::rules::Checked;
 use crate::rules::entrance::door::{is_proof, no_door_link, time_of_scan};
 use crate::rules::entrance::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
 use crate::store::sale::sales_figures;
+use crate::store::tenants::api_keys;
 use crate::store::tickets::scan_log::{self, StoredScan};
 use crate::store::tickets::scans::{self, LockedTicket};
 use crate::store::webhooks::{outbox, subscribed_endpoints};
@@ -192,8 +193,13 @@ fn without_ticket(
         (false, _) => (ScanOutcome::UnknownCode, None),
     };
     let logged = LoggedScan { outcome: Some(outcome), reason, ..new_row(tx, device, scan, None) };
-    let row = StoredScan::from(logged);
+    let mut row = StoredScan::from(logged);
     if has_passed {
+        // A caller without a key is the program itself.
+        let has_room = device.caller.key.map_or(Ok(true), |key| api_keys::count_scan_without_ticket(tx, key))?;
+        row.log_is_full = !has_room;
+    }
+    if has_passed && !row.log_is_full {
         scan_log::insert(tx, device.caller.organization, &row)?;
     }
     if row.logged.kind == LoggedKind::In {
@@ -232,41 +238,43 @@ fn merge(
     let id = ticket.ticket.id;
     let present = ticket.present();
     let mut log = scan_log::of_ticket(tx, id)?;
-    let new = scans.iter().filter(|scan| !known.contains_key(&scan.uuid));
-    let (decided, open): (Vec<_>, Vec<_>) = new.partition(|scan| scan.scan.verdict.is_some());
-    let has_new = !decided.is_empty() || !open.is_empty();
-    if has_new && log.is_empty() {
+    let new: Vec<_> = scans.iter().copied().filter(|scan| !known.contains_key(&scan.uuid)).collect();
+    if !new.is_empty() && log.is_empty() {
         log.extend(server_scans::base(tx, ticket));
     }
-    let is_long = log.len() > MOST_REPLAYED;
-    if is_long {
+    let room = MOST_REPLAYED.saturating_sub(log.len()).min(new.len());
+    let (kept, beyond) = new.split_at(room);
+    // The log does not say everything that has happened to the ticket.
+    let is_full = log.len() + usize::from(!new.is_empty()) > MOST_REPLAYED;
+    if is_full {
         log.clear();
     }
-    log.extend(decided.into_iter().map(|scan| new_row(tx, device, scan, Some(id)).into()));
+    let (decided, open): (Vec<_>, Vec<_>) = kept.iter().copied().partition(|scan| scan.scan.verdict.is_some());
+    log.extend(decided.into_iter().map(|scan| StoredScan::from(new_row(tx, device, scan, Some(id)))));
     log.sort_by(|one, other| one.logged.position().cmp(&other.logged.position()));
     let rows: Vec<_> = log.iter().map(|scan| &scan.logged).collect();
-    let mut replay = Replay::from(if is_long { present.clone() } else { present.before(&rows) });
+    let mut replay = Replay::from(if is_full { present.clone() } else { present.before(&rows) });
     for row in rows {
         replay.push(row);
     }
-    if !open.is_empty() {
-        let in_log = log.iter().map(|scan| scan.logged.scanned_at).max();
-        let mut last = if is_long { in_log.max(scan_log::last(tx, id)?) } else { in_log };
-        for scan in open {
-            let mut row = new_row(tx, device, scan, Some(id));
-            let at = server_scans::next_after(tx, last);
-            row.scanned_at = at;
-            row.verdict = Some(replay.state.decide(row.kind, at));
-            replay.push(&row);
-            log.push(row.into());
-            last = Some(at);
+    let in_log = log.iter().map(|scan| scan.logged.scanned_at).max();
+    let mut last = if is_full { scan_log::end(tx, id)?.last } else { in_log };
+    for (scan, log_is_full) in open.into_iter().map(|scan| (scan, false)).chain(beyond.iter().map(|scan| (*scan, true)))
+    {
+        let mut row = new_row(tx, device, scan, Some(id));
+        if row.verdict.is_none() {
+            row.scanned_at = server_scans::next_after(tx, last);
+            row.verdict = Some(replay.state.decide(row.kind, row.scanned_at));
         }
+        last = last.max(Some(row.scanned_at));
+        replay.push(&row);
+        log.push(StoredScan { log_is_full, ..row.into() });
     }
     let Replay { state, judgements, .. } = replay;
-    if has_new {
+    if !new.is_empty() {
         write(tx, device.caller.organization, ticket, &state, &mut log, &judgements, changes)?;
     }
-    let shown = if has_new { &state } else { &present };
+    let shown = if new.is_empty() { &present } else { &state };
     for scan in scans {
         let position = log.iter().position(|row| row.logged.uuid.as_ref() == Some(&scan.uuid));
         let (Some(index), Some(judgement)) = (position, position.and_then(|index| judgements.get(index))) else {
@@ -344,7 +352,11 @@ fn write_judgement(
         }
         _ => {}
     }
-    if scan.is_new() { scan_log::insert(tx, organization, scan) } else { scan_log::judge(tx, scan) }
+    match (scan.is_new(), scan.log_is_full) {
+        (true, true) => Ok(()),
+        (true, false) => scan_log::insert(tx, organization, scan),
+        (false, _) => scan_log::judge(tx, scan),
+    }
 }
 
 /// The result of a scan as it is stored, without its ticket.
@@ -355,6 +367,7 @@ fn stored_result(scan: &Reported<'_>, stored: &StoredScan) -> ScanResult {
         reason: stored.logged.reason,
         ticket: None,
         other: None,
+        log_full: stored.log_is_full,
     }
 }
 

@@ -14,17 +14,23 @@ use crate::store::tickets::issued_tickets::CancelledTicket;
 use crate::store::tickets::scan_log::{self, StoredScan};
 use crate::store::tickets::scans::LockedTicket;
 
-/// The time of a scan of a locked ticket that is decided on now. Begins the log of the ticket, if its event has one.
-pub(super) fn time_of_scan(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    scanned: &LockedTicket,
-) -> Result<Timestamp> {
+/// The row of a scan that is decided on now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NextRow {
+    /// The time of the scan.
+    pub(super) at: Timestamp,
+    /// Whether the event has a log, and the log of the ticket is not full.
+    is_logged: bool,
+}
+
+/// The row of a scan of a locked ticket. Begins the log of the ticket, if its event has one.
+pub(super) fn next_row(tx: &Transaction<'_>, organization: OrganizationId, scanned: &LockedTicket) -> Result<NextRow> {
     if !scanned.has_log {
-        return Ok(tx.now());
+        return Ok(NextRow { at: tx.now(), is_logged: false });
     }
-    let last = scan_log::last(tx, scanned.ticket.id)?;
-    begin(tx, organization, last, base(tx, scanned))
+    let end = scan_log::end(tx, scanned.ticket.id)?;
+    let at = begin(tx, organization, end.last, base(tx, scanned))?;
+    Ok(NextRow { at, is_logged: !end.is_full })
 }
 
 /// Begins the log of a ticket with this row, if it has none. `last` is the time of its last row. Returns the time of the
@@ -50,16 +56,16 @@ pub(super) fn next_after(tx: &Transaction<'_>, last: Option<Timestamp>) -> Times
     last.map_or(tx.now(), |last| tx.now().max(last.saturating_add(Duration::from_millis(1))))
 }
 
-/// Adds a scan to the log of its event, if it has one. `refusal` is why it was refused.
+/// Adds a scan to the log of its event, if it is logged. `refusal` is why it was refused.
 pub(super) fn log(
     tx: &Transaction<'_>,
     caller: Identity,
     scanned: &LockedTicket,
     kind: LoggedKind,
-    at: Timestamp,
+    NextRow { at, is_logged }: NextRow,
     refusal: Option<Reason>,
 ) -> Result<()> {
-    if !scanned.has_log {
+    if !is_logged {
         return Ok(());
     }
     let (verdict, outcome) = match (refusal, kind) {
@@ -70,7 +76,8 @@ pub(super) fn log(
     let row = LoggedScan::new(scanned.state.event_id, Some(scanned.ticket.id), kind, at, tx.now());
     let decision = LoggedScan { verdict: Some(verdict), outcome: Some(outcome), reason: refusal, ..row };
     let logged = LoggedScan { api_key_id: caller.key, ..decision };
-    scan_log::insert(tx, caller.organization, &StoredScan { logged, is_reported: outcome == ScanOutcome::Admitted })
+    let is_reported = outcome == ScanOutcome::Admitted;
+    scan_log::insert(tx, caller.organization, &StoredScan { is_reported, ..logged.into() })
 }
 
 /// The row with which the log of a ticket begins that is checked in.
@@ -95,6 +102,6 @@ pub(super) fn log_cancellation(
     };
     let check_in = cancelled.check_in_date.filter(|_| cancelled.was_checked_in);
     let base = check_in.map(|at| row(LoggedKind::Base, at, cancelled.checked_in_by));
-    let at = begin(tx, organization, scan_log::last(tx, cancelled.id)?, base)?;
+    let at = begin(tx, organization, scan_log::end(tx, cancelled.id)?.last, base)?;
     scan_log::insert(tx, organization, &row(LoggedKind::Cancelled, at, None))
 }

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::problem::Problem;
 use crate::environment::Locked;
+use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::server::net::client_network::network;
@@ -25,6 +26,10 @@ const MAX_WINDOWS: usize = 65_536;
 
 /// The least value of [`RateLimits::failures_until_unchecked`].
 const MIN_FAILURES_UNTIL_UNCHECKED: u32 = 1000;
+
+/// The maximum number of requests with the key of a door link in a minute. A phone makes one for each scan, and one every
+/// few seconds.
+const REQUESTS_OF_DOOR_LINK: u32 = 300;
 
 /// The maximum number of requests to one link in a minute.
 #[cfg(feature = "documents")]
@@ -151,13 +156,16 @@ impl RateLimits {
         Err(self.count_failure(address, now))
     }
 
-    /// Counts a request with an API key. Returns `None` if requests are not limited.
-    pub(in crate::server) fn count_request(&self, key: ApiKeyId, now: Timestamp) -> Option<RateLimitStatus> {
+    /// Counts a request of a caller with an API key. Returns `None` if requests are not limited.
+    pub(in crate::server) fn count_request(&self, caller: &Caller, now: Timestamp) -> Option<RateLimitStatus> {
+        let key = caller.key?;
         let mut windows = self.requests.as_ref()?.locked();
         if windows.by_key.len() >= MANY_KEYS {
             windows.remove_expired(now.millis());
         }
-        Some(windows.count(key, now.millis()))
+        let most = if caller.event.is_some() { REQUESTS_OF_DOOR_LINK } else { u32::MAX };
+        let limit = windows.limit.min(most);
+        Some(windows.count_up_to(limit, key, now.millis()))
     }
 
     /// Counts a failed authentication, and returns the problem to respond with: 401, or 429 above the limit.
@@ -237,6 +245,10 @@ impl<K: Hash + Eq> Windows<K> {
     }
 
     fn count(&mut self, key: K, now: i64) -> RateLimitStatus {
+        self.count_up_to(self.limit, key, now)
+    }
+
+    fn count_up_to(&mut self, limit: u32, key: K, now: i64) -> RateLimitStatus {
         let window = self.by_key.entry(key).or_insert(Window { started_at: now, count: 0 });
         if now >= window.started_at + WINDOW {
             *window = Window { started_at: now, count: 0 };
@@ -245,12 +257,12 @@ impl<K: Hash + Eq> Windows<K> {
         window.started_at = window.started_at.min(now);
         let resets_at = window.started_at + WINDOW;
         let mut retry_after = None;
-        if window.count >= self.limit {
+        if window.count >= limit {
             retry_after = Some(seconds_rounded_up(resets_at - now).max(1));
         }
         window.count = window.count.saturating_add(1);
-        let remaining = self.limit.saturating_sub(window.count);
-        RateLimitStatus { limit: self.limit, remaining, resets_at, retry_after }
+        let remaining = limit.saturating_sub(window.count);
+        RateLimitStatus { limit, remaining, resets_at, retry_after }
     }
 
     /// Removes the windows that have ended. This looks at every window, so it does nothing if it ran within the last

@@ -161,7 +161,7 @@ impl IncomingRequest {
             Some(caller) => caller.clone(),
             None => self.authenticate_key(service)?,
         };
-        if let Some(status) = caller.key.and_then(|key| self.state.limits.count_request(key, service.now())) {
+        if let Some(status) = self.state.limits.count_request(&caller, service.now()) {
             self.rate_limit.get_or_init(|| status).check()?;
         }
         Ok(caller)

@@ -3,11 +3,12 @@
 use axum::http::StatusCode;
 
 use super::operation::{Operation, operation};
-use crate::enums::scope::Scope::{TicketsCheckIn, TicketsRead, TicketsWrite};
+use crate::enums::scope::Scope::{EventsWrite, TicketsCheckIn, TicketsRead, TicketsWrite};
 use crate::error::Reason::{
-    AlreadyCheckedIn, EventCancelled, EventNotOnSale, NoDoorLink, NoLongerValid, NotCheckedIn, NotValidToday,
-    NotYetValid, SoldOut, TicketCancelled, WrongEvent,
+    AlreadyCheckedIn, EventCancelled, EventNotOnSale, LimitReached, NoDoorLink, NoLongerValid, NotCheckedIn,
+    NotValidToday, NotYetValid, SoldOut, TicketCancelled, WrongEvent,
 };
+use crate::model::tenants::door_link::{CreateDoorLink, ListDoorLinks};
 use crate::model::tickets::roster::GetRoster;
 use crate::model::tickets::scan::{ListScans, UploadScans};
 use crate::model::tickets::ticket::{CheckInTicket, IssueTickets, ListTickets};
@@ -51,9 +52,33 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Report scans",
                 "Adds the scans of a device to the log of its event. Those without a verdict are decided on now. A \
                  scan whose id is in the log already is not added again. All scans of a ticket are judged in the \
-                 order in which they happened, whoever reports them when: a later report can change an outcome.",
+                 order in which they happened, whoever reports them when: a later report can change an outcome. A \
+                 ticket has at most 200 rows, and an API key adds at most 1,000 of codes that no ticket has: beyond \
+                 that, `logFull` is true.",
             )
             .conflicts(&[NoDoorLink]),
+        operation!(
+            create_of_event,
+            create_door_link::<CreateDoorLink>(keyed, id),
+            "/events/{eventId}/door-links",
+            EventsWrite,
+            |created| &created.link.id
+        )
+        .docs(
+            "Create a door link",
+            "A link to the page for check-in at an entrance, with an API key of this event. The response contains the \
+             link, which is not shown again. From then on, all scans of the event are logged.",
+        )
+        .conflicts(&[EventCancelled, LimitReached]),
+        operation!(list, list_door_links::<ListDoorLinks>(caller, id), "/events/{eventId}/door-links", EventsWrite)
+            .docs("List the door links of an event", "Newest first, with expired and revoked ones."),
+        operation!(
+            delete,
+            revoke_door_link(caller, id, second_id),
+            "/events/{eventId}/door-links/{doorLinkId}",
+            EventsWrite
+        )
+        .docs("Revoke a door link", "It is refused from the next request on, and stays in the list."),
         operation!(list, list_scans::<ListScans>(caller, id), "/events/{eventId}/scans", TicketsRead).docs(
             "List the scans of an event",
             "Newest first, with cancelled tickets. The log begins with the first door link.",

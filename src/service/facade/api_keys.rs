@@ -55,9 +55,16 @@ impl TicketingService {
 
     pub(in crate::service) fn generate_api_key(&self, request: CreateApiKey) -> Result<NewApiKey> {
         let request = rules::check(request, self.inner.environment.now())?;
+        let (key, hash) = self.random_api_key();
+        Ok(NewApiKey { request, key, hash })
+    }
+
+    /// The secret of a new key, and its hash.
+    pub(in crate::service) fn random_api_key(&self) -> (Secret, [u8; 32]) {
         let random = self.inner.environment.random_text(rules::ALPHABET, rules::RANDOM_LENGTH);
         let key = rules::from_random(&random);
-        Ok(NewApiKey { request, hash: hash(&key), key: Secret::new(key) })
+        let hash = hash(&key);
+        (Secret::new(key), hash)
     }
 
     /// Returns the API keys of an organization, newest first, including revoked ones.

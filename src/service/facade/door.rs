@@ -4,17 +4,19 @@ use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
-use crate::model::tenants::door_link::{CreateDoorLink, DoorLink};
+use crate::model::tenants::idempotency::Replayable;
+use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
 use crate::model::tickets::roster::{GetRoster, MAX_TICKETS, Roster};
 use crate::model::tickets::scan::{ListScans, LoggedScan, UploadScans, UploadedScans};
-use crate::model::values::id::{EventId, OrganizationId, ScanId};
+use crate::model::values::id::{ApiKeyId, EventId, ScanId};
 use crate::model::values::page::Page;
-use crate::model::values::secret::Secret;
 use crate::rules::checked_request;
 use crate::rules::entrance::door as rules;
+use crate::sales::catalog::organization_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::scan_uploads;
 use crate::service::TicketingService;
+use crate::store::Transaction;
 use crate::store::sale::events;
 use crate::store::tenants::api_keys;
 use crate::store::tickets::{roster, scan_log};
@@ -30,14 +32,17 @@ impl TicketingService {
     /// Creates a link for the staff of an entrance: an API key of one event, in the URL of the page for check-in. From then
     /// on, all scans of the event are logged, and each check-in writes a row more.
     ///
-    /// This method takes no caller, because it is for the program that embeds the service. The server has no route for it.
+    /// The result contains the link, which no read operation returns. With an
+    /// [idempotency key](Caller::with_idempotency_key), the result is stored for 24 hours, including the link.
+    ///
+    /// Requires the scope `events:write`.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if the organization has no such event.
-    /// - [`Error::Conflict`] with the reason `event-cancelled`, or `limit-reached` as in
-    ///   [`create_api_key`](Self::create_api_key).
+    /// - [`Error::NotFound`] if the event does not exist.
     /// - [`Error::Validation`] for `name` (1 to 255 characters), `until` (in the future, and at most 7 days after the end of
     ///   the event), and `public_url` if the service has no [public URL](crate::Builder::public_url).
+    /// - [`Error::Conflict`] with the reason `event-cancelled`, or `limit-reached` as in
+    ///   [`create_api_key`](Self::create_api_key).
     ///
     /// ```
     /// use ticketing::door::CreateDoorLink;
@@ -45,21 +50,79 @@ impl TicketingService {
     /// # drop(service);
     /// # let path = folder.path().join("ticketing.db");
     /// let service = TicketingService::builder(path).public_url("https://tickets.example.com").open()?;
-    /// let link = service.create_door_link(organization.id, CreateDoorLink::new(event.id, "Gate A"))?;
-    /// assert!(link.url.expose().starts_with("https://tickets.example.com/door/#event_"));
-    /// service.revoke_api_key(organization.id, link.api_key.id)?;
+    /// let created = service.create_door_link(&caller, event.id, CreateDoorLink::new("Gate A"))?;
+    /// assert!(created.url.expose().starts_with("https://tickets.example.com/door/#event_"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_door_link(&self, organization: OrganizationId, request: CreateDoorLink) -> Result<DoorLink> {
-        let public_url = self.inner.public_url.as_deref();
-        let public_url = public_url.ok_or_else(|| Error::field("public_url", "must be set for links to the page"))?;
-        let event = request.event_id;
-        let sale = self.store()?.read_one(|tx| events::sale(tx, organization, event))?;
-        let sale = sale.ok_or(Error::NotFound(ResourceKind::Event))?;
-        let until = rules::link_until(&request, sale.status, sale.over_at, self.now())?;
-        let created = self.create_api_key(organization, request.key(until))?;
-        let url = Secret::from(format!("{public_url}/door/#{event}/{}", created.key.expose()));
-        Ok(DoorLink { url, api_key: created.api_key, expires_at: until })
+    pub fn create_door_link<C: IdempotentCall>(
+        &self,
+        caller: &C,
+        event: EventId,
+        request: impl Into<Request<CreateDoorLink>>,
+    ) -> Result<C::Output<CreatedDoorLink>> {
+        self.require_to_write(caller.as_caller(), Scope::EventsWrite)?;
+        let (key, public_url) = (self.random_api_key(), self.inner.public_url.clone());
+        let target = OperationTarget::on("create_door_link", event);
+        self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, _| {
+            organization_changes::create_door_link(tx, caller.organization, event, request, &key, public_url.as_deref())
+        })
+    }
+
+    /// Lists the links of the entrances of an event, newest first, including expired and revoked ones.
+    ///
+    /// Requires the scope `events:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the event does not exist.
+    /// - [`Error::Validation`] for an invalid `limit` or `cursor`.
+    ///
+    /// ```
+    /// use ticketing::door::ListDoorLinks;
+    /// use ticketing::organization::{CreateApiKey, Scope};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let key = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]).event(event.id);
+    /// let key = service.create_api_key(organization.id, key)?.api_key;
+    /// let links = service.list_door_links(&caller, event.id, ListDoorLinks::new())?;
+    /// assert_eq!((links.data[0].id, &*links.data[0].name), (key.id, "Gate A"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_door_links(
+        &self,
+        caller: &Caller,
+        event: EventId,
+        request: ListDoorLinks,
+    ) -> Result<Page<DoorLink, ApiKeyId>> {
+        caller.require(Scope::EventsWrite)?;
+        let request = checked_request(request)?;
+        self.store()?.read(|tx| {
+            if !events::exists(tx, caller.organization, event)? {
+                return Err(Error::NotFound(ResourceKind::Event));
+            }
+            api_keys::list_door_links(tx, event, &request)
+        })
+    }
+
+    /// Revokes the link of an entrance. From the next request on it is refused, in every process: phones with it keep the
+    /// scans that they have not reported, for another link of the event. Revoking a link again changes nothing.
+    ///
+    /// Requires the scope `events:write`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the event has no such link.
+    ///
+    /// ```
+    /// use ticketing::organization::{CreateApiKey, Scope};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let key = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]).event(event.id);
+    /// let created = service.create_api_key(organization.id, key)?;
+    /// service.revoke_door_link(&caller, event.id, created.api_key.id)?;
+    /// assert!(service.authenticate(&created.key).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn revoke_door_link(&self, caller: &Caller, event: EventId, id: ApiKeyId) -> Result<()> {
+        caller.require(Scope::EventsWrite)?;
+        let Identity { organization, .. } = caller.identity();
+        self.store()?.write(organization, move |tx| api_keys::revoke_door_link(tx, organization, event, id))
     }
 
     /// Returns a part of the roster of an event: the rules of admission, and the tickets without names and codes. In place
@@ -102,6 +165,11 @@ impl TicketingService {
     /// Adds the scans of a device to the log of an event, and returns the result of each. Scans without a verdict are
     /// decided on now. A scan whose id is in the log already is not added again: its outcome as it stands is returned.
     ///
+    /// A ticket has at most 200 rows, and an API key adds at most 1,000 rows of codes that no ticket has. Beyond that, scans
+    /// are not logged: see [`ScanResult::log_full`](crate::door::ScanResult::log_full). The ids of the scans make a report
+    /// safe to repeat, so a caller with the key of a door link needs no idempotency key: it is ignored, and nothing is
+    /// stored for it.
+    ///
     /// An outcome can change when another device reports scans of the same ticket that happened before: see
     /// [`list_scans`](Self::list_scans). `ticket.checked_in` is sent once for each admission that counts.
     ///
@@ -138,10 +206,16 @@ impl TicketingService {
         let request: Request<UploadScans> = request.into();
         request.body.event_id.map_or(Ok(()), |event| caller.as_caller().require_event(event))?;
         let own = caller.as_caller().event;
-        self.write_idempotent(caller, OperationTarget::new("upload_scans"), request, move |tx, caller, request| {
+        let upload = move |tx: &Transaction<'_>, caller: Identity, request: &Request<UploadScans>| {
             let (event, request) = rules::check_upload(request.clone(), own)?;
             scan_uploads::upload(tx, caller, event, &request)
-        })
+        };
+        if own.is_some() {
+            let identity = caller.as_caller().identity();
+            let uploaded = self.write_for(identity, move |tx| upload(tx, identity, &request))?;
+            return Ok(C::output(Replayable::executed(uploaded)));
+        }
+        self.write_idempotent(caller, OperationTarget::new("upload_scans"), request, upload)
     }
 
     /// Lists the log of an event, newest first: scans, and cancelled tickets. Filters select by outcome, device and time.

@@ -36,7 +36,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[Invariant {
     name: "scan-state",
     table: "tickets",
     sentence: "a ticket must be checked in exactly if the last ADMITTED or LEFT scan of its log is ADMITTED, have the times of the last check-in and check-out of its log, a first scan that is not after the first check-in of the log, and as many scans; its log must have at least as many check-ins as check-outs",
-    // A log of more than 200 rows is not replayed. A ticket may have been scanned before its log began.
+    // To a log of 200 rows no scan is added. A ticket may have been scanned before its log began.
     violations: "SELECT t.id FROM
             (SELECT ticket_id, COUNT(*) AS number, COUNT(*) FILTER (WHERE kind = 'IN') AS scans,
                 MAX(scanned_at) FILTER (WHERE kind = 'IN') AS last_scan,
@@ -47,7 +47,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[Invariant {
                 MAX(scanned_at) FILTER (WHERE outcome = 'LEFT') AS last_check_out
             FROM scans WHERE ticket_id IS NOT NULL GROUP BY ticket_id) l
             JOIN tickets t ON t.id = l.ticket_id
-        WHERE l.number <= 200 AND (t.status <> 'CANCELLED' AND (t.status = 'CHECKED_IN') <> COALESCE(
+        WHERE l.number < 200 AND (t.status <> 'CANCELLED' AND (t.status = 'CHECKED_IN') <> COALESCE(
                 (SELECT s.kind <> 'OUT' FROM scans s WHERE s.ticket_id = t.id
                     AND (s.kind = 'BASE' OR s.outcome = 'ADMITTED' OR s.outcome = 'LEFT')
                 ORDER BY s.scanned_at DESC, s.kind = 'BASE', COALESCE(s.client_id, '') DESC, s.id DESC LIMIT 1),

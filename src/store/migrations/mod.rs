@@ -29,6 +29,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0009_ticket_logos.sql"),
     include_str!("postgres/0010_event_days.sql"),
     include_str!("postgres/0011_idempotency_senders.sql"),
+    include_str!("postgres/0012_scan_limits.sql"),
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
@@ -85,4 +86,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0040_ticket_logos.sql"),
     include_str!("sqlite/0041_event_days.sql"),
     include_str!("sqlite/0042_idempotency_senders.sql"),
+    include_str!("sqlite/0043_scan_limits.sql"),
 ];

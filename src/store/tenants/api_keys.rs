@@ -2,13 +2,17 @@
 
 use crate::enums::scope::Scopes;
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::tenants::door_link::{DoorLink, ListDoorLinks};
 use crate::model::tenants::organization::{ApiKey, CreateApiKey, Organization};
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
+use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::rules::entrance::scan_log::MOST_WITHOUT_TICKET;
 use crate::store::columns::columns;
-use crate::store::lists::list_query::has_at_least;
-use crate::store::{Bind, Row, Transaction};
+use crate::store::lists::list_query::{cursor_bound, has_at_least, limit_plus_one};
+use crate::store::lists::pages::read_page;
+use crate::store::{Bind, Row, RowLength, Transaction};
 
 columns! {
     select selected_columns!("") {
@@ -43,8 +47,18 @@ const REVOKE: &str =
 // Those that have expired are refused anyway.
 const REVOKE_EXPIRED: &str = "UPDATE api_keys SET revoked_at = expires_at
     WHERE organization_id = ?1 AND revoked_at IS NULL AND expires_at <= ?2";
+pub(in crate::store) const OF_EVENT: &str = concat!(
+    "SELECT id, scopes",
+    selected_columns!(),
+    " FROM api_keys WHERE event_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+);
+const EXISTS: &str = "SELECT 1 FROM api_keys WHERE id = ?1 AND event_id = ?2";
+const REVOKE_OF_EVENT: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?2)
+    WHERE id = ?1 AND organization_id = ?3 AND event_id = ?4";
 pub(in crate::store) const DELETE_OF_EVENT: &str = "DELETE FROM api_keys WHERE event_id = ?1";
 const NAME: &str = "SELECT id, name FROM api_keys WHERE id = ?1";
+const COUNT_SCAN_WITHOUT_TICKET: &str = "UPDATE api_keys SET scans_without_ticket = scans_without_ticket + 1
+    WHERE id = ?1 AND scans_without_ticket < ?2";
 const RECORD_USE: &str =
     "UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
@@ -92,6 +106,18 @@ pub(crate) fn list(tx: &Transaction<'_>, organization: OrganizationId) -> Result
     tx.query_all(BY_ORGANIZATION, &[organization.into()], decode)
 }
 
+/// Lists the links of the entrances of an event, newest first.
+pub(crate) fn list_door_links(
+    tx: &Transaction<'_>,
+    event: EventId,
+    request: &Checked<ListDoorLinks>,
+) -> Result<Page<DoorLink, ApiKeyId>> {
+    let cursor = cursor_bound(tx, &request.page, EXISTS, event.into())?;
+    let binds = [event.into(), cursor, limit_plus_one(&request.page)];
+    let decode = |row: &Row<'_>| Ok(DoorLink::of(event, decode(row)?));
+    read_page(tx, RowLength::Short, OF_EVENT, &binds, &request.page, decode, |link| link.id)
+}
+
 /// A valid key.
 pub(crate) struct AuthenticatedKey {
     pub(crate) id: ApiKeyId,
@@ -127,6 +153,20 @@ pub(crate) fn revoke(tx: &Transaction<'_>, organization: OrganizationId, id: Api
     get(tx, organization, id)
 }
 
+/// Revokes the link of an entrance. A link that was revoked before stays as it is.
+pub(crate) fn revoke_door_link(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    id: ApiKeyId,
+) -> Result<()> {
+    let binds = [id.into(), tx.now().into(), organization.into(), event.into()];
+    match tx.execute_counted(REVOKE_OF_EVENT, &binds)? {
+        0 => Err(Error::NotFound(ResourceKind::DoorLink)),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn revoke_expired(tx: &Transaction<'_>, organization: OrganizationId) -> Result<()> {
     tx.execute(REVOKE_EXPIRED, &[organization.into(), tx.now().into()])
 }
@@ -138,6 +178,11 @@ pub(crate) fn delete_of_event(tx: &Transaction<'_>, event: EventId) -> Result<()
 /// The name of a key. `None` if it was deleted.
 pub(crate) fn name(tx: &Transaction<'_>, id: ApiKeyId) -> Result<Option<String>> {
     tx.query_opt(NAME, &[id.into()], |row| row.get("name"))
+}
+
+/// Counts a scan without a ticket that a key reports. Returns `false`, and counts none, if it may not report another one.
+pub(crate) fn count_scan_without_ticket(tx: &Transaction<'_>, id: ApiKeyId) -> Result<bool> {
+    Ok(tx.execute_counted(COUNT_SCAN_WITHOUT_TICKET, &[id.into(), MOST_WITHOUT_TICKET.into()])? == 1)
 }
 
 /// Stores when a key was last used. Does nothing if a later use is stored already.

@@ -33,6 +33,9 @@ pub(in crate::store) const ORDERS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCT
 pub(in crate::store) const TICKETS: &str = "SELECT COUNT(*) AS rows,
         CAST(SUM(OCTET_LENGTH(customer_name) + OCTET_LENGTH(code) * 2) AS BIGINT) AS bytes
     FROM tickets WHERE organization_id = ?1";
+pub(in crate::store) const SCANS: &str = "SELECT COUNT(*) AS rows,
+        CAST(SUM(COALESCE(OCTET_LENGTH(s.device), 0)) AS BIGINT) AS bytes
+    FROM events e JOIN scans s ON s.event_id = e.id WHERE e.organization_id = ?1";
 
 /// The bytes that a row takes in its table and in its indexes, apart from the texts that are added up. Pages of the
 /// file are about two thirds full.
@@ -42,6 +45,7 @@ const OF_CUSTOMER: u64 = 100;
 /// With one item.
 const OF_ORDER: u64 = 400;
 const OF_TICKET: u64 = 250;
+const OF_SCAN: u64 = 250;
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId) -> Result<OrganizationUsage> {
     let mut bytes = 0;
@@ -57,7 +61,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId) -> Result<
     let customers = count(CUSTOMERS, OF_CUSTOMER)?;
     let orders = count(ORDERS, OF_ORDER)?;
     let tickets = count(TICKETS, OF_TICKET)?;
-    Ok(OrganizationUsage { events, customers, orders, tickets, bytes })
+    let scans = count(SCANS, OF_SCAN)?;
+    Ok(OrganizationUsage { events, customers, orders, tickets, scans, bytes })
 }
 
 /// Lists organizations with what they store, newest first. A page ends early after the organization with which it has
@@ -72,7 +77,7 @@ pub(crate) fn list(
     let mut counted = 0;
     for organization in organizations {
         let usage = get(tx, organization.id)?;
-        counted += usage.events + usage.customers + usage.orders + usage.tickets;
+        counted += usage.events + usage.customers + usage.orders + usage.tickets + usage.scans;
         let id = organization.id;
         data.push(OrganizationWithUsage { organization, usage });
         if counted >= MAX_ROWS && last != Some(id) {

@@ -33,7 +33,8 @@ macro_rules! select {
 
 pub(in crate::store) const BY_CLIENT_ID: &str = select!("s.organization_id = ?1 AND s.client_id = ?2");
 pub(in crate::store) const OF_TICKET: &str = select!("s.ticket_id = ?1 ORDER BY s.scanned_at, s.id LIMIT ?2");
-pub(in crate::store) const LAST: &str = "SELECT MAX(scanned_at) AS last FROM scans WHERE ticket_id = ?1";
+pub(in crate::store) const END: &str = "SELECT MAX(scanned_at) AS last, COUNT(*) AS number
+    FROM (SELECT scanned_at FROM scans WHERE ticket_id = ?1 ORDER BY scanned_at DESC LIMIT ?2) AS newest";
 pub(in crate::store) const LIST: &str = select!(
     "s.event_id = ?1 AND s.id < ?2 AND s.id >= ?4 AND s.received_at >= ?5 AND s.organization_id = ?6
         AND (CAST(?7 AS TEXT) IS NULL OR s.outcome = ?7) AND (CAST(?8 AS TEXT) IS NULL OR s.device = ?8)
@@ -62,11 +63,22 @@ pub(crate) struct StoredScan {
     pub(crate) logged: LoggedScan,
     /// Whether `ticket.checked_in` was sent.
     pub(crate) is_reported: bool,
+    /// Whether a new row is not stored, because there are as many as there may be.
+    pub(crate) log_is_full: bool,
+}
+
+/// Where the log of a ticket ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogEnd {
+    /// The time of the last row. `None` if there is none.
+    pub(crate) last: Option<Timestamp>,
+    /// Whether it has as many rows as it may.
+    pub(crate) is_full: bool,
 }
 
 impl From<LoggedScan> for StoredScan {
     fn from(logged: LoggedScan) -> Self {
-        Self { logged, is_reported: false }
+        Self { logged, is_reported: false, log_is_full: false }
     }
 }
 
@@ -77,7 +89,7 @@ impl StoredScan {
 }
 
 fn decode(row: &Row<'_>) -> Result<StoredScan> {
-    Ok(StoredScan { logged: decode_logged(row)?, is_reported: row.get("is_reported")? })
+    Ok(StoredScan { is_reported: row.get("is_reported")?, ..decode_logged(row)?.into() })
 }
 
 pub(crate) fn start(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<()> {
@@ -94,14 +106,17 @@ pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, uuid: &st
     tx.query_opt(BY_CLIENT_ID, &[organization.into(), uuid.into()], decode)
 }
 
-/// The log of a ticket, in the order of the times: one row more than are replayed, if it has so many.
+/// The log of a ticket, in the order of the times: one row more than it may have, if it has so many.
 pub(crate) fn of_ticket(tx: &Transaction<'_>, ticket: TicketId) -> Result<Vec<StoredScan>> {
     tx.query_all(OF_TICKET, &[ticket.into(), (MOST_REPLAYED + 1).into()], decode)
 }
 
-/// The time of the last row of a ticket. `None` if it has no log.
-pub(crate) fn last(tx: &Transaction<'_>, ticket: TicketId) -> Result<Option<Timestamp>> {
-    Ok(tx.query_opt(LAST, &[ticket.into()], |row| row.get("last"))?.flatten())
+/// The end of the log of a ticket.
+pub(crate) fn end(tx: &Transaction<'_>, ticket: TicketId) -> Result<LogEnd> {
+    let end = tx.query_opt(END, &[ticket.into(), MOST_REPLAYED.into()], |row| {
+        Ok(LogEnd { last: row.get("last")?, is_full: row.count("number")? >= MOST_REPLAYED as u64 })
+    })?;
+    Ok(end.unwrap_or(LogEnd { last: None, is_full: false }))
 }
 
 /// Deletes a batch of the log of an event without tickets. Returns whether this was all.

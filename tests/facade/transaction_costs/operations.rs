@@ -57,6 +57,7 @@ pub const READS: &[&str] = &[
     "list_api_keys",
     "list_discounts",
     "list_disputes",
+    "list_door_links",
     "list_events",
     "list_ledger_entries",
     "list_orders",
@@ -390,9 +391,14 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         Box::new(move || drop(service.check_out_ticket(caller, CheckInTicket::new(&ticket.code)).expect("left")))
     }),
     ("create_door_link", |store| {
-        let link = CreateDoorLink::new(store.event.id, "Gate A");
-        let organization = store.fixture.caller.organization();
-        Box::new(move || drop(store.fixture.service.create_door_link(organization, link).expect("a link")))
+        let (service, caller) = api(store);
+        let link = CreateDoorLink::new("Gate A");
+        Box::new(move || drop(service.create_door_link(caller, store.event.id, link).expect("a link")))
+    }),
+    ("revoke_door_link", |store| {
+        let (service, caller) = api(store);
+        let key = store.fixture.gate(&store.event).key().expect("a key");
+        Box::new(move || service.revoke_door_link(caller, store.event.id, key).expect("revoked"))
     }),
     ("upload_scans", |store| {
         let gate = store.fixture.gate(&store.event);
