@@ -77,13 +77,12 @@ pub(crate) fn has_few_rows(store: &Store, organization: OrganizationId, request:
     let counted = store.scan(Some(organization), |tx| {
         let selection = Selection::new(tx, organization, request)?;
         let count = statements(tx, &selection, request.kind)?.count_up_to(FEW_ROWS + 1);
-        tx.query_opt(&count, &[], |row| row.count("number"))
+        tx.query_opt(&count, &[], |row| Ok(row.count("number")? <= FEW_ROWS))
     });
     match counted {
-        Ok(rows) => Ok(rows.is_some_and(|rows| rows <= FEW_ROWS)),
         // There are many if it takes long to count a few.
         Err(Error::Unavailable(_)) => Ok(false),
-        Err(error) => Err(error),
+        counted => Ok(counted?.unwrap_or_default()),
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use ticketing::Error;
 use ticketing::door::{
-    CreateDoorLink, GetRoster, ListDoorLinks, ListScans, LoggedKind, NewScan, ScanKind, ScanOutcome, UploadScans, Verdict,
+    CreateDoorLink, GetRoster, ListDoorLinks, ListScans, LoggedKind, NewScan, ScanKind, ScanOutcome, UploadScans,
+    Verdict,
 };
 use ticketing::environment::Clock;
 use ticketing::error::{Reason, ResourceKind};
@@ -754,9 +755,8 @@ fn simultaneous_reports_store_no_more_rows_than_there_may_be() {
         let service = &services[thread % 4];
         let first = 1000 + thread as u64 * 100;
         let report = |scan| service.upload_scans(&gate, UploadScans::new("Phone", [scan])).expect("a report").results;
-        let results = (first..first + 5).flat_map(|number| {
-            [report(let_in(number, "0000", NOW)).remove(0), report(refused(number + 50)).remove(0)]
-        });
+        let results = (first..first + 5)
+            .flat_map(|number| [report(let_in(number, "0000", NOW)).remove(0), report(refused(number + 50)).remove(0)]);
         results.filter(|result| !result.log_full).count()
     });
     assert_eq!(stored.into_iter().sum::<usize>(), 20);

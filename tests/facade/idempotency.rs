@@ -177,9 +177,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("create_door_link", |resources, service, caller, index| {
         let request = CreateDoorLink::new(["Gate A", "Gate B"][index]);
-        service
-            .create_door_link(caller, resources.events[0], request)
-            .map(|result| result.map(Response::DoorLink))
+        service.create_door_link(caller, resources.events[0], request).map(|result| result.map(Response::DoorLink))
     }),
     ("cancel_ticket", |resources, service, caller, index| {
         service

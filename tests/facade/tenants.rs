@@ -9,8 +9,8 @@ use ticketing::door::{CreateDoorLink, GetRoster, ListDoorLinks, ListScans, Uploa
 use ticketing::error::{Reason, ResourceKind};
 use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
 use ticketing::id::{
-    ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
-    WebhookId,
+    ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId,
+    WebhookDeliveryId, WebhookId,
 };
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
 use ticketing::page::PageRequest;

@@ -3,9 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use ticketing::TicketingService;
 use ticketing::environment::{ManualClock, SeededEntropy};
-use ticketing::organization::{CreateApiKey, Scope};
 
 use crate::common::Database;
 use crate::common::http::{Client, Response, Server};

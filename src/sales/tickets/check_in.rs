@@ -3,13 +3,14 @@
 //! A scan changes only its ticket, and the number of checked-in tickets of its ticket type, so it locks the ticket and
 //! not the event. It decides after that, so that exactly one of several simultaneous scans succeeds.
 
-use super::server_scans::{self, NextRow};
+use super::server_scans;
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::scan::LoggedKind;
 use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::ticket as rules;
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
@@ -40,11 +41,11 @@ pub(crate) fn check_in(
     if let PriorOutcome::Result(ticket) = operation.prior_outcome(tx)? {
         return Ok(Scan::Accepted(Replayable::replayed(Box::new(ticket))));
     }
-    let scanned = scans::find(tx, organization, request)?;
-    let next = server_scans::next_row(tx, organization, &scanned)?;
-    let scan = match scanned.state.check_in(request.event_id, next.at) {
-        Ok(()) => accept(tx, caller, scanned, next)?,
-        Err(refusal) => refuse(tx, caller, &scanned, next, refusal)?,
+    let mut scanned = scans::find(tx, organization, request)?;
+    let at = server_scans::time_of_scan(tx, organization, &mut scanned)?;
+    let scan = match scanned.state.check_in(request.event_id, at) {
+        Ok(()) => accept(tx, caller, scanned, at)?,
+        Err(refusal) => refuse(tx, caller, &scanned, at, refusal)?,
     };
     if let Scan::Accepted(ticket) = &scan {
         operation.store_result(tx, &*ticket.value)?;
@@ -52,9 +53,8 @@ pub(crate) fn check_in(
     Ok(scan)
 }
 
-fn accept(tx: &Transaction<'_>, caller: Identity, scanned: LockedTicket, next: NextRow) -> Result<Scan> {
-    server_scans::log(tx, caller, &scanned, LoggedKind::In, next, None)?;
-    let at = next.at;
+fn accept(tx: &Transaction<'_>, caller: Identity, scanned: LockedTicket, at: Timestamp) -> Result<Scan> {
+    server_scans::log(tx, caller, &scanned, LoggedKind::In, at, None)?;
     let notification = scanned.checked_in(at);
     let LockedTicket { mut ticket, state, .. } = scanned;
     let expires_at = match state.first_scan_date {
@@ -85,14 +85,14 @@ fn refuse(
     tx: &Transaction<'_>,
     caller: Identity,
     scanned: &LockedTicket,
-    next: NextRow,
+    at: Timestamp,
     refusal: Conflict,
 ) -> Result<Scan> {
     // The log is that of the entrance of the event, and other entrances are not logged there.
     if refusal.reason != Reason::WrongEvent {
-        server_scans::log(tx, caller, scanned, LoggedKind::In, next, Some(refusal.reason))?;
+        server_scans::log(tx, caller, scanned, LoggedKind::In, at, Some(refusal.reason))?;
     }
-    scans::record_refusal(tx, scanned.ticket.id, next.at)?;
+    scans::record_refusal(tx, scanned.ticket.id, at)?;
     tx.record(CommitEvent::ScanRefused(refusal.reason));
     Ok(Scan::Refused(refusal))
 }
@@ -105,11 +105,10 @@ pub(crate) fn check_out(
 ) -> Result<IssuedTicket> {
     let organization = caller.organization;
     let request = rules::check_scan(request.body.clone(), request.errors.clone())?;
-    let scanned = scans::find(tx, organization, &request)?;
+    let mut scanned = scans::find(tx, organization, &request)?;
     scanned.state.check_out(request.event_id).map_err(Error::Conflict)?;
-    let next = server_scans::next_row(tx, organization, &scanned)?;
-    server_scans::log(tx, caller, &scanned, LoggedKind::Out, next, None)?;
-    let at = next.at;
+    let at = server_scans::time_of_scan(tx, organization, &mut scanned)?;
+    server_scans::log(tx, caller, &scanned, LoggedKind::Out, at, None)?;
     let mut ticket = scanned.ticket;
     scans::check_out(tx, ticket.id, at)?;
     sales_figures::inside_changed(tx, ticket.ticket_type_id, -1)?;

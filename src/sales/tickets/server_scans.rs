@@ -14,23 +14,18 @@ use crate::store::tickets::issued_tickets::CancelledTicket;
 use crate::store::tickets::scan_log::{self, StoredScan};
 use crate::store::tickets::scans::LockedTicket;
 
-/// The row of a scan that is decided on now.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NextRow {
-    /// The time of the scan.
-    pub(super) at: Timestamp,
-    /// Whether the event has a log, and the log of the ticket is not full.
-    is_logged: bool,
-}
-
-/// The row of a scan of a locked ticket. Begins the log of the ticket, if its event has one.
-pub(super) fn next_row(tx: &Transaction<'_>, organization: OrganizationId, scanned: &LockedTicket) -> Result<NextRow> {
-    if !scanned.has_log {
-        return Ok(NextRow { at: tx.now(), is_logged: false });
+/// The time of a scan of a locked ticket that is decided on now. Begins the log of the ticket, if its event has one.
+pub(super) fn time_of_scan(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    scanned: &mut LockedTicket,
+) -> Result<Timestamp> {
+    if !scanned.is_logged {
+        return Ok(tx.now());
     }
     let end = scan_log::end(tx, scanned.ticket.id)?;
-    let at = begin(tx, organization, end.last, base(tx, scanned))?;
-    Ok(NextRow { at, is_logged: !end.is_full })
+    scanned.is_logged = !end.is_full;
+    begin(tx, organization, end.last, base(tx, scanned))
 }
 
 /// Begins the log of a ticket with this row, if it has none. `last` is the time of its last row. Returns the time of the
@@ -62,10 +57,10 @@ pub(super) fn log(
     caller: Identity,
     scanned: &LockedTicket,
     kind: LoggedKind,
-    NextRow { at, is_logged }: NextRow,
+    at: Timestamp,
     refusal: Option<Reason>,
 ) -> Result<()> {
-    if !is_logged {
+    if !scanned.is_logged {
         return Ok(());
     }
     let (verdict, outcome) = match (refusal, kind) {

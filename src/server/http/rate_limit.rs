@@ -27,8 +27,7 @@ const MAX_WINDOWS: usize = 65_536;
 /// The least value of [`RateLimits::failures_until_unchecked`].
 const MIN_FAILURES_UNTIL_UNCHECKED: u32 = 1000;
 
-/// The maximum number of requests with the key of a door link in a minute. A phone makes one for each scan, and one every
-/// few seconds.
+/// The maximum number of requests with the key of a door link in a minute.
 const REQUESTS_OF_DOOR_LINK: u32 = 300;
 
 /// The maximum number of requests to one link in a minute.
@@ -163,8 +162,7 @@ impl RateLimits {
         if windows.by_key.len() >= MANY_KEYS {
             windows.remove_expired(now.millis());
         }
-        let most = if caller.event.is_some() { REQUESTS_OF_DOOR_LINK } else { u32::MAX };
-        let limit = windows.limit.min(most);
+        let limit = windows.limit.min(if caller.event.is_some() { REQUESTS_OF_DOOR_LINK } else { u32::MAX });
         Some(windows.count_up_to(limit, key, now.millis()))
     }
 

@@ -22,7 +22,7 @@ use crate::form::declare::schema::NamedSchemas;
 use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
 use crate::model::tenants::idempotency::Replayable;
-use crate::model::values::id::{EventId, OrganizationId};
+use crate::model::values::id::OrganizationId;
 use crate::server::http::blocking::WaitsFor;
 use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 use crate::server::http::problem::Problem;
@@ -229,35 +229,12 @@ impl Operation {
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
         id: fn(&T) -> &dyn Display,
     ) -> Self {
-        let resources = |_: &Call<'_>| route.path.rsplit('/').next().unwrap_or_default().to_owned();
-        Self::create_below(route, run, id, resources)
-    }
-
-    /// `POST` that creates one resource of an event, whose path is below that of the event.
-    pub(in crate::server) fn create_of_event<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-        id: fn(&T) -> &dyn Display,
-    ) -> Self {
-        let path = route.path.trim_start_matches('/');
-        let resources = |call: &Call<'_>| {
-            let event: EventId = call.id();
-            path.replace("{eventId}", &event.to_string())
-        };
-        Self::create_below(route, run, id, resources)
-    }
-
-    fn create_below<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-        id: fn(&T) -> &dyn Display,
-        resources: impl Fn(&Call<'_>) -> String + Send + Sync + 'static,
-    ) -> Self {
         let success = Success { status: StatusCode::CREATED, has_location: true, ..Success::ok::<T>() };
         Self::new(route, Method::POST, body::<B>(), success, move |call| {
             let created = run(call, call.json()?)?;
             let mut response = replayable_json(&created)?;
-            let (base_path, resources, id) = (call.base_path(), resources(call), id(&created.value));
+            let (base_path, id) = (call.base_path(), id(&created.value));
+            let resources = route.path.rsplit('/').next().unwrap_or_default();
             if let Ok(location) = HeaderValue::try_from(format!("{base_path}{BASE}/{resources}/{id}")) {
                 response.headers_mut().insert(LOCATION, location);
             }

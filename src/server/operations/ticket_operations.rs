@@ -58,12 +58,12 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .conflicts(&[NoDoorLink]),
         operation!(
-            create_of_event,
+            action,
             create_door_link::<CreateDoorLink>(keyed, id),
             "/events/{eventId}/door-links",
-            EventsWrite,
-            |created| &created.link.id
+            EventsWrite
         )
+        .returns(StatusCode::CREATED)
         .docs(
             "Create a door link",
             "A link to the page for check-in at an entrance, with an API key of this event. The response contains the \

@@ -1,7 +1,6 @@
 //! Backups that a service makes by itself, every so often, into a folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,8 +22,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How soon a backup that failed or was interrupted is tried again, if its period is longer.
 const RETRY: Duration = Duration::from_mins(15);
 
-/// The file in the folder that is locked while a backup is made. It contains the time of the last attempt.
-const ATTEMPT: &str = "ticketing-backup.lock";
+/// The file in the folder that is locked while a backup is made.
+const LOCK: &str = "ticketing-backup.lock";
 
 /// # Backups
 impl TicketingService {
@@ -43,8 +42,8 @@ impl TicketingService {
     /// after 15 minutes, or after `every` if that is shorter. So is one that was interrupted: a program that is killed
     /// again and again does not begin with a backup each time.
     ///
-    /// One program at a time makes backups into a folder. It locks the file `ticketing-backup.lock` there, and deletes
-    /// the unfinished copies that a killed program has left behind.
+    /// One program at a time makes backups into a folder. It locks the file `ticketing-backup.lock` there. An unfinished
+    /// copy that a killed program has left behind is emptied, and deleted when the next backup begins.
     ///
     /// # Errors
     /// - [`Error::Validation`] for `folder` if it is not a folder.
@@ -96,15 +95,15 @@ fn make_if_due(
         return Some(due);
     }
     let retry = now.saturating_add(schedule.every.min(RETRY));
-    let made = match Attempt::lock(&schedule.folder) {
+    let made = match lock(&schedule.folder) {
         Ok(None) => return Some(retry),
-        Ok(Some(mut attempt)) => {
-            delete_unfinished(&schedule.folder);
-            let due = attempt.due(schedule, now);
+        Ok(Some(_lock)) => {
+            let due = due_after_files(schedule, now);
+            tidy_unfinished(&schedule.folder, due > now);
             if due > now {
                 return Some(due);
             }
-            attempt.begin(now).and_then(|()| make(open, schedule, now, stop))
+            make(open, schedule, now, stop)
         }
         Err(error) => Err(error),
     };
@@ -124,39 +123,14 @@ fn make_if_due(
     })
 }
 
-/// The right to make a backup into a folder, which other processes do not have meanwhile. The system takes it from a
-/// process that ends.
-struct Attempt(File);
-
-impl Attempt {
-    /// `None` if another process makes a backup into the folder.
-    fn lock(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(ATTEMPT);
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = opened.map_err(|error| failed(&path, &error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self(file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(failed(&path, &error)),
-        }
-    }
-
-    /// When the next backup is due: `every` after the newest one in the folder, and [`RETRY`] after the last attempt.
-    /// Times after now were written while the clock was wrong, and count for nothing.
-    fn due(&mut self, schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
-        let mut text = String::new();
-        // A time that cannot be read delays nothing.
-        let attempted = self.0.read_to_string(&mut text).ok().and_then(|_| text.parse().ok());
-        let attempted = attempted.filter(|at: &Timestamp| *at <= now);
-        let retry = attempted.map(|at| at.saturating_add(schedule.every.min(RETRY)));
-        let next = backups(&schedule.folder, now).map(|(made, _)| made.saturating_add(schedule.every)).max();
-        next.max(retry).unwrap_or(now)
-    }
-
-    /// Writes down that an attempt begins.
-    fn begin(&mut self, now: Timestamp) -> Result<()> {
-        let written = self.0.rewind().and_then(|()| self.0.set_len(0)).and_then(|()| write!(self.0, "{now}"));
-        written.map_err(|error| failed(Path::new(ATTEMPT), &error))
+/// Locks a folder until the file is dropped or the process ends. `None` if another process has locked it.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let path = folder.join(LOCK);
+    let opened = OpenOptions::new().append(true).create(true).open(&path).map_err(TryLockError::Error);
+    match opened.and_then(|file| file.try_lock().map(|()| file)) {
+        Ok(file) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(StoreErrorKind::Io(format!("{}: {error}", path.display())).into()),
     }
 }
 
@@ -186,15 +160,7 @@ fn rename(copy: &Path, name: &Path) -> Result<()> {
         Some(folder) if cfg!(unix) => std::fs::File::open(folder)?.sync_all(),
         _ => Ok(()),
     });
-    renamed.map_err(|error| failed(name, &error))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    let kind = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreErrorKind::Full,
-        _ => StoreErrorKind::Io(format!("{}: {error}", path.display())),
-    };
-    kind.into()
+    renamed.map_err(|error| StoreErrorKind::Io(format!("{}: {error}", name.display())).into())
 }
 
 /// The backups in a folder. Those with a later time than now were made while the clock was wrong: they stay, and count
@@ -212,6 +178,13 @@ fn delete_old(folder: &Path, keep: usize, now: Timestamp) {
     }
 }
 
+/// When a backup is due: after the newest one in the folder, and some time after the last one that was interrupted.
+fn due_after_files(schedule: &BackupSchedule, now: Timestamp) -> Timestamp {
+    let next = backups(&schedule.folder, now).map(|(made, _)| made.saturating_add(schedule.every));
+    let begun = unfinished(&schedule.folder).map(|(begun, _)| begun).filter(|begun| *begun <= now);
+    next.chain(begun.map(|begun| begun.saturating_add(schedule.every.min(RETRY)))).max().unwrap_or(now)
+}
+
 /// The files in a folder in whose names `time` finds a time. If the folder cannot be read, there are none: the next
 /// backup says why.
 fn dated_files(folder: &Path, time: impl Fn(&str) -> Option<Timestamp>) -> impl Iterator<Item = (Timestamp, PathBuf)> {
@@ -219,12 +192,16 @@ fn dated_files(folder: &Path, time: impl Fn(&str) -> Option<Timestamp>) -> impl 
     entries.filter_map(move |entry| Some((time(entry.file_name().to_str()?)?, entry.path())))
 }
 
-/// Deletes unfinished and unchecked copies that a killed program has left behind: each may be as large as the database.
-/// No other program makes one now.
-fn delete_unfinished(folder: &Path) {
-    // A copy that was being made has another suffix behind this one.
-    let time_of_unchecked = |name: &str| time_in(name.split_once(UNCHECKED)?.0);
-    dated_files(folder, time_of_unchecked).for_each(|(_, path)| delete(&path));
+/// Unfinished and unchecked copies, and when they were begun.
+fn unfinished(folder: &Path) -> impl Iterator<Item = (Timestamp, PathBuf)> {
+    // A copy that is being made has another suffix behind this one.
+    dated_files(folder, |name| time_in(name.split_once(UNCHECKED)?.0))
+}
+
+/// Deletes the unfinished copies of killed processes, or empties them: each may be as large as the database. While the
+/// folder is locked, no other process makes one.
+fn tidy_unfinished(folder: &Path, keep_names: bool) {
+    unfinished(folder).for_each(|(_, path)| if keep_names { drop(File::create(path)) } else { delete(&path) });
 }
 
 fn delete(path: &Path) {
@@ -276,48 +253,22 @@ mod tests {
         }
     }
 
-    fn attempt(folder: &Path) -> Attempt {
-        Attempt::lock(folder).expect("a file").expect("no other process")
-    }
-
     #[test]
     fn after_a_restart_a_backup_is_due_when_the_newest_one_is_old_enough() {
         let folder = tempfile::tempdir().expect("a folder");
         let daily = BackupSchedule::new(folder.path()).every(Duration::from_hours(24));
         let now = at("2026-11-26T05:00:00Z");
-        let due = || attempt(folder.path()).due(&daily, now);
-        assert_eq!(due(), now);
+        assert_eq!(due_after_files(&daily, now), now);
         // The last one was made while the clock was wrong.
         for day in ["2026-11-24", "2026-11-25", "2099-01-01"] {
             std::fs::write(folder.path().join(format!("ticketing-{day}T06-00-00Z.db")), "").expect("a file");
         }
-        assert_eq!(due(), at("2026-11-26T06:00:00Z"));
-    }
-
-    #[test]
-    fn a_backup_that_was_interrupted_is_tried_again_after_a_quarter_of_an_hour() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let daily = BackupSchedule::new(folder.path()).every(Duration::from_hours(24));
-        let hasty = BackupSchedule::new(folder.path()).every(Duration::from_secs(1));
-        let begun = at("2026-11-26T05:00:00.250Z");
-        attempt(folder.path()).begin(at("2026-11-26T04:59:59Z")).expect("written");
-        attempt(folder.path()).begin(begun).expect("written");
-        let due = |schedule, now| attempt(folder.path()).due(schedule, now);
-        assert_eq!(due(&daily, begun), at("2026-11-26T05:15:00.250Z"));
-        assert_eq!(due(&hasty, begun), at("2026-11-26T05:00:01.250Z"));
-        let put_back = at("2026-11-26T04:00:00Z");
-        assert_eq!(due(&daily, put_back), put_back);
-        std::fs::write(folder.path().join(ATTEMPT), "damaged").expect("a file");
-        assert_eq!(due(&daily, begun), begun);
-    }
-
-    #[test]
-    fn only_one_process_at_a_time_makes_backups_into_a_folder() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let first = attempt(folder.path());
-        assert!(Attempt::lock(folder.path()).expect("a file").is_none());
-        drop(first);
-        assert!(Attempt::lock(folder.path()).expect("a file").is_some());
+        assert_eq!(due_after_files(&daily, now), at("2026-11-26T06:00:00Z"));
+        // One that was interrupted comes later than that.
+        let begun = folder.path().join("ticketing-2026-11-26T06-00-00Z.db.unchecked.ABCDEFGH.partial");
+        std::fs::write(begun, "").expect("a file");
+        assert_eq!(due_after_files(&daily, at("2026-11-26T06:01:00Z")), at("2026-11-26T06:15:00Z"));
+        assert_eq!(due_after_files(&daily, now), at("2026-11-26T06:00:00Z"), "the clock was put back");
     }
 
     #[test]
@@ -333,21 +284,22 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_were_not_finished_or_checked_are_deleted_and_are_no_backups() {
+    fn unfinished_copies_are_no_backups_and_are_emptied_or_deleted() {
         let folder = tempfile::tempdir().expect("a folder");
         let names = [
             "ticketing-2026-11-24T06-00-00Z.db.unchecked",
             "ticketing-2099-11-25T06-00-00Z.db.unchecked.ABCDEFGH.partial",
-            "ticketing-2099-11-25T06-00-00Z.db.unchecked.ABCDEFGH.partial-journal",
             "other.unchecked",
-            ATTEMPT,
         ];
         let paths = names.map(|name| folder.path().join(name));
         for path in &paths {
-            std::fs::write(path, "").expect("a file");
+            std::fs::write(path, "copy").expect("a file");
         }
         assert_eq!(dated_files(folder.path(), time_in).count(), 0);
-        delete_unfinished(folder.path());
-        assert_eq!(paths.map(|path| path.exists()), [false, false, false, true, true]);
+        let sizes = || paths.each_ref().map(|path| path.metadata().ok().map(|file| file.len()));
+        tidy_unfinished(folder.path(), true);
+        assert_eq!(sizes(), [Some(0), Some(0), Some(4)]);
+        tidy_unfinished(folder.path(), false);
+        assert_eq!(sizes(), [None, None, Some(4)]);
     }
 }

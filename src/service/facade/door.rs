@@ -4,8 +4,8 @@ use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
-use crate::model::tenants::idempotency::Replayable;
 use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
+use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::roster::{GetRoster, MAX_TICKETS, Roster};
 use crate::model::tickets::scan::{ListScans, LoggedScan, UploadScans, UploadedScans};
 use crate::model::values::id::{ApiKeyId, EventId, ScanId};
@@ -102,8 +102,8 @@ impl TicketingService {
         })
     }
 
-    /// Revokes the link of an entrance. From the next request on it is refused, in every process: phones with it keep the
-    /// scans that they have not reported, for another link of the event. Revoking a link again changes nothing.
+    /// Revokes the link of an entrance. From the next request on it is refused, in every process. Phones keep what they have
+    /// not reported, for another link of the event. Revoking a link again changes nothing.
     ///
     /// Requires the scope `events:write`.
     ///
@@ -121,7 +121,7 @@ impl TicketingService {
     /// ```
     pub fn revoke_door_link(&self, caller: &Caller, event: EventId, id: ApiKeyId) -> Result<()> {
         caller.require(Scope::EventsWrite)?;
-        let Identity { organization, .. } = caller.identity();
+        let organization = caller.organization;
         self.store()?.write(organization, move |tx| api_keys::revoke_door_link(tx, organization, event, id))
     }
 

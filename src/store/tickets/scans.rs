@@ -46,8 +46,8 @@ pub(crate) struct LockedTicket {
     pub(crate) ticket: IssuedTicket,
     pub(crate) order_id: Option<OrderId>,
     pub(crate) state: Scanned,
-    /// Whether scans of the event are logged.
-    pub(crate) has_log: bool,
+    /// Whether a scan is logged: the event has a log, and that of the ticket is not known to be full.
+    pub(crate) is_logged: bool,
     event_cancelled_at: Option<Timestamp>,
 }
 
@@ -97,7 +97,7 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LockedTicket> {
         ticket,
         order_id: row.get("order_id")?,
         state,
-        has_log: row.get("has_scan_log")?,
+        is_logged: row.get("has_scan_log")?,
         event_cancelled_at: row.get("cancelled_at")?,
     })
 }

@@ -30,15 +30,11 @@ impl Location {
     }
 }
 
-/// Deletes the copies that a killed program has left unfinished: each may be as large as the database. No other program
-/// makes one now.
+/// Deletes copies that killed programs have left unfinished. No other program makes one now.
 fn delete_unfinished(database: &Path) {
-    let Some(name) = database.file_name() else { return };
-    let start = format!("{}.schema-", name.to_string_lossy());
+    let Some(start) = database.file_name().map(|name| format!("{}.schema-", name.display())) else { return };
     for entry in folder_of(database).read_dir().into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(&start) && name.ends_with(".partial") {
-            // If it cannot be deleted, the copy tells why there is no room.
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(&start) && name.ends_with(".partial")) {
             let _ = remove(&entry.path());
         }
     }
