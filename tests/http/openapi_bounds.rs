@@ -244,11 +244,13 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
 }
 
 /// Messages of field errors that a schema cannot express, because they depend on other fields or on stored data.
-const ERRORS_BEYOND_THE_SCHEMA: [&str; 15] = [
+const ERRORS_BEYOND_THE_SCHEMA: [&str; 17] = [
     "must be set with a key that is not restricted to an event",
     "or ticketId must be set, and not both",
     "must be set with ticketId, and only then",
     "must not be before startDate",
+    "must be in the future: the event may be over",
+    "must be at most 7 days after the end of the event",
     "must be after validFrom",
     "must be after saleStartDate",
     "must be a time zone of the IANA database, such as Europe/Berlin",

@@ -581,7 +581,7 @@ fn door_links_are_created_listed_and_revoked_and_a_revoked_one_ends_at_once() {
     assert!(client.get(&list).expect(200).json()["data"][1]["revokedAt"].is_string());
     let other_event = event_on_sale(&mut client, "winter-night").event;
     let elsewhere = format!("/v1/events/{other_event}/door-links/{}", second["id"].as_str().unwrap());
-    assert_eq!(client.delete(&elsewhere).expect(404).problem()["detail"], "door link not found");
+    assert_eq!(client.delete(&elsewhere).expect(404).problem()["detail"], "there is no such door link");
     assert_eq!(client.post(&list, &json!({"name": "", "until": "2020-01-01T00:00:00Z"})).paths(), ["name", "until"]);
     client.patch(&format!("/v1/events/{event}"), &json!({"status": "CANCELLED"})).expect(200);
     assert_eq!(client.post(&list, &json!({"name": "Gate C"})).expect(409).json()["reason"], "event-cancelled");

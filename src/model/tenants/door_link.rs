@@ -39,8 +39,8 @@ form! {
 }
 
 responses! {
-    /// A link for the staff of an entrance, without its secret. The link works until it expires or is
-    /// [revoked](crate::TicketingService::revoke_door_link). It shows no name of a holder, and no code of a ticket.
+    /// A link for the staff of an entrance, without its secret. The link works until it expires or is revoked. It shows no
+    /// name of a holder, and no code of a ticket.
     pub struct DoorLink {
         /// The id, which is that of the API key in the link.
         pub id: ApiKeyId,

@@ -30,7 +30,7 @@ use crate::enums::scope::Scope;
 use crate::form::declare::schema::NamedSchemas;
 use crate::form::value::FormValue;
 use crate::model::values::id::{
-    DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId,
+    ApiKeyId, DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId,
 };
 
 /// Stands for the URL of the server in [`DOCUMENT`].
@@ -183,6 +183,7 @@ fn path_parameter(name: &str, named: &mut NamedSchemas) -> (&'static str, Value)
         "issuedTicketId" => ("The id of the issued ticket.", TicketId::schema(named)),
         "discountId" => ("The id of the discount.", DiscountId::schema(named)),
         "webhookId" => ("The id of the webhook endpoint.", WebhookId::schema(named)),
+        "doorLinkId" => ("The id of the door link.", ApiKeyId::schema(named)),
         "deliveryId" => ("The id of the delivery.", WebhookDeliveryId::schema(named)),
         _ => ("", json!({})),
     }
