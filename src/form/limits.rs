@@ -150,6 +150,8 @@ pub(crate) enum NumberLimit {
     Max(i64),
     /// More than this number.
     Above(i64),
+    /// No limit: an amount that has too many digits is rounded when it is read.
+    Rounded,
 }
 
 impl Limit for NumberLimit {
@@ -158,6 +160,7 @@ impl Limit for NumberLimit {
             Self::Min(least) => format!("must be at least {least}"),
             Self::Max(most) => format!("must be at most {most}"),
             Self::Above(bound) => format!("must be more than {bound}"),
+            Self::Rounded => String::new(),
         }
     }
 
@@ -166,6 +169,7 @@ impl Limit for NumberLimit {
             Self::Min(least) => schema["minimum"] = json!(least),
             Self::Max(most) => schema["maximum"] = json!(most),
             Self::Above(bound) => schema["exclusiveMinimum"] = json!(bound),
+            Self::Rounded => {}
         }
     }
 }

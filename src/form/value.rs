@@ -162,6 +162,7 @@ impl FormValue for i64 {
             NumberLimit::Min(least) => *self >= least,
             NumberLimit::Max(most) => *self <= most,
             NumberLimit::Above(bound) => *self > bound,
+            NumberLimit::Rounded => true,
         }
     }
 

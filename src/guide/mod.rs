@@ -13,6 +13,9 @@ pub mod webhooks {}
 pub mod documents {}
 
 #[doc = include_str!("door.md")]
+/// ```json
+#[doc = include_str!("ticket_codes.json")]
+/// ```
 pub mod door {}
 
 #[doc = include_str!("exports.md")]

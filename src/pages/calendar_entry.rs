@@ -3,12 +3,17 @@
 //!
 //! The crate `icalendar` is not used: it writes the time of the system's clock into components.
 
+use std::time::Duration;
+
 use time::OffsetDateTime;
 
 use crate::model::tickets::linked::LinkedTicket;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::printed_text;
+
+/// How long an event without an end is in a calendar. Without an end, it would take no time there.
+const DEFAULT_DURATION: Duration = Duration::from_hours(2);
 
 /// How many bytes a line may have, without its end.
 const LINE: usize = 75;
@@ -29,7 +34,7 @@ pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
     lines.push(format!("SEQUENCE:{sequence}"));
     lines.push(format!("DTSTART:{}", utc(event.start_date)));
     let end = event.end_date.filter(|end| *end > event.start_date);
-    lines.extend(end.map(|end| format!("DTEND:{}", utc(end))));
+    lines.push(format!("DTEND:{}", utc(end.unwrap_or_else(|| event.start_date.saturating_add(DEFAULT_DURATION)))));
     lines.push(format!("SUMMARY:{}", escaped(&printed_text::line(&event.title))));
     if let Some(location) = &event.location {
         lines.push(format!("LOCATION:{}", escaped(&printed_text::address(location).join(", "))));

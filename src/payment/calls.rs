@@ -13,6 +13,7 @@ use super::{
 use crate::environment::ReusedThreads;
 use crate::fair::{Semaphore, Tenant};
 use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::values::amount::Amount;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
 
@@ -133,12 +134,22 @@ impl GatewayCalls {
         catch_unwind(AssertUnwindSafe(|| self.gateway.limits().smallest_refund(currency))).map_or(1, |step| step.max(1))
     }
 
+    /// The least amount of an order in minor units of a currency that the gateway takes, at least 1.
+    pub(crate) fn smallest_payment(&self, currency: &str) -> i64 {
+        catch_unwind(AssertUnwindSafe(|| self.gateway.limits().smallest_payment(currency)))
+            .map_or(1, |least| least.max(1))
+    }
+
     pub(crate) fn shortest_checkout(&self) -> Duration {
         self.gateway.limits().shortest_checkout()
     }
 
     /// Asks the gateway whether it can take the payment of an order, on this thread. `None` if it panics.
     pub(crate) fn check_terms(&self, terms: &CheckoutTerms) -> Option<Result<(), String>> {
+        let least = Amount::from_minor(self.smallest_payment(&terms.currency), &terms.currency).unwrap_or_default();
+        if terms.amount < least {
+            return Some(Err(format!("must cost at least {least} {} in total, not {}", terms.currency, terms.amount)));
+        }
         catch_unwind(AssertUnwindSafe(|| self.gateway.limits().check_terms(terms))).ok()
     }
 

@@ -164,6 +164,14 @@ pub trait Limits {
         1
     }
 
+    /// The least amount of an order that the gateway takes, in minor units of the currency as ISO 4217 defines them; 1
+    /// by default. An order that costs less, and something, is refused with a field error on `items`, and the validation
+    /// of a discount says the amount.
+    fn smallest_payment(&self, currency: &str) -> i64 {
+        let _ = currency;
+        1
+    }
+
     /// Checks whether the gateway can take the payment of an order, before the order is stored: whether it can express
     /// the amounts, and whether the hold is not too long. By default it can take every payment.
     ///

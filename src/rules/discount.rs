@@ -77,7 +77,6 @@ pub(crate) fn check_basket(
     decimals: Decimals,
     mut errors: FieldErrors,
 ) -> Result<Checked<Basket>> {
-    amount_limits::check_total(&mut errors, "orderAmount", request.order_amount, decimals);
     let mut priced = Vec::with_capacity(request.ticket_items.len());
     for (index, item) in request.ticket_items.iter().enumerate() {
         let path = || format!("ticketItems[{index}].price");
@@ -155,17 +154,19 @@ pub(crate) fn choose_best(
     best
 }
 
-/// The response for a basket. `discount` is the discount of the event with the code, and `step` the least amount in
-/// minor units that the gateway can take.
+/// The response for a basket. `discount` is the discount of the event with the code. Of the gateway, `step` is the unit
+/// of its amounts, and `least` the least amount of an order, in minor units.
 pub(crate) fn validate(
     discount: Option<DiscountTerms>,
     basket: &Checked<Basket>,
     step: i64,
+    least: i64,
     now: Timestamp,
 ) -> DiscountValidationResponse {
     let refused =
         |error, error_data| DiscountValidationResponse { valid: false, error: Some(error), discount: None, error_data };
     let Some(discount) = discount else { return refused(DiscountRefusal::NotFound, None) };
+    let amount = |minor| DiscountErrorData { amount: Amount::in_currency(minor, basket.decimals) };
     match apply(&discount, &basket.types, &basket.full, step, now) {
         Ok(price) => DiscountValidationResponse {
             valid: true,
@@ -177,11 +178,10 @@ pub(crate) fn validate(
                 applicable_ticket_types: discount.applicable_ticket_types,
                 discounted_amount: Amount::in_currency(price.discounted.unwrap_or(0), basket.decimals),
             }),
-            error_data: None,
+            error_data: (1..least).contains(&price.total).then(|| amount(least)),
         },
         Err(refusal) => {
             let minimum = discount.minimum_purchase.filter(|_| refusal == DiscountRefusal::BelowMinimum);
-            let amount = |minor| DiscountErrorData { amount: Amount::in_currency(minor, basket.decimals) };
             refused(refusal, minimum.map(amount))
         }
     }

@@ -30,12 +30,14 @@ pub(crate) fn check(fields: EventFields, mut errors: FieldErrors) -> Result<Chec
     errors.into_result().map(|()| Checked(fields))
 }
 
-/// The text that searches look through: one line each for the title and the slug, in lower case.
+/// The text that searches look through: one line each for the title and the slug, in the form in which they are
+/// compared.
 pub(crate) fn search_text(title: &str, slug: &str) -> String {
     format!("{}\n{}", search_line(title), search_line(slug))
 }
 
-/// Converts a text that is searched, or searched for, into one line in lower case, so that no match spans two lines.
+/// Converts a text that is searched, or searched for, into one line in the form in which it is compared, so that no
+/// match spans two lines.
 pub(crate) fn search_line(text: &str) -> String {
     text::fold(text).replace('\n', " ")
 }

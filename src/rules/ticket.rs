@@ -1,7 +1,10 @@
 //! Validation of scans, the conditions for issuing tickets, and the codes of tickets.
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::Checked;
 use super::event::status_at;
+use super::text::{is_blank, is_dash};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::sale::event::EventStatus;
 use crate::model::tickets::ticket::CheckInTicket;
@@ -30,9 +33,16 @@ pub(crate) fn check_scan(mut request: CheckInTicket, errors: FieldErrors) -> Res
     Ok(Checked(request))
 }
 
-/// Converts a typed code into the form in which codes are stored.
+/// Converts a code that was typed or scanned into the form in which codes are stored. `door.js` has the same rule, and
+/// `guide/ticket_codes.json` examples of it.
 pub(crate) fn normalize_code(text: &str) -> String {
-    text.chars().filter(|c| !matches!(c, ' ' | '-')).map(|c| c.to_ascii_uppercase()).collect()
+    let letters = text.nfkc().filter(|c| !is_blank(*c) && !is_dash(*c)).flat_map(char::to_uppercase);
+    let digits = letters.map(|letter| match letter {
+        'O' => '0',
+        'I' | 'L' => '1',
+        other => other,
+    });
+    digits.collect()
 }
 
 /// Builds a code from random bytes: each one yields a character of 5 bits.
@@ -54,6 +64,17 @@ mod tests {
         assert_eq!(code_from_random(bytes(0)), "0123456789ABCDEFGHJK");
         // 236 is 7 * 32 + 12.
         assert_eq!(code_from_random(bytes(236)), "CDEFGHJKMNPQRSTVWXYZ");
+    }
+
+    #[test]
+    fn a_typed_or_scanned_code_is_read_as_the_vectors_say() {
+        let vectors: Vec<(String, String)> =
+            serde_json::from_str(include_str!("../guide/ticket_codes.json")).expect("pairs of texts");
+        assert!(vectors.len() >= 30);
+        for (typed, stored) in vectors {
+            assert_eq!(normalize_code(&typed), stored, "{typed:?}");
+            assert_eq!(normalize_code(&stored), stored, "{stored:?}");
+        }
     }
 
     #[test]

@@ -62,6 +62,24 @@ pub(super) fn refund_step(currency: &str) -> i64 {
     (step * factor(own.saturating_sub(decimals)) / factor(decimals.saturating_sub(own))).max(1)
 }
 
+/// The least amount that Stripe takes for a currency that it settles, in minor units of ISO 4217, as documented under
+/// "Minimum and maximum charge amounts". Of an amount that Stripe converts, only Stripe knows the minimum.
+pub(super) fn smallest_payment(currency: &str) -> i64 {
+    match currency {
+        "GBP" => 30,
+        "USD" | "AUD" | "BRL" | "CAD" | "CHF" | "EUR" | "INR" | "JPY" | "NZD" | "SGD" => 50,
+        "BGN" => 100,
+        "AED" | "MYR" | "PLN" | "RON" => 200,
+        "DKK" => 250,
+        "NOK" | "SEK" => 300,
+        "HKD" => 400,
+        "MXN" | "THB" => 1000,
+        "CZK" => 1500,
+        "HUF" => 17_500,
+        _ => 1,
+    }
+}
+
 /// Returns the amount in Stripe's units.
 ///
 /// # Errors

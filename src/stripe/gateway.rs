@@ -261,6 +261,10 @@ impl Limits for StripeGateway {
         amounts::refund_step(currency)
     }
 
+    fn smallest_payment(&self, currency: &str) -> i64 {
+        amounts::smallest_payment(currency)
+    }
+
     fn check_terms(&self, terms: &CheckoutTerms) -> Result<(), String> {
         session::check(terms)
     }

@@ -279,7 +279,7 @@ pub(crate) struct DoorLinkSettings {
 pub(crate) struct ExportSettings {
     #[arg(value_parser = text_enum::<ExportKind>())]
     pub(crate) kind: ExportKind,
-    /// New file
+    /// New file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Id of the event

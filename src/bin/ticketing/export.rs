@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::json;
@@ -16,8 +16,8 @@ use super::database_option::Database;
 use super::failure::{Failure, usage};
 use super::output::{print_line, show, with_bar};
 
-/// Writes an export to a new file, and prints the number of its rows and the sums. On a terminal, a progress bar is
-/// shown.
+/// Writes an export to a new file, and prints the number of its rows and the sums. With the output `-`, it writes the
+/// export to standard output, and these to standard error. On a terminal, a progress bar is shown.
 pub(crate) fn export(database: &Database, settings: &ExportSettings) -> Result<(), Failure> {
     let service = database.builder_of_command(false)?.open()?.even_if_suspended();
     let event = settings.event.as_deref().map(|event| parse_id::<EventId>(event, "event")).transpose()?;
@@ -34,17 +34,25 @@ pub(crate) fn export(database: &Database, settings: &ExportSettings) -> Result<(
     export.codes = settings.codes.then_some(true);
     let caller = service.act_for(organization)?;
     let failed = |error| Failure::Run(format!("cannot write {}: {error}", settings.output.display()));
-    let mut output = create(&settings.output).map_err(failed)?;
+    let is_file = settings.output != Path::new("-");
+    let mut output: Box<dyn Write> = match is_file {
+        true => Box::new(create(&settings.output).map_err(failed)?),
+        false => Box::new(std::io::stdout()),
+    };
     let result = with_bar("{wide_bar} {pos} of {len} rows, {per_sec}", |bar| {
         service.export(&caller, export, &mut output, |progress| show(bar, progress.rows, progress.total_rows))
     });
     let written = result.map_err(Failure::from).and_then(|report| output.flush().map(|()| report).map_err(failed));
     let report = written.inspect_err(|_| {
         // What is in it is not complete.
-        let _ = std::fs::remove_file(&settings.output);
+        let _ = is_file.then(|| std::fs::remove_file(&settings.output));
     })?;
     let path = settings.output.display().to_string();
     let json = json!({ "path": path, "rows": report.rows, "totals": report.totals, "asOf": report.as_of });
+    if !is_file {
+        eprintln!("{json}");
+        return Ok(());
+    }
     print_line(&json.to_string())
 }
 

@@ -8,7 +8,7 @@ use crate::form::declare::fields::form;
 use crate::form::declare::writable_fields::writable_fields;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, Unique};
-use crate::form::limits::NumberLimit::{Max, Min};
+use crate::form::limits::NumberLimit::{Max, Min, Rounded};
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
 use crate::form::object::Form;
 use crate::model::values::amount::{Amount, MAX_PRICE};
@@ -44,7 +44,7 @@ responses! {
         pub id: DiscountId,
         /// The event.
         pub event_id: EventId,
-        /// The code that a customer enters. Upper and lower case are equivalent.
+        /// The code that a customer enters. Upper and lower case are equivalent, and so are different encodings of a letter.
         pub code: String,
         /// The reduction: a percentage, or an amount in the currency of the event.
         #[serde(flatten)]
@@ -141,7 +141,7 @@ writable_fields! {
     fields DiscountFields of CurrentDiscount;
 
     /// The code that a customer enters: 3 to 20 characters, unique within the event. Upper and lower case are
-    /// equivalent.
+    /// equivalent, and so are different encodings of a letter.
     code: String => required, MinLength(3), MaxLength(20);
     /// How the reduction is calculated.
     #[doc(hidden)]
@@ -207,7 +207,7 @@ list_request! {
     pub struct ListDiscounts {
         /// Only discounts of this event.
         pub event_id: Option<EventId>,
-        /// Only discounts with exactly this code. Upper and lower case are equivalent.
+        /// Only discounts with exactly this code. Upper and lower case and different encodings of a letter are equivalent.
         pub code: Option<String> [MaxLength(LINE_LENGTH)],
         /// Only enabled discounts, or only the others.
         pub is_active: Option<bool>,
@@ -234,8 +234,9 @@ form! {
         pub event_id: EventId,
         /// The code that the customer entered: 1 to 255 characters.
         pub code: String [MinLength(1), MaxLength(LINE_LENGTH)],
-        /// The price of the basket according to the client. It is ignored: the sum of the items counts.
-        pub order_amount: Amount [Min(0)],
+        /// The price of the basket according to the client: any number from 0. It is ignored: the sum of the items
+        /// counts.
+        pub order_amount: Amount [Min(0), Rounded],
         /// The items of the basket: at most 100.
         pub ticket_items: Vec<BasketItem> [MaxItems(MAX_ITEMS)],
     }
@@ -271,7 +272,8 @@ responses! {
         pub error: Option<DiscountRefusal>,
         /// The discount, if it applies.
         pub discount: Option<ValidatedDiscount>,
-        /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise.
+        /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise. If the code
+        /// applies, it is the least amount that the payment gateway takes: an order would be refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
         pub error_data: Option<DiscountErrorData>,
@@ -292,10 +294,10 @@ responses! {
         pub discounted_amount: Amount,
     }
 
-    /// Details of why a discount does not apply.
+    /// The amount that a basket does not reach.
     #[derive(Copy)]
     pub struct DiscountErrorData {
-        /// The `minimumPurchase` of the discount.
+        /// The `minimumPurchase` of the discount, or the least amount that the payment gateway takes.
         pub amount: Amount,
     }
 }

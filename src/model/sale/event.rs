@@ -205,7 +205,7 @@ list_request! {
         /// Only public events, or only the others.
         pub is_public: Option<bool>,
         /// Only events with this text in their title or slug: at most 100 characters. Upper and lower case are
-        /// equivalent.
+        /// equivalent, and so are different encodings of a letter.
         pub q: Option<String> [MaxLength(100)],
         /// Only the event with exactly this slug.
         pub slug: Option<String> [MaxLength(LINE_LENGTH), Slug],

@@ -218,6 +218,17 @@ impl FormValue for Amount {
         read_decimal(value, path, errors).map(Self::from)
     }
 
+    fn read_within(value: &Value, limits: &[NumberLimit], path: Path<'_>, errors: &mut FieldErrors) -> Option<Self> {
+        if let Value::Number(text) = value
+            && limits.iter().any(|limit| matches!(limit, NumberLimit::Rounded))
+            && let (Err(_), Ok(number)) = (text.parse::<Decimal>(), text.parse::<f64>())
+        {
+            #[expect(clippy::cast_possible_truncation, reason = "a number that is too large becomes the greatest")]
+            return Some(Self::cents((number * 100.0).floor() as i64));
+        }
+        Self::read(value, path, errors)
+    }
+
     fn is_within(&self, limit: NumberLimit) -> bool {
         let minor = i128::from(self.minor);
         let in_minor = |major: i64| i128::from(major) * 10_i128.pow(u32::from(self.decimals));
@@ -225,6 +236,7 @@ impl FormValue for Amount {
             NumberLimit::Min(least) => minor >= in_minor(least),
             NumberLimit::Max(most) => minor <= in_minor(most),
             NumberLimit::Above(bound) => minor > in_minor(bound),
+            NumberLimit::Rounded => true,
         }
     }
 

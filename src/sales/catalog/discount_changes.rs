@@ -82,6 +82,7 @@ pub(crate) fn validate(
     organization: OrganizationId,
     request: &Request<ValidateDiscount>,
     step: &dyn Fn(&str) -> i64,
+    least: &dyn Fn(&str) -> i64,
     release_limit: &ReleaseLimit,
 ) -> Result<DiscountValidationResponse> {
     let body = &request.body;
@@ -101,8 +102,9 @@ pub(crate) fn validate(
         check_ticket_types(tx, body.event_id, types, path, &mut errors)?;
     }
     let basket = rules::check_basket(body, decimals.unwrap_or(Decimals::MAX), errors)?;
-    let step = discount.as_ref().map_or(1, |discount| step(&discount.currency));
-    Ok(rules::validate(discount, &basket, step, tx.now()))
+    let of_gateway = |limit: &dyn Fn(&str) -> i64| discount.as_ref().map_or(1, |discount| limit(&discount.currency));
+    let (step, least) = (of_gateway(step), of_gateway(least));
+    Ok(rules::validate(discount, &basket, step, least, tx.now()))
 }
 
 /// Adds an error for each reference of a discount to an event or ticket type that does not exist. Returns the decimals

@@ -4,6 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ResourceKind, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::payments::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
 };
@@ -45,7 +46,7 @@ pub(crate) fn page_of_order(tx: &Transaction<'_>, order: CheckoutOrder) -> Resul
         order,
         currency: event.currency,
         hold_until,
-        language: details.language.or(details.locale),
+        language: preferred_language(details.language.or(details.locale)),
         documents_url: details.documents_url,
         event_title: event.title,
         event_status: event.status,

@@ -2,6 +2,7 @@
 //! answered as one of a ticket or an order that does not exist.
 
 use crate::error::{Error, Reason, ResourceKind, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::{Order, OrderStatus};
 use crate::model::sale::ticket_type::TicketType;
@@ -49,7 +50,7 @@ fn get_ticket(
         event: events::get(tx, organization, ticket.ticket_type.event_id)?,
         ticket,
         order_id: facts.order,
-        language: facts.language,
+        language: preferred_language(facts.language),
         organizer: facts.organizer,
         price: facts.price,
         number: facts.number,
@@ -135,7 +136,7 @@ fn with_tickets(
         order,
         ticket_types: types.collect::<Result<_>>()?,
         tickets,
-        language: details.language.or(details.locale),
+        language: preferred_language(details.language.or(details.locale)),
         organizer: organizations::get(tx, organization)?.name,
     })
 }

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, HttpBody};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
 use axum::http::{HeaderMap, HeaderValue};
 
 use super::problem::Problem;
@@ -99,8 +99,11 @@ impl RequestBody {
     }
 }
 
-/// Refuses a body whose `Content-Type` is missing, repeated, or not JSON.
+/// Refuses a body that is compressed, or whose `Content-Type` is missing, repeated, or not JSON.
 pub(in crate::server) fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(Problem::not_json());
+    }
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return Err(Problem::not_json()) };
     if essence(value).eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(Problem::not_json()) }

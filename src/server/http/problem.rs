@@ -150,9 +150,12 @@ impl Problem {
         Self::new(&PAYLOAD_TOO_LARGE, format!("the body must not have more than {limit} bytes"))
     }
 
-    /// 415: the `Content-Type` is not JSON.
+    /// 415: the body is compressed, or its `Content-Type` is not JSON.
     pub(in crate::server) fn not_json() -> Self {
-        Self::new(&UNSUPPORTED_MEDIA_TYPE, "the body must be JSON, with the Content-Type application/json")
+        Self::new(
+            &UNSUPPORTED_MEDIA_TYPE,
+            "the body must be JSON, with the Content-Type application/json and no Content-Encoding",
+        )
     }
 
     /// 503: the service is busy. The client should try again in a second.

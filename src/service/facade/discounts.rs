@@ -79,7 +79,8 @@ impl TicketingService {
     ///
     /// A code that does not apply is not an error: the response has the reason. If the payment gateway has a
     /// [smallest refund](crate::payment::Limits::smallest_refund), the discount is rounded up so that the price is a
-    /// multiple of it, as for an order that is paid through the gateway.
+    /// multiple of it, as for an order that is paid through the gateway. If the basket then costs something, and less
+    /// than the [smallest payment](crate::payment::Limits::smallest_payment), the response has that amount.
     ///
     /// Requires the scope `discounts:read`.
     ///
@@ -110,18 +111,19 @@ impl TicketingService {
     ) -> Result<C::Output<DiscountValidationResponse>> {
         caller.as_caller().require(Scope::DiscountsRead)?;
         let request = request.into();
-        let step = self.price_step();
+        let (step, least) = (self.price_step(), self.smallest_payment());
         if !caller.has_key() {
             let organization = caller.as_caller().organization;
-            let validated = self
-                .store()?
-                .read(|tx| discount_changes::validate(tx, organization, &request, &step, &ReleaseLimit::of_reader()))?;
+            let validated = self.store()?.read(|tx| {
+                let release_limit = ReleaseLimit::of_reader();
+                discount_changes::validate(tx, organization, &request, &step, &least, &release_limit)
+            })?;
             return Ok(C::output(Replayable::executed(validated)));
         }
         // A write, because the result is stored with the key.
         let (target, event) = (OperationTarget::new("validate_discount"), request.body.event_id);
         self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, release_limit| {
-            discount_changes::validate(tx, caller.organization, request, &step, release_limit)
+            discount_changes::validate(tx, caller.organization, request, &step, &least, release_limit)
         })
     }
 

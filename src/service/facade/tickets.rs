@@ -129,8 +129,8 @@ impl TicketingService {
         self.store()?.read_one(|tx| issued_tickets::get(tx, caller.organization, id))
     }
 
-    /// Returns the ticket that has this code, without checking it in. Case, spaces and hyphens in the code do not
-    /// matter. This does not count as a scan.
+    /// Returns the ticket that has this code, without checking it in. The code is read as for
+    /// [`check_in`](Self::check_in). This does not count as a scan.
     ///
     /// Requires the scope `tickets:read`.
     ///
@@ -152,7 +152,8 @@ impl TicketingService {
         self.store()?.read_one(|tx| issued_tickets::get_by_code(tx, caller.organization, &code))
     }
 
-    /// Checks a ticket in: its holder is admitted. Case, spaces and hyphens in the code do not matter.
+    /// Checks a ticket in: its holder is admitted. The guide has [examples](crate::guide::door#codes) of how codes are
+    /// read.
     ///
     /// Every scan of a ticket is counted, including a refused one. Of several simultaneous scans, exactly one succeeds.
     /// A ticket that is valid on several days can be checked in once a day.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::payments::gateway_account::GatewayAccount;
 use crate::model::sale::order::CreateOrderResponse;
 use crate::model::tenants::idempotency::Replayable;
@@ -50,7 +51,7 @@ pub(in crate::service) fn checkout_request(order: OrderToPay) -> CheckoutRequest
     }
     request.redirect_urls = redirect_urls;
     request.order_reference = order.reference;
-    request.locale = locale;
+    request.locale = preferred_language(locale);
     request.account = GatewayAccount::of(gateway.as_ref());
     if let Some(url) = public_url {
         request.public_url = url;
@@ -84,6 +85,13 @@ impl TicketingService {
     pub(in crate::service) fn price_step(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
         let gateway = self.inner.gateway.clone();
         move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_refund(currency))
+    }
+
+    /// Returns the function from a currency to the least amount of an order in its minor units that the gateway takes; 1
+    /// without a gateway.
+    pub(in crate::service) fn smallest_payment(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
+        let gateway = self.inner.gateway.clone();
+        move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_payment(currency))
     }
 
     /// Asks the gateway for the checkout link of a pending order, and records it. If the gateway fails, the order is

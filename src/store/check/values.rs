@@ -15,7 +15,7 @@ use crate::model::values::metadata::Metadata;
 use crate::model::values::percentage::Percentage;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
-use crate::rules::text::fold;
+use crate::rules::text::{email_key, fold};
 use crate::rules::{event, ticket};
 use crate::store::money::checkout_parameters;
 use crate::store::sale::{events, order_details};
@@ -58,7 +58,7 @@ pub(super) const RULES: &[RowRule] = &[
     RowRule {
         name: "event-search-text",
         table: "events",
-        sentence: "the search text of an event must be its title and its slug in lower case",
+        sentence: "the search text of an event must be its title and its slug in the form in which texts are searched",
         rows: "SELECT id, title, slug, search_text FROM events",
         is_obeyed: |row| {
             let title: String = row.get("title")?;
@@ -97,9 +97,9 @@ pub(super) const RULES: &[RowRule] = &[
     RowRule {
         name: "customer-email-key",
         table: "customers",
-        sentence: "the key of a customer must be the e-mail address in lower case",
+        sentence: "the key of a customer must be the e-mail address in lower case, with its domain in ASCII",
         rows: "SELECT id, email, email_key FROM customers",
-        is_obeyed: |row| Ok(fold(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
+        is_obeyed: |row| Ok(email_key(&row.get::<String>("email")?) == row.get::<String>("email_key")?),
     },
     RowRule {
         name: "customer-metadata",
@@ -111,7 +111,7 @@ pub(super) const RULES: &[RowRule] = &[
     RowRule {
         name: "discount-code-key",
         table: "discounts",
-        sentence: "the key of a discount must be its code in lower case",
+        sentence: "the key of a discount must be its code in the form in which codes are compared",
         rows: "SELECT id, code, code_key FROM discounts",
         is_obeyed: |row| Ok(fold(&row.get::<String>("code")?) == row.get::<String>("code_key")?),
     },

@@ -4,6 +4,7 @@
 //! `connection::Connection`, and `engines` opens the one that the program has chosen.
 
 mod after_commit;
+mod comparison_keys;
 mod connection;
 mod deadline;
 pub(super) mod engine_options;

@@ -16,6 +16,9 @@
 //!   operation reports a violation of a unique index as a conflict, add the index to `Constraint` in
 //!   `engine/sql/violation.rs`.
 
+/// Changes no table. After it, `engine/comparison_keys.rs` computes the keys by which texts are compared.
+pub(in crate::store) const COMPARISON_KEYS: &str = "-- The keys by which texts are compared are computed again.";
+
 #[cfg(feature = "postgres")]
 pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0001_schema.sql"),
@@ -30,6 +33,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0010_event_days.sql"),
     include_str!("postgres/0011_idempotency_senders.sql"),
     include_str!("postgres/0012_scan_limits.sql"),
+    COMPARISON_KEYS,
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
@@ -87,4 +91,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0041_event_days.sql"),
     include_str!("sqlite/0042_idempotency_senders.sql"),
     include_str!("sqlite/0043_scan_limits.sql"),
+    COMPARISON_KEYS,
 ];

@@ -4,7 +4,7 @@ use crate::error::{Error, Result, Unavailable};
 use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{CustomerId, OrganizationId};
 use crate::model::values::metadata::Metadata;
-use crate::rules::text::fold;
+use crate::rules::text::email_key;
 use crate::store::columns::{Column, row_struct};
 use crate::store::{Query, RowLock, Transaction};
 
@@ -36,7 +36,7 @@ pub(crate) fn find_or_lock(
     organization: OrganizationId,
     email: &str,
 ) -> Result<Option<StoredCustomer>> {
-    let key = fold(email);
+    let key = email_key(email);
     // No idempotency key has a line break.
     let lock = format!("customer\n{key}");
     tx.query_opt_or_lock(BY_EMAIL, &[organization.into(), (&key).into()], (organization, &lock), StoredCustomer::read)
@@ -86,13 +86,14 @@ fn update(
 fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
     let id = tx.new_id();
     let metadata = new.metadata.clone().unwrap_or_default();
-    let (email, key) = (&new.email, fold(&new.email));
+    let (email, key) = (&new.email, email_key(&new.email));
     let values = [id.into(), organization.into(), email.into(), (&key).into(), metadata.bind()?, tx.now().into()];
     let inserted = tx.insert_row(INSERT, &values)?;
     Ok(inserted.then(|| Customer { id, name: new.name.clone(), email: email.clone(), metadata }))
 }
 
-/// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent.
+/// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent, and so are both
+/// spellings of a domain.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, email: &str) -> Result<Option<CustomerId>> {
-    tx.query_opt(BY_EMAIL, &[organization.into(), fold(email).into()], |row| row.get("id"))
+    tx.query_opt(BY_EMAIL, &[organization.into(), email_key(email).into()], |row| row.get("id"))
 }

@@ -204,8 +204,7 @@ pub(crate) fn stored(tx: &Transaction<'_>, organization: OrganizationId, id: Dis
     found.ok_or(Error::NotFound(ResourceKind::Discount))
 }
 
-/// Returns the discount of an event with this code. Upper and lower case are equivalent. The number of uses is the
-/// stored one.
+/// Returns the discount of an event with this code, compared by [`fold`]. The number of uses is the stored one.
 pub(crate) fn by_code(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::postgres_options::PostgresOptions;
 use super::statements::postgres_connection::PostgresConnection;
 use crate::error::{Error, Result, StoreErrorKind};
+use crate::store::engine::comparison_keys;
 use crate::store::migrations;
 
 /// Whichever process holds this lock of the database migrates it: "TCKT".
@@ -96,6 +97,9 @@ fn run_missing(connection: &PostgresConnection) -> Result<i64> {
     }
     for migration in missing {
         connection.batch(migration)?;
+        if *migration == migrations::COMPARISON_KEYS {
+            comparison_keys::recompute(connection)?;
+        }
     }
     connection.batch(&format!("UPDATE schema_version SET version = {known}; COMMIT"))?;
     Ok(found)

@@ -17,6 +17,7 @@ use super::sqlite_connection::SqliteConnection;
 use super::transaction_cost::TransactionCost;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreErrorKind, Unavailable};
+use crate::store::engine::comparison_keys;
 use crate::store::engine::transaction::Transaction;
 use crate::store::migrations;
 
@@ -169,6 +170,9 @@ impl Database {
         }
         for migration in missing {
             self.batch(migration)?;
+            if *migration == migrations::COMPARISON_KEYS {
+                comparison_keys::recompute(&self.connection)?;
+            }
         }
         self.batch(&format!("PRAGMA user_version = {known}; PRAGMA application_id = {APPLICATION_ID}; COMMIT"))?;
         Ok(found)
