@@ -38,7 +38,7 @@ export async function entrance(kind) {
   const [first] = next(1);
   expect(await phone.scan(first), { look: "good", word: "Admitted", type: "Parterre", reason: "" }, "a valid ticket");
   await phone.picture("admitted");
-  const again = await phone.scan(first.toLowerCase().replace(/(.{5})/g, "$1 "));
+  const again = await phone.scan(first.toLowerCase().replaceAll("0", "o").replaceAll("1", "l").replace(/(.{5})/g, "$1\u2013"));
   const isFirst = new RegExp(`^Already checked in. First at [^,]+, Gate A [0-9A-F]{4}$`).test(again.reason);
   expect([again.look, isFirst], ["bad", true], "a ticket again");
   await phone.look("refused");

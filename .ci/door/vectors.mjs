@@ -1,6 +1,7 @@
-// Compares the rules of admission of the page for check-in with those of the service: node vectors.mjs FILE
+// Compares the rules of admission of the page for check-in with those of the service, and how it reads codes with the
+// examples in the guide: node vectors.mjs FILE CODES
 import fs from "node:fs";
-import { afterScan, reasonAgainst } from "./admission.mjs";
+import { afterScan, normalizeCode, reasonAgainst } from "./admission.mjs";
 
 const lines = fs.readFileSync(process.argv[2], "utf8").trim().split("\n");
 let scans = 0;
@@ -24,3 +25,11 @@ if (lines.length < 5000 || differences > 0) {
   process.exit(1);
 }
 console.log(`The page decides on ${scans} scans of ${lines.length} tickets as the service does`);
+
+const codes = JSON.parse(fs.readFileSync(process.argv[3], "utf8"));
+for (const [typed, stored] of codes) {
+  if (normalizeCode(typed) === stored) continue;
+  console.error(`The page reads ${JSON.stringify(typed)} as ${normalizeCode(typed)}, not as ${stored}`);
+  process.exit(1);
+}
+console.log(`The page reads ${codes.length} codes as the service does`);

@@ -15,8 +15,8 @@ pub(crate) fn email_key(email: &str) -> String {
         return email.to_ascii_lowercase();
     }
     let (local, domain) = email.rsplit_once('@').unwrap_or((email, ""));
-    let domain: String = lower(domain).nfkc().filter(|letter| !is_ignorable(*letter)).collect();
-    let labels = domain.split(['.', '。']).map(|label| match punycode::encode(label) {
+    let domain: String = lower(domain).nfkc().collect();
+    let labels = domain.split('.').map(|label| match punycode::encode(label) {
         Ok(code) if !label.is_ascii() => format!("xn--{code}"),
         _ => label.to_owned(),
     });

@@ -46,6 +46,7 @@ struct State {
     /// The clock that passes by the time for which the service waits for them.
     waits_by: Option<ManualClock>,
     refund_step: i64,
+    smallest_payment: i64,
     /// The refunds that it has made, with the gateway's id of their payment.
     made: Vec<(Option<String>, GatewayRefund)>,
     refunds_made: usize,
@@ -89,6 +90,7 @@ impl FakeGateway {
             disconnected: HashSet::new(),
             waits_by: None,
             refund_step: 1,
+            smallest_payment: 1,
             made: Vec::new(),
             refunds_made: 0,
             next_refund: None,
@@ -172,6 +174,11 @@ impl FakeGateway {
     /// Sets the least amount that the gateway refunds, in minor units.
     pub fn set_refund_step(&self, minor_units: i64) {
         self.state().refund_step = minor_units;
+    }
+
+    /// Sets the least amount of an order that the gateway takes, in minor units.
+    pub fn set_smallest_payment(&self, minor_units: i64) {
+        self.state().smallest_payment = minor_units;
     }
 
     /// Returns the checkouts that the gateway was asked to close so far.
@@ -316,6 +323,10 @@ impl Limits for FakeGateway {
 
     fn smallest_refund(&self, _: &str) -> i64 {
         self.state().refund_step
+    }
+
+    fn smallest_payment(&self, _: &str) -> i64 {
+        self.state().smallest_payment
     }
 
     fn check_terms(&self, _: &CheckoutTerms) -> Result<(), String> {

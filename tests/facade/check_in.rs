@@ -98,17 +98,30 @@ fn an_unknown_code_is_not_found() {
 }
 
 #[test]
-fn a_code_may_be_typed_in_lower_case_and_with_spaces_or_dashes() {
+fn a_code_is_read_as_people_type_it_and_scanners_send_it() {
     let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 20);
     for form in [
         |code: &str| code.to_lowercase(),
         |code: &str| format!("  {code} "),
         |code: &str| format!("{}-{}-{}", &code[..5], &code[5..10], &code[10..]),
         |code: &str| code.to_lowercase().chars().flat_map(|c| [c, ' ', '-']).collect(),
+        // What a scanner sends after a code, and what a program puts before a text.
+        |code: &str| format!("{code}\n"),
+        |code: &str| format!("\t{code}\r\n"),
+        |code: &str| format!("\u{FEFF}\u{200F}{code}"),
+        // The spaces and dashes of a copied code.
+        |code: &str| format!("{}\u{A0}{}\u{2009}{}", &code[..5], &code[5..10], &code[10..]),
+        |code: &str| format!("{}–{}\u{2011}{}", &code[..5], &code[5..10], &code[10..]),
+        |code: &str| code.replace('0', "o").replace('1', "L"),
+        |code: &str| code.replace('0', "O").replace('1', "i"),
+        // The letters of a Japanese keyboard: https://www.unicode.org/charts/PDF/UFF00.pdf.
+        |code: &str| code.chars().map(|c| char::from_u32(u32::from(c) + 0xFEE0).expect("a letter")).collect(),
     ] {
         let ticket = fixture.issue(&ticket_type, 1).remove(0);
         let typed = CheckInTicket::new(form(&ticket.code));
+        let found = fixture.service.get_ticket_by_code(&fixture.caller, &typed.code).expect("found");
+        assert_eq!(found.id, ticket.id, "{:?}", typed.code);
         assert_eq!(fixture.service.check_in_ticket(&fixture.caller, typed.clone()).expect("checked in").id, ticket.id);
         assert_eq!(fixture.service.check_out_ticket(&fixture.caller, typed).expect("checked out").id, ticket.id);
     }

@@ -346,3 +346,39 @@ fn the_automatic_discount_that_saves_most_is_chosen_by_its_rounded_amount() {
     let order = try_order(&fixture, None, &[(&types[0], 1)]).expect("an order");
     assert_eq!((order.discount_code.as_deref(), order.total), (Some("AMOUNT"), amount(6_700, 3)));
 }
+
+#[test]
+fn a_basket_below_what_the_gateway_takes_is_refused_before_anything_is_created() {
+    let fixture = Fixture::new();
+    fixture.gateway.set_smallest_payment(50);
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1000, 10);
+    for (code, percent) in [("NEARLY", 97), ("JUST", 95), ("FREE", 100)] {
+        fixture.discount(percent_off(&event, code, percent));
+    }
+    // 97 % of 10.00 are 9.70, which leaves 0.30.
+    let before = fixture.all_rows();
+    let refused = fixture.try_order_with_code(&ticket_type, 1, "NEARLY").expect_err("0.30 is too little");
+    let field = &refused.fields()[0];
+    assert_eq!(
+        (field.path.as_str(), field.message.as_str()),
+        ("items", "must cost at least 0.50 EUR in total, not 0.30")
+    );
+    assert_eq!(fixture.all_rows(), before, "no order, no customer and no use");
+    let answer = fixture.validate("NEARLY", &[(&ticket_type, 1)]);
+    let said = (answer.valid, answer.error, answer.error_data.map(|data| data.amount));
+    assert_eq!(said, (true, None, Some(eur(50))), "the discount applies, and the basket cannot be paid");
+
+    // Two of them cost 0.60, 5 % of 10.00 are exactly 0.50, and nothing has to be paid for a free order.
+    for (quantity, code, total) in [(2, "NEARLY", 60), (1, "JUST", 50), (1, "FREE", 0)] {
+        let answer = fixture.validate(code, &[(&ticket_type, quantity)]);
+        assert_eq!((answer.valid, answer.error_data), (true, None), "{code}");
+        assert_eq!(fixture.order_with_code(&ticket_type, quantity, code).total, eur(total), "{code}");
+    }
+    // Without the gateway, every amount can be paid.
+    for by_hand in [PaymentChoice::Manual, PaymentChoice::Paid] {
+        let order = new_order(event.id, ticket_type.id, 1).discount_code("NEARLY").payment(by_hand);
+        let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order;
+        assert_eq!(order.total, eur(30));
+    }
+}

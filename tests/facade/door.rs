@@ -343,6 +343,20 @@ fn a_report_that_is_sent_again_changes_nothing() {
 }
 
 #[test]
+fn a_scan_that_has_happened_finds_its_ticket_by_what_the_scanner_has_read() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 0, 10);
+    let tickets = fixture.issue(&ticket_type, 2);
+    let gate = fixture.gate(&event);
+    let read = [format!("{}\r\n", tickets[0].code), tickets[1].code.replace('0', "O").replace('1', "l") + "\u{2009}"];
+    let results = fixture.report(&gate, "Phone", [let_in(1, &read[0], NOW), let_in(2, &read[1], NOW)]);
+    assert_eq!(outcomes(&results), [ScanOutcome::Admitted, ScanOutcome::Admitted]);
+    let logged = fixture.scan_log(&event);
+    assert!(tickets.iter().all(|ticket| logged.iter().any(|scan| scan.ticket_id == Some(ticket.id))), "{logged:?}");
+}
+
+#[test]
 fn the_service_decides_on_scans_without_a_verdict() {
     let fixture = Fixture::new();
     let event = fixture.event();

@@ -115,6 +115,7 @@ fn a_search_has_no_wildcards_and_ignores_case() {
         ("It's \"quoted\"", &["it's", "\"QUOTED\""], &["its"]),
         ("ÄÖÜ ÉCOLE", &["äöü", "école", "ÄÖÜ É"], &["aou"]),
         ("пРИВЕТ", &["Привет", "ПРИ"], &["privet"]),
+        ("Cafe\u{301} Straße", &["café", "CAFÉ S", "STRASSE", "ｃａｆé", " straße\u{a0}"], &["cafés"]),
         ("ΣΟΦΟΣΑΝΗΡ", &["σοφοσ", "ΣΟΦΟΣ", "σοφος", "ανηρ"], &["σοφα"]),
     ] {
         let event = fixture.event_with(|new| new.title = title.to_owned());

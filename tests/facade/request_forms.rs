@@ -850,12 +850,18 @@ fn every_field_of_a_validation_is_checked_against_its_limits() {
         "eventId": event.id, "code": "EARLY", "orderAmount": 12.5,
         "ticketItems": [{"ticketId": ticket_type.id, "quantity": 1, "price": 12.5}], "discount": 5,
     });
-    let amounts: &[(&str, &[&str])] =
-        &[("-0.01", HERE), ("0.001", HERE), ("1e30", HERE), ("10000000000000.01", HERE), ("\"5\"", HERE), ("[]", HERE)];
+    // It counts for nothing: every number from 0 is right, also what a sum in floating point is in JSON.
+    let ignored_amounts =
+        &["0", "-0", "12.50", "1e9", "10000000000000.01", "139.92999999999998", "5.551115123125783e-17", "1e300"];
     let fields = [
         field("eventId", &[], NOTHING).required(),
         field("code", &["\"x\""], &[("\"\"", HERE), ("\" \"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
-        field("orderAmount", &["0", "-0", "12.50", "1e9", "10000000000000"], amounts).required(),
+        field(
+            "orderAmount",
+            ignored_amounts,
+            &[("-0.01", HERE), ("-1e-30", HERE), ("-1e300", HERE), ("\"5\"", HERE), ("[]", HERE)],
+        )
+        .required(),
         field(
             "ticketItems",
             &["[]"],
@@ -1227,10 +1233,9 @@ fn plain_rust_structs_are_checked_against_the_same_limits() {
     let precise = percent_off(&event, "PRECISE", 0).value(Percentage::new(10_000_000_000_000, 12).expect("10 percent"));
     assert_eq!(fixture.discount(precise).value, percent(10).into());
     type OfBasket = fn(&mut ValidateDiscount);
-    let of_basket: [(&str, OfBasket); 6] = [
+    let of_basket: [(&str, OfBasket); 5] = [
         ("code", |new| new.code = "\0".to_owned()),
-        ("orderAmount", |new| new.order_amount = amount(1, 3)),
-        ("orderAmount", |new| new.order_amount = Amount::whole(i64::MAX)),
+        ("orderAmount", |new| new.order_amount = amount(-1, 3)),
         ("ticketItems[0].quantity", |new| new.ticket_items[0].quantity = i64::MIN),
         ("ticketItems[0].price", |new| new.ticket_items[0].price = Amount::whole(i64::MAX)),
         ("ticketItems", |new| new.ticket_items[0].quantity = i64::MAX),

@@ -140,6 +140,14 @@ fn a_body_needs_the_content_type_application_json() {
         expect(client.send("POST", "/v1/events", &[&header], b"{}"), 415, "unsupported-media-type");
     }
     expect(client.send("POST", "/v1/events", &[], b"{}"), 415, "unsupported-media-type");
+    let json = "Content-Type: application/json";
+    let identity = client.send("POST", "/v1/events", &[json, "Content-Encoding: Identity"], b"{}");
+    expect(identity, 422, "validation-failed");
+    for coding in ["gzip", "br", "identity, gzip", ""] {
+        let header = format!("Content-Encoding: {coding}");
+        let problem = expect(client.send("POST", "/v1/events", &[json, &header], b"{}"), 415, "unsupported-media-type");
+        assert!(problem["detail"].as_str().unwrap().contains("Content-Encoding"), "{problem}");
+    }
 }
 
 #[test]

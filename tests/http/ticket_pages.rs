@@ -179,6 +179,7 @@ fn documents_and_calendar_entries_are_downloaded_by_link() {
     for line in [
         "BEGIN:VCALENDAR",
         "DTSTART:90000601T180000Z",
+        "DTEND:90000601T200000Z",
         "SUMMARY:Summer Night",
         "STATUS:CONFIRMED",
         "END:VCALENDAR",
@@ -504,6 +505,10 @@ fn a_page_speaks_the_language_of_the_order_or_of_the_customer() {
     for (language, locale, tag, words) in [
         (Some("de-AT"), Some("fr"), "de", "Als PDF herunterladen"),
         (None, Some("fr-CH"), "fr", "Télécharger en PDF"),
+        // What browsers send as Accept-Language.
+        (Some("it,de;q=0.8"), None, "it", "Scarica il PDF"),
+        (Some("fr;q=0.8"), None, "fr", "Télécharger en PDF"),
+        (None, Some("*;q=0.9, en;q=0.1, de-CH ; q=0.7, nl;q=0.7"), "de", "Als PDF herunterladen"),
         (Some("es"), None, "es", "Descargar en PDF"),
         (Some("it"), None, "it", "Scarica il PDF"),
         (Some("nl"), None, "nl", "Downloaden als PDF"),

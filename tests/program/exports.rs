@@ -49,6 +49,13 @@ fn export_writes_a_new_file_for_its_owner_beside_a_server_and_prints_the_sums() 
     assert!(again.starts_with("cannot write orders.csv: "), "{again}");
     assert_eq!(fs::read_to_string(&file).unwrap(), written);
 
+    let to_output = finish(&mut program(folder.path(), &["export", "orders", "--event", &event, "--output", "-"]));
+    assert!(to_output.status.success(), "{}", text(&to_output.stderr));
+    assert_eq!(text(&to_output.stdout), written, "the same file");
+    let printed: Value = serde_json::from_slice(&to_output.stderr).unwrap();
+    assert_eq!((&printed["path"], &printed["rows"]), (&json!("-"), &json!(1)));
+    assert!(!folder.path().join("-").exists());
+
     let organization = post_organization(folder.path());
     let dates = ["--from", "2020-01-01", "--before", "2020-12-31"];
     let arguments =

@@ -19,6 +19,7 @@ mod restore;
 mod temporary;
 mod upgrade;
 mod upgrade_from_0_2_0;
+mod upgrade_of_keys;
 mod upgrade_of_money;
 mod upgrade_of_scans;
 mod upgrade_of_webhooks;

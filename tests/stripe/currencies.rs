@@ -104,6 +104,50 @@ fn an_amount_that_stripe_cannot_take_is_refused_before_any_call() {
     assert!(fake.requests().is_empty());
 }
 
+/// The table "Minimum charge amount" of the same page. Of other currencies, it names none.
+#[test]
+fn an_order_below_the_minimum_of_its_currency_is_refused_before_stripe_is_asked() {
+    let gateway = gateway(&FakeStripe::start(ManualClock::new(at(NOW))));
+    for (currency, decimals, minimum) in [
+        ("USD", 2, 50),
+        ("AED", 2, 200),
+        ("AUD", 2, 50),
+        ("BGN", 2, 100),
+        ("BRL", 2, 50),
+        ("CAD", 2, 50),
+        ("CHF", 2, 50),
+        ("CZK", 2, 1500),
+        ("DKK", 2, 250),
+        ("EUR", 2, 50),
+        ("GBP", 2, 30),
+        ("HKD", 2, 400),
+        ("HUF", 2, 17_500),
+        ("INR", 2, 50),
+        ("JPY", 0, 50),
+        ("MXN", 2, 1000),
+        ("MYR", 2, 200),
+        ("NOK", 2, 300),
+        ("NZD", 2, 50),
+        ("PLN", 2, 200),
+        ("RON", 2, 200),
+        ("SEK", 2, 300),
+        ("SGD", 2, 50),
+        ("THB", 2, 1000),
+        ("KRW", 0, 1),
+        ("KWD", 3, 1),
+    ] {
+        assert_eq!(gateway.limits().smallest_payment(currency), minimum, "{currency} with {decimals} decimals");
+    }
+    let shop = Shop::open();
+    let event = shop.fixture.event();
+    let ticket_type = shop.fixture.ticket_type(&event, 49, 10);
+    let asked = shop.fake.requests().len();
+    let refused = shop.fixture.try_order(&ticket_type, 1).expect_err("0.49 is too little");
+    assert_eq!(refused.fields()[0].path, "items");
+    assert_eq!(shop.fake.requests().len(), asked);
+    shop.fixture.order(&ticket_type, 2);
+}
+
 #[test]
 fn every_basket_with_a_discount_can_be_paid_in_currencies_that_stripe_takes_in_steps() {
     // The currency, its decimals, the price, what 33 % leave of it, and what Stripe gets.

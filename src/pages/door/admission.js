@@ -117,3 +117,11 @@ export function afterScan(event, type, ticket, kind, at) {
   }
   return after;
 }
+
+/** White space, dashes, invisible and control characters. */
+const IGNORED = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}\p{Cc}]/gu;
+
+/** The form in which a code that was typed or scanned is stored, as `src/rules/ticket.rs` computes it. */
+export function normalizeCode(text) {
+  return text.normalize("NFKC").replaceAll(IGNORED, "").toUpperCase().replaceAll("O", "0").replaceAll(/[IL]/g, "1");
+}

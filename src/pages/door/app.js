@@ -3,8 +3,9 @@
 // `door.js` decides, `view.js` shows, `storage.js` keeps. The link of the entrance comes in the fragment of the address, which
 // browsers never send: https://host/door/#event_.../tk_...
 
+import { normalizeCode } from "./admission.js";
 import { Camera } from "./camera.js";
-import { Door, normalizeCode } from "./door.js";
+import { Door } from "./door.js";
 import { Queue } from "./queue.js";
 import { Roster } from "./roster.js";
 import { Service, ServiceError } from "./service.js";

@@ -17,13 +17,6 @@ const MOST = 100;
 const LET_THROUGH = ["ADMITTED", "LEFT", "ADMITTED_TWICE", "WOULD_BE_REFUSED"];
 const CODE = /^[0-9A-HJKMNP-TV-Z]{20}$/;
 
-/** White space, dashes, invisible and control characters. */
-const IGNORED = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}\p{Cc}]/gu;
-
-/** The form in which codes are stored. The service has the same rule. */
-export const normalizeCode = (text) => text.normalize("NFKC").replaceAll(IGNORED, "").toUpperCase()
-  .replaceAll("O", "0").replaceAll(/[IL]/g, "1");
-
 /** Resolves to null if a promise takes longer, or if the service does not answer. */
 async function inTime(promise) {
   let timer;

@@ -16,8 +16,8 @@
 //!   operation reports a violation of a unique index as a conflict, add the index to `Constraint` in
 //!   `engine/sql/violation.rs`.
 
-/// Changes no table. After it, `engine/comparison_keys.rs` computes the keys by which texts are compared.
-pub(in crate::store) const COMPARISON_KEYS: &str = "-- The keys by which texts are compared are computed again.";
+/// After this, `engine/comparison_keys.rs` computes the keys by which texts are compared. It is the same for both engines.
+pub(in crate::store) const COMPARISON_KEYS: &str = include_str!("sqlite/0044_comparison_keys.sql");
 
 #[cfg(feature = "postgres")]
 pub(in crate::store) const POSTGRES: &[&str] = &[
@@ -33,7 +33,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0010_event_days.sql"),
     include_str!("postgres/0011_idempotency_senders.sql"),
     include_str!("postgres/0012_scan_limits.sql"),
-    COMPARISON_KEYS,
+    include_str!("postgres/0013_comparison_keys.sql"),
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.

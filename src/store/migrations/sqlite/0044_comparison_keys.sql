@@ -1,0 +1,1 @@
+-- Changes no table: after this, the program computes the keys by which texts are compared (engine/comparison_keys.rs).
