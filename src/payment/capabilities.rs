@@ -165,8 +165,8 @@ pub trait Limits {
     }
 
     /// The least amount of an order that the gateway takes, in minor units of the currency as ISO 4217 defines them; 1
-    /// by default. An order that costs less, and something, is refused with a field error on `items`, and the validation
-    /// of a discount says the amount.
+    /// by default. An order that costs less, and something, is refused with a field error on `items`, and the
+    /// validation of a discount says the amount.
     fn smallest_payment(&self, currency: &str) -> i64 {
         let _ = currency;
         1

@@ -44,15 +44,15 @@ form! {
     /// The customer of a new order or ticket.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct NewCustomer {
-        /// The e-mail address: at most 254 characters. It identifies the customer; upper and lower case are equivalent, and
-        /// so are both spellings of an international domain.
+        /// The e-mail address: at most 254 characters. It identifies the customer; upper and lower case are equivalent,
+        /// and so are both spellings of an international domain.
         pub email: String [MaxLength(EMAIL_LENGTH), Email],
         /// The name: 1 to 255 characters.
         pub name: String [MinLength(1), MaxLength(LINE_LENGTH)],
         /// The company that buys: at most 255 characters. Only allowed in orders for events that accept companies.
         pub company_name: Option<String> [nullable, MaxLength(LINE_LENGTH)],
-        /// The language and country of the customer, such as `de-AT`, or the header `Accept-Language` of the browser, whose
-        /// first tag with the highest weight counts: at most 255 characters.
+        /// The language and country of the customer, such as `de-AT`, or the header `Accept-Language` of the browser,
+        /// whose first tag with the highest weight counts: at most 255 characters.
         pub locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces what
         /// earlier orders and tickets have attached. Without it, that is kept. Of two requests at the same time,

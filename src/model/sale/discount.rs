@@ -44,7 +44,8 @@ responses! {
         pub id: DiscountId,
         /// The event.
         pub event_id: EventId,
-        /// The code that a customer enters. Upper and lower case are equivalent, and so are different encodings of a letter.
+        /// The code that a customer enters. Upper and lower case are equivalent, and so are different encodings of a
+        /// letter.
         pub code: String,
         /// The reduction: a percentage, or an amount in the currency of the event.
         #[serde(flatten)]
@@ -207,7 +208,8 @@ list_request! {
     pub struct ListDiscounts {
         /// Only discounts of this event.
         pub event_id: Option<EventId>,
-        /// Only discounts with exactly this code. Upper and lower case and different encodings of a letter are equivalent.
+        /// Only discounts with exactly this code. Upper and lower case and different encodings of a letter are
+        /// equivalent.
         pub code: Option<String> [MaxLength(LINE_LENGTH)],
         /// Only enabled discounts, or only the others.
         pub is_active: Option<bool>,
@@ -272,8 +274,8 @@ responses! {
         pub error: Option<DiscountRefusal>,
         /// The discount, if it applies.
         pub discount: Option<ValidatedDiscount>,
-        /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise. If the code
-        /// applies, it is the least amount that the payment gateway takes: an order would be refused.
+        /// The amount that was not reached, if the basket costs too little. Omitted from the JSON otherwise. If the
+        /// code applies, it is the least amount that the payment gateway takes: an order would be refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "server", schemars(with = "DiscountErrorData"))]
         pub error_data: Option<DiscountErrorData>,

@@ -93,8 +93,8 @@ form! {
         pub discount_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// The code of the affiliate who referred the customer: at most 255 characters.
         pub affiliate_code: Option<String> [nullable, MaxLength(LINE_LENGTH)],
-        /// The language of the order, such as `de-AT`, or the header `Accept-Language` of the browser, whose first tag with
-        /// the highest weight counts: at most 255 characters.
+        /// The language of the order, such as `de-AT`, or the header `Accept-Language` of the browser, whose first tag
+        /// with the highest weight counts: at most 255 characters.
         pub language: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// Where physical tickets are sent. Required if the delivery method of the event is PHYSICAL.
         pub shipping_address: Option<ShippingAddress> [nullable],

@@ -252,8 +252,8 @@ list_request! {
         pub event_id: Option<EventId>,
         /// Only orders that currently have this status.
         pub status: Option<OrderStatus>,
-        /// Only orders of the customer with exactly this e-mail address. Upper and lower case are equivalent, and so are
-        /// both spellings of an international domain.
+        /// Only orders of the customer with exactly this e-mail address. Upper and lower case are equivalent, and so
+        /// are both spellings of an international domain.
         pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH), Email],
         /// Only orders created at this time or later.
         pub created_from: Option<Timestamp>,

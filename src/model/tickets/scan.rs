@@ -122,7 +122,8 @@ form! {
     pub struct NewScan {
         /// The id of the scan: a UUID (RFC 9562) that the device generates. A scan with the same id is not stored again.
         pub id: String [Uuid],
-        /// The code of the ticket, which is read as for a check-in: at most 255 characters. Not together with `ticketId`.
+        /// The code of the ticket, which is read as for a check-in: at most 255 characters. Not together with
+        /// `ticketId`.
         pub code: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH), TicketCode],
         /// The issued ticket. It needs `proof`.
         pub ticket_id: Option<TicketId> [nullable],

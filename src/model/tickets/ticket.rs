@@ -122,8 +122,8 @@ form! {
         email: String [MaxLength(EMAIL_LENGTH), Email],
         /// The name: 1 to 255 characters.
         name: String [MinLength(1), MaxLength(LINE_LENGTH)],
-        /// The language and country of the holder, such as `de-AT`, or the header `Accept-Language` of a browser: at most
-        /// 255 characters. The documents and pages of these tickets are in this language, if it is supported.
+        /// The language and country of the holder, such as `de-AT`, or the header `Accept-Language` of a browser: at
+        /// most 255 characters. The documents and pages of these tickets are in this language, if it is supported.
         locale: Option<String> [nullable, MaxLength(LINE_LENGTH)],
         /// Metadata that the organization attaches to the customer: strings by name, at most 16,384 bytes. It replaces
         /// the metadata from earlier orders and tickets. If it is not set, the customer keeps that metadata.
@@ -172,8 +172,8 @@ form! {
     /// A request to check a ticket in or out: the scan of its code.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckInTicket {
-        /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent, and so are O and 0, and I,
-        /// L and 1. White space, dashes, control characters and invisible ones are ignored.
+        /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent, and so are O and 0, and
+        /// I, L and 1. White space, dashes, control characters and invisible ones are ignored.
         pub code: String [MinLength(1), MaxLength(LINE_LENGTH), TicketCode],
         /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
         pub event_id: Option<EventId>,
@@ -191,8 +191,8 @@ list_request! {
         pub order_id: Option<OrderId>,
         /// Only tickets with this status.
         pub status: Option<TicketStatus>,
-        /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent, and so are
-        /// both spellings of an international domain.
+        /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent, and so
+        /// are both spellings of an international domain.
         pub customer_email: Option<String> [MaxLength(EMAIL_LENGTH), Email],
         /// Only tickets that were first checked in at this time or later.
         pub first_scan_from: Option<Timestamp>,

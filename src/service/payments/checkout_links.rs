@@ -87,8 +87,8 @@ impl TicketingService {
         move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_refund(currency))
     }
 
-    /// Returns the function from a currency to the least amount of an order in its minor units that the gateway takes; 1
-    /// without a gateway.
+    /// Returns the function from a currency to the least amount of an order in its minor units that the gateway takes;
+    /// 1 without a gateway.
     pub(in crate::service) fn smallest_payment(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
         let gateway = self.inner.gateway.clone();
         move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_payment(currency))

@@ -70,7 +70,7 @@ fn find(connection: &dyn Connection, sql: &str, id: i64, key: &str) -> Result<Op
         Ok(ControlFlow::Break(()))
     })?;
     if let Some(same) = found {
-        tracing::warn!(target: "ticketing::store", id, same, "two e-mail addresses or codes of discounts count as equal now");
+        tracing::warn!(target: "ticketing::store", id, same, "two addresses or codes count as equal now");
     }
     Ok(found)
 }

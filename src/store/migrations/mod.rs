@@ -16,7 +16,7 @@
 //!   operation reports a violation of a unique index as a conflict, add the index to `Constraint` in
 //!   `engine/sql/violation.rs`.
 
-/// After this, `engine/comparison_keys.rs` computes the keys by which texts are compared. It is the same for both engines.
+/// The same for both engines: after it, `engine/comparison_keys.rs` computes the keys by which texts are compared.
 pub(in crate::store) const COMPARISON_KEYS: &str = include_str!("sqlite/0044_comparison_keys.sql");
 
 #[cfg(feature = "postgres")]
