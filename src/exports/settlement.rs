@@ -148,7 +148,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         let (received, returned) = (row.get("amount")?, row.get("returned")?);
         let (taken, promised) = (row.get("taken")?, row.get("promised")?);
         // What is disputed stays due.
-        let rest = PaymentSums { received, returned, taken, promised, disputed: 0 }.to_return();
+        let rest = PaymentSums { received, returned, taken, promised, ..PaymentSums::default() }.to_return();
         due = (due.0 + i64::from(rest > 0), due.1.saturating_add(rest));
         Ok(())
     })?;

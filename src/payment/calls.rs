@@ -12,7 +12,7 @@ use super::{
 };
 use crate::environment::ReusedThreads;
 use crate::fair::{Semaphore, Tenant};
-use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::payments::gateway_account::{GatewayIdentity, GatewayKey};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
@@ -32,6 +32,7 @@ const MAX_FOR_PAGES: usize = 8;
 pub(crate) struct GatewayCalls {
     gateway: Arc<dyn PaymentGateway>,
     name: Arc<str>,
+    mode: PaymentMode,
     limits: CallLimits,
     permits: Semaphore,
     threads: ReusedThreads,
@@ -78,6 +79,7 @@ impl GatewayCalls {
         let up_to = |most: usize, share: usize| Semaphore::new((limits.max_concurrent / share).clamp(1, most));
         Self {
             name: gateway.name().into(),
+            mode: gateway.mode(),
             gateway,
             limits,
             permits: Semaphore::new(limits.max_concurrent),
@@ -95,20 +97,15 @@ impl GatewayCalls {
         Self { while_waiting: Some(WhileWaiting { pause, work: Arc::new(work) }), ..self.clone() }
     }
 
-    pub(crate) fn mode(&self) -> PaymentMode {
-        self.gateway.mode()
-    }
-
-    /// The name that the gateway had when the service was opened.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    /// The name and the mode that the gateway had when the service was opened.
+    pub(crate) fn key(&self) -> GatewayKey<'_> {
+        GatewayKey { name: &self.name, mode: self.mode }
     }
 
     /// The gateway as it is recorded with a new checkout of this organization. `None` if it panics.
     pub(crate) fn identity(&self, organization: OrganizationId) -> Option<GatewayIdentity> {
-        let read = || (self.gateway.account(organization).into(), self.gateway.mode());
-        let (account, mode) = catch_unwind(AssertUnwindSafe(read)).ok()?;
-        Some(GatewayIdentity { name: self.name.to_string(), account, mode })
+        let account = catch_unwind(AssertUnwindSafe(|| self.gateway.account(organization).into())).ok()?;
+        Some(GatewayIdentity { name: self.name.to_string(), account, mode: self.mode })
     }
 
     pub(crate) fn can_look_up(&self) -> bool {

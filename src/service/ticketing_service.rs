@@ -21,6 +21,7 @@ use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::fair::InUse;
+use crate::model::payments::gateway_account::GatewayKey;
 use crate::model::tenants::caller::{Caller, Identity};
 use crate::model::tenants::idempotency::IdempotencyKey;
 use crate::model::tenants::suspended::SuspendedOrganizations;
@@ -288,10 +289,10 @@ impl TicketingService {
         })
     }
 
-    /// The gateway that is asked about a checkout with this [recorded](is_asked) gateway. `None` if the program does
-    /// not have it.
-    pub(super) fn gateway_of(&self, recorded: Option<&str>) -> Option<&GatewayCalls> {
-        self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.name(), recorded))
+    /// The gateway that is asked about a checkout or a payment with this [recorded](is_asked) gateway. `None` if the
+    /// program does not have it.
+    pub(super) fn gateway_of(&self, recorded: Option<GatewayKey<'_>>) -> Option<&GatewayCalls> {
+        self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.key(), recorded))
     }
 }
 

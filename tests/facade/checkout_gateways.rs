@@ -49,15 +49,20 @@ fn recorded(fixture: &Fixture) -> String {
     fixture.database().value("SELECT gateway || ' ' || account || ' ' || mode FROM checkouts")
 }
 
-/// Programs that do not have the gateway of the fixture: with the sandbox, with another gateway, and without one.
-fn others(fixture: &Fixture) -> [(&'static str, FakeGateway, TicketingService); 3] {
+/// Programs that do not have the gateway of the fixture: with the sandbox, with another gateway, without one, and with
+/// the same gateway in test mode.
+fn others(fixture: &Fixture) -> [(&'static str, FakeGateway, TicketingService); 4] {
     let other = FakeGateway::new().named("other", PaymentMode::Test);
     other.set_state(Some(CheckoutState::Closed));
     let gateway = other.clone();
+    let test = FakeGateway::new().named("gateway", PaymentMode::Test);
+    test.set_state(Some(CheckoutState::Closed));
+    let with_test_key = test.clone();
     [
         ("sandbox", other.clone(), fixture.second_service_with(Builder::sandbox_gateway)),
         ("other", other.clone(), fixture.second_service_with(|builder| builder.payment_gateway(gateway))),
         ("none", other, fixture.second_service_with(|builder| builder)),
+        ("test", test, fixture.second_service_with(|builder| builder.payment_gateway(with_test_key))),
     ]
 }
 
@@ -90,12 +95,12 @@ fn a_checkout_has_the_name_the_account_and_the_mode_of_its_gateway() {
 
 #[test]
 fn a_checkout_to_close_waits_until_the_program_has_its_gateway_again() {
-    for index in 0..3 {
+    for index in 0..4 {
         let fixture = fixture();
         let order = order(&fixture);
         fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
         let before = checkouts(&fixture);
-        let (name, gateway, other) = others(&fixture).into_iter().nth(index).expect("one of three");
+        let (name, gateway, other) = others(&fixture).into_iter().nth(index).expect("one of four");
         for _ in 0..10 {
             run(&other);
             fixture.clock.advance(Duration::from_hours(5));
@@ -104,7 +109,8 @@ fn a_checkout_to_close_waits_until_the_program_has_its_gateway_again() {
         assert_eq!(checkouts(&fixture), before, "{name}");
         let waiting = other.get_checkout(&fixture.caller, order.id).expect("a checkout");
         assert_eq!(waiting.status, CheckoutStatus::Closing, "{name}");
-        let problem = r#"the checkout is at the payment gateway "gateway", which the program does not have"#;
+        let problem =
+            r#"the checkout is at the payment gateway "gateway" in mode LIVE, which the program does not have"#;
         assert_eq!(waiting.last_error.as_deref(), Some(problem), "{name}");
 
         let restarted = fixture.second_service();
@@ -157,7 +163,7 @@ fn the_return_page_shows_what_is_stored_if_the_gateway_is_missing() {
 fn a_checkout_at_another_gateway_is_replaced_only_if_it_is_closed() {
     let fixture = fixture();
     let order = order(&fixture);
-    let [_, (_, gateway, other), _] = others(&fixture);
+    let [_, (_, gateway, other), ..] = others(&fixture);
     gateway.set_account(Some("acct_2"));
     let before = fixture.all_rows();
     let refused = other.renew_checkout(&fixture.caller, order.id).expect_err("it is open");
@@ -298,7 +304,7 @@ fn a_checkout_of_an_earlier_version_is_asked_of_any_gateway_but_the_sandbox() {
     let forget = "UPDATE checkouts SET gateway = NULL, account = NULL, mode = NULL";
     fixture.database().execute(forget, []);
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    let [(_, _, sandbox), (_, gateway, other), _] = others(&fixture);
+    let [(_, _, sandbox), (_, gateway, other), ..] = others(&fixture);
     run(&sandbox);
     let waiting = sandbox.get_checkout(&fixture.caller, order.id).expect("a checkout");
     assert_eq!((waiting.status, waiting.gateway), (CheckoutStatus::Closing, None));

@@ -59,11 +59,12 @@ fn thousands_of_refunds_of_one_organization_that_fail_delay_nobody_else_s() {
 fn an_organization_for_which_the_gateway_has_just_failed_comes_last_in_the_next_run() {
     let (fixture, other) = beside_failing_refunds(8);
     fixture.gateway.disconnect_until_timeout(fixture.caller.organization(), &fixture.clock);
-    let before = fixture.gateway.refunds().len();
+    let before = fixture.gateway.looked_up().len();
     // The time of the first run is over when it has waited for the organization whose refunds are older.
     let answered = [0, 1].map(|_| fixture.service.run_maintenance().expect("a run").answered_refunds);
     assert_eq!(answered, [0, 1]);
-    let asked: Vec<_> = fixture.gateway.refunds()[before..].iter().map(|refund| refund.organization_id).collect();
+    // Before a refund is asked for again, the gateway is asked for the payment.
+    let asked: Vec<_> = fixture.gateway.looked_up()[before..].iter().map(|look_up| look_up.organization_id).collect();
     let failing = fixture.caller.organization();
     assert_eq!(asked, [failing, other.organization(), failing]);
 }

@@ -8,6 +8,7 @@ mod comparison;
 mod controls;
 mod driver;
 mod findings;
+mod lost_notices;
 mod month;
 mod runs;
 mod shop;

@@ -55,8 +55,9 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
         .allow_local_webhooks(settings.allow_local_webhooks)
         .open()
         .map_err(|error| documents.explain(error))?;
-    if stripe.is_none() && !settings.sandbox && service.has_taken_real_money()? {
-        return Err(Failure::Run(LOST_STRIPE.to_owned()));
+    if gateway.warning.is_some() && !settings.sandbox && service.has_taken_real_money()? {
+        let problem = if stripe.is_some() { TEST_KEY } else { LOST_STRIPE };
+        return Err(Failure::Run(problem.to_owned()));
     }
     match (stripe, settings.sandbox) {
         (Some(_), _) => {}
@@ -127,6 +128,10 @@ const SANDBOX: &str = "payments go through the sandbox, which takes no money: an
 /// Why the server does not start.
 const LOST_STRIPE: &str = "the database has payments of real money, but the server was started without the options of Stripe: \
     set --stripe-key-file and --stripe-webhook-secret-file, or --sandbox if no customer shall pay real money any more";
+
+/// The same with a key of test mode.
+const TEST_KEY: &str = "the database has payments of real money, but Stripe's secret key is one of test mode: set the file with \
+    the key of live mode, or instead of the files --sandbox if no customer shall pay real money any more";
 
 impl Gateway {
     /// Reads what the gateway needs: before a database is created.

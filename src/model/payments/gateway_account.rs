@@ -58,9 +58,16 @@ pub(crate) struct GatewayIdentity {
 }
 
 impl GatewayIdentity {
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    pub(crate) fn key(&self) -> GatewayKey<'_> {
+        GatewayKey { name: &self.name, mode: self.mode }
     }
+}
+
+/// What decides whether a gateway is asked about a checkout or a payment: see `rules::money::gateway_choice`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GatewayKey<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) mode: PaymentMode,
 }
 
 impl From<Option<String>> for GatewayAccount {

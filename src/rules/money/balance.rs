@@ -18,6 +18,8 @@ pub(crate) struct PaymentSums {
     pub(crate) promised: i64,
     /// The amounts of disputes that are open.
     pub(crate) disputed: i64,
+    /// The part of `taken` that was taken for disputes that are open.
+    pub(crate) taken_by_open: i64,
 }
 
 impl PaymentSums {
@@ -26,9 +28,10 @@ impl PaymentSums {
         (self.promised.min(self.received.saturating_sub(self.taken))).saturating_sub(self.returned).max(0)
     }
 
-    /// The part of it that waits until banks have decided.
+    /// The part of it that waits until banks have decided. What they have taken already is not to be returned anyway, so
+    /// it is not held a second time.
     pub(crate) fn on_hold(self) -> i64 {
-        self.to_return().min(self.disputed)
+        self.to_return().min(self.disputed.saturating_sub(self.taken_by_open).max(0))
     }
 
     /// What nobody has decided to give back yet.
@@ -140,6 +143,21 @@ mod tests {
         assert_eq!(follow(&open, &[Decision { open: 4000, ..ASKED }]), [asked]);
     }
 
+    /// 40.00 was paid and the order cancelled, and 10.00 of it is disputed. Whatever the bank decides about what it has
+    /// taken already, 30.00 go back.
+    #[test]
+    fn what_a_bank_has_taken_already_is_not_held_a_second_time() {
+        let open =
+            |taken_by_open| PaymentSums { taken: taken_by_open, disputed: 1000, taken_by_open, ..paid(4000, 4000) };
+        for (taken, held, asked) in [(0, 1000, 3000), (400, 600, 3000), (1000, 0, 3000)] {
+            let due = Outcome { state: DecisionState::Due, to_ask: asked, owed: 0 };
+            assert_eq!(open(taken).on_hold(), held, "{taken}");
+            assert_eq!(follow(&open(taken), &[Decision { open: 4000, ..ASKED }]), [due], "{taken}");
+        }
+        // Two disputes: 10.00 that was taken, and an inquiry about 5.00.
+        assert_eq!(PaymentSums { disputed: 1500, ..open(1000) }.on_hold(), 500);
+    }
+
     #[test]
     fn a_refusal_is_owed_by_hand_until_the_money_has_gone_back() {
         let refused = Decision { open: 700, refused: true, ..ASKED };
@@ -166,17 +184,23 @@ mod tests {
     proptest! {
         #[test]
         fn never_more_goes_back_than_was_paid_and_never_less_than_nothing(
-            decisions in decisions(), received in 1..20_000_i64, returned in 0..20_000_i64, taken in 0..20_000_i64,
-            disputed in 0..20_000_i64,
+            decisions in decisions(), received in 1..20_000_i64, returned in 0..20_000_i64, lost in 0..20_000_i64,
+            disputed in 0..20_000_i64, taken_by_open in 0..20_000_i64,
         ) {
             let open: i64 = decisions.iter().map(|decision| decision.open).sum();
-            let sums = PaymentSums { received, returned, taken, promised: returned + open, disputed };
+            let taken_by_open = taken_by_open.min(disputed);
+            let taken = lost + taken_by_open;
+            let sums = PaymentSums { received, returned, taken, promised: returned + open, disputed, taken_by_open };
             let outcomes = follow(&sums, &decisions);
             let going: i64 = outcomes.iter().map(|outcome| outcome.to_ask + outcome.owed).sum();
             prop_assert!(outcomes.iter().all(|outcome| outcome.to_ask >= 0 && outcome.owed >= 0));
             prop_assert_eq!(going, sums.to_return() - sums.on_hold());
-            prop_assert!(going == 0 || returned + taken + going <= received);
+            // Even if banks take all that they have not decided about, nobody gets more than was paid.
+            prop_assert!(going == 0 || returned + lost + disputed + going <= received);
             prop_assert!(going <= open);
+            // No more than if banks give everything back.
+            let won = PaymentSums { taken: lost, disputed: 0, taken_by_open: 0, ..sums };
+            prop_assert!(going <= won.to_return());
         }
 
         #[test]

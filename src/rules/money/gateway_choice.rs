@@ -1,4 +1,6 @@
-//! The names of payment gateways, and which gateway is asked about a checkout.
+//! The names of payment gateways, and which gateway is asked about a checkout or a payment.
+
+use crate::model::payments::gateway_account::GatewayKey;
 
 pub(crate) const SANDBOX: &str = "sandbox";
 
@@ -9,17 +11,20 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
-/// Whether the gateway with this name is asked about a checkout: only the gateway that has it is. `recorded` is the
-/// name of that one, or `None` if an earlier version asked for the checkout. Every gateway but the sandbox is asked
-/// about such a checkout: those of the sandbox are recorded. Queries contain the same rule.
-pub(crate) fn is_asked(name: &str, recorded: Option<&str>) -> bool {
-    recorded.map_or(name != SANDBOX, |recorded| recorded == name)
+/// Whether a gateway is asked about a checkout or a payment: only the gateway that has it is, in the mode in which it
+/// took the money. The account is part of each request. `recorded` is `None` for what an earlier version has recorded
+/// without a gateway: every gateway but the sandbox is asked about it, because that of the sandbox is recorded. Queries
+/// have the same rule from `of_gateway!` in `store::money::gateway_identity`.
+pub(crate) fn is_asked(gateway: GatewayKey<'_>, recorded: Option<GatewayKey<'_>>) -> bool {
+    recorded.map_or(gateway.name != SANDBOX, |recorded| recorded == gateway)
 }
 
-/// Why the gateway of a checkout is not asked. `recorded` is its name.
-pub(crate) fn is_missing(recorded: Option<&str>) -> String {
+/// Why the gateway of a checkout is not asked.
+pub(crate) fn is_missing(recorded: Option<GatewayKey<'_>>) -> String {
     match recorded {
-        Some(name) => format!("the checkout is at the payment gateway {name:?}, which the program does not have"),
+        Some(GatewayKey { name, mode }) => {
+            format!("the checkout is at the payment gateway {name:?} in mode {mode}, which the program does not have")
+        }
         None => "the program does not have the payment gateway of the checkout".to_owned(),
     }
 }

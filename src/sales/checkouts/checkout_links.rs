@@ -122,7 +122,7 @@ pub(crate) fn create_or_resume(
                 && is_without_link(&order)
             {
                 let order = checkout_parameters::load(tx, organization, order.id, gateway.public_url.clone())?;
-                if !is_asked(gateway.identity.name(), order.gateway.as_ref().map(GatewayIdentity::name)) {
+                if !is_asked(gateway.identity.key(), order.gateway.as_ref().map(GatewayIdentity::key)) {
                     return Err(Error::Unavailable(Unavailable::GatewayMissing));
                 }
                 return ask_for_link(tx, operation, order, gateway);

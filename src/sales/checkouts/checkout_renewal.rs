@@ -15,7 +15,7 @@ use super::checkout_links::{GatewayTerms, LeasedStart};
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, RenewCheckoutResponse};
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey};
 use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{EventId, OrderId, OrganizationId};
@@ -42,9 +42,9 @@ pub(crate) struct ToRenew {
 
 impl ToRenew {
     /// Fails if something may still be paid under the checkout, and it is at another gateway than this one.
-    pub(crate) fn check_gateway(&self, name: &str) -> Result<()> {
-        let recorded = self.checkout.gateway.as_ref().map(GatewayIdentity::name);
-        if self.checkout.status == CheckoutStatus::Closed || is_asked(name, recorded) {
+    pub(crate) fn check_gateway(&self, gateway: GatewayKey<'_>) -> Result<()> {
+        let recorded = self.checkout.gateway.as_ref().map(GatewayIdentity::key);
+        if self.checkout.status == CheckoutStatus::Closed || is_asked(gateway, recorded) {
             return Ok(());
         }
         Err(Error::CheckoutNotRenewed(GatewayError::NotExecuted(is_missing(recorded))))

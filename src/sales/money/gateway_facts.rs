@@ -226,12 +226,12 @@ fn dispute(
         None => disputes::insert(tx, &new)?,
     };
     if let Some(payment) = of_payment {
-        let (_, disputed) = disputes::sums(tx, &payment)?;
+        let open = disputes::open_of(tx, &payment)?;
         let mut account = Account::load(tx, payment)?;
-        if taken != taken_before || disputed != account.payment.sums.disputed || is_new_status {
-            account.dispute(id, &report.reference, taken - taken_before, disputed)?;
-            account.follow()?;
+        if taken != taken_before || open.disputed != account.payment.sums.disputed || is_new_status {
+            account.dispute(id, &report.reference, taken - taken_before, open)?;
         }
+        account.follow()?;
     }
     if is_new_status && let Some(dispute) = disputes::by_reference(tx, order, &report.reference)? {
         money_notifications::dispute_changed(tx, &state, &dispute)?;

@@ -5,7 +5,7 @@ use super::money_notifications;
 use super::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, GatewayPayment};
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, PaymentMode};
+use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::received_payment::PaymentPurpose;
 use crate::model::payments::refund::RefundSource;
 use crate::model::sale::order::{OrderStatus, PaymentStatus};
@@ -155,8 +155,8 @@ fn insert(
     // Before gateways were recorded, and without a checkout, it is the gateway of the program.
     let of_checkout = state.gateway.as_ref();
     let gateway = match state.checkout {
-        Some(_) => of_checkout.map(GatewayIdentity::name),
-        None => terms.gateway.as_deref(),
+        Some(_) => of_checkout.map(|gateway| gateway.name.as_str()),
+        None => terms.gateway.as_ref().map(|(name, _)| name.as_str()),
     };
     let new = NewPayment {
         organization: state.organization,

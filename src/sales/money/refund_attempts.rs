@@ -9,7 +9,6 @@ use crate::model::payments::gateway_report::GatewayRefund;
 use crate::model::payments::refund::RefundStatus;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::money::gateway_choice::is_asked;
 use crate::rules::money::refund_share::{MAX_ATTEMPTS, delay_after};
 use crate::store::money::ledger::MadeFor;
 use crate::store::money::payments::StoredPayment;
@@ -57,10 +56,14 @@ impl RefundAttempt {
 pub(crate) fn claim(tx: &LockedEvent<'_>, refund: DueRefund, terms: &RefundTerms) -> Result<Option<RefundAttempt>> {
     let Some(stored) = refunds::find(tx, refund.order, refund.id)? else { return Ok(None) };
     let of_gateway = payments::get(tx, stored.payment)?;
-    if !terms.gateway.as_ref().is_some_and(|name| is_asked(name, of_gateway.gateway.as_deref())) {
+    if !terms.has_gateway_of(&of_gateway) {
         return Ok(None);
     }
     let Some(refund) = refunds::claim(tx, refund.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
+    load(tx, refund).map(Some)
+}
+
+fn load(tx: &LockedEvent<'_>, refund: StoredRefund) -> Result<RefundAttempt> {
     let payment = payments::get(tx, refund.payment)?;
     let checkouts = match &payment.reference {
         Some(_) => Vec::new(),
@@ -73,7 +76,23 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, refund: DueRefund, terms: &RefundTerms
         let is_equal = |made: &&MadeFor| made.refund == refund.id && made.amount == refund.to_ask;
         ledger::made_of(tx, payment.id)?.iter().filter(is_equal).count()
     };
-    Ok(Some(RefundAttempt { refund, payment, checkouts, made, equal_parts, claimed_at: tx.now() }))
+    Ok(RefundAttempt { refund, payment, checkouts, made, equal_parts, claimed_at: tx.now() })
+}
+
+/// Goes on with an attempt after what the gateway lists of its payment, which has this id at the gateway, was recorded.
+/// Returns `None` if nothing is left to ask for now, or another process has claimed the refund.
+pub(crate) fn looked(tx: &LockedEvent<'_>, attempt: &RefundAttempt, payment: &str) -> Result<Option<RefundAttempt>> {
+    if attempt.payment.reference.is_none() {
+        payments::set_reference(tx, attempt.payment.id, payment)?;
+    }
+    let Some(mut refund) = refunds::find(tx, attempt.refund.order, attempt.refund.id)? else { return Ok(None) };
+    if refund.attempts != attempt.refund.attempts {
+        return Ok(None);
+    }
+    refund.is_asking = refund.to_ask > 0;
+    refund.next_attempt_at = refund.is_asking.then(|| tx.now().saturating_add(CLAIM));
+    refunds::update(tx, &refund)?;
+    if refund.is_asking { load(tx, refund).map(Some) } else { Ok(None) }
 }
 
 fn checkout_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {

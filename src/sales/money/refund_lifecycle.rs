@@ -14,6 +14,7 @@
 //! it. There is no other place that decides whether, how much or by whom money goes back.
 
 use crate::error::{Error, Reason, Result};
+use crate::model::payments::gateway_account::{GatewayKey, PaymentMode};
 use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
 use crate::model::payments::refund::{RefundSource, RefundStatus};
@@ -22,6 +23,7 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::allocate;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::rules::money::payment_check::FIRST_CHECK;
+use crate::store::money::disputes::OpenDisputes;
 use crate::store::money::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{NewRefund, StoredRefund};
@@ -35,8 +37,8 @@ pub(in crate::sales) const NO_REFUNDS: &str = "there is no payment gateway that 
 /// What the program's payment gateway does about refunds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RefundTerms {
-    /// The name of the gateway. `None` if there is none.
-    pub(crate) gateway: Option<String>,
+    /// The name and the mode of the gateway. `None` if there is none.
+    pub(crate) gateway: Option<(String, PaymentMode)>,
     pub(crate) can_refund: bool,
 }
 
@@ -44,11 +46,17 @@ impl RefundTerms {
     /// Whether the gateway of a payment is asked to refund it. A payment of another gateway waits until the program has
     /// that one again.
     pub(in crate::sales) fn asks(&self, payment: &StoredPayment) -> bool {
-        match (&payment.gateway, &self.gateway) {
+        match payment.gateway {
             _ if !payment.is_of_gateway() => false,
-            (of, Some(name)) if is_asked(name, of.as_deref()) => self.can_refund,
-            (of, _) => of.is_some(),
+            _ if self.has_gateway_of(payment) => self.can_refund,
+            ref of => of.is_some(),
         }
+    }
+
+    /// Whether the program has the gateway of a payment.
+    pub(in crate::sales) fn has_gateway_of(&self, payment: &StoredPayment) -> bool {
+        let key = self.gateway.as_ref().map(|(name, mode)| GatewayKey { name, mode: *mode });
+        key.is_some_and(|key| is_asked(key, payment.gateway_key()))
     }
 }
 
@@ -285,14 +293,14 @@ impl<'t, 'c> Account<'t, 'c> {
         Ok(())
     }
 
-    /// Records what banks have taken of the payment for a dispute, and have given back if it is less than 0. `disputed`
-    /// is the sum of the amounts about which banks have not decided.
+    /// Records what banks have taken of the payment for a dispute, and have given back if it is less than 0. `open` has
+    /// the sums of the disputes about which banks have not decided.
     pub(in crate::sales) fn dispute(
         &mut self,
         dispute: DisputeId,
         reference: &str,
         taken: i64,
-        disputed: i64,
+        open: OpenDisputes,
     ) -> Result<()> {
         if taken != 0 {
             let movement = Movement {
@@ -306,7 +314,8 @@ impl<'t, 'c> Account<'t, 'c> {
             self.payment.sums.taken += taken;
             self.figures.disputed += taken;
         }
-        self.payment.sums.disputed = disputed;
+        self.payment.sums.disputed = open.disputed;
+        self.payment.sums.taken_by_open = open.taken;
         self.wakes = true;
         self.check_later();
         Ok(())

@@ -4,6 +4,7 @@ use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::payments::checkout::{CheckoutStatus, OrderCheckout};
+use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::payments::received_payment::{ManualMethod, MarkPaid};
 use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{
@@ -223,8 +224,9 @@ impl TicketingService {
     /// ```
     pub fn get_checkout(&self, caller: &Caller, id: OrderId) -> Result<OrderCheckout> {
         caller.require(Scope::OrdersRead)?;
-        let mut checkout = self.store()?.read_one(|tx| checkouts::get(tx, caller.organization, id))?;
-        let recorded = checkout.gateway.as_deref();
+        let (mut checkout, gateway) =
+            self.store()?.read(|tx| Ok((checkouts::get(tx, caller.organization, id)?, checkouts::gateway(tx, id)?)))?;
+        let recorded = gateway.as_ref().map(GatewayIdentity::key);
         if checkout.status != CheckoutStatus::Closed && self.gateway_of(recorded).is_none() {
             checkout.last_error = Some(is_missing(recorded));
         }

@@ -10,7 +10,6 @@ use crate::model::sale::order::Order;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{OrderId, PaymentId};
 use crate::model::values::page::Page;
-use crate::payment::GatewayCalls;
 use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::received_payments;
 use crate::sales::money::received_payments::Report;
@@ -71,7 +70,7 @@ impl TicketingService {
     }
 
     fn payment_mode(&self) -> PaymentMode {
-        self.inner.gateway.as_ref().map_or(PaymentMode::Live, GatewayCalls::mode)
+        self.inner.gateway.as_ref().map_or(PaymentMode::Live, |gateway| gateway.key().mode)
     }
 
     /// Records a payment that the gateway reports. `checkout` is the gateway's id of the checkout, if it is known.

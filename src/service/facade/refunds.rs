@@ -10,7 +10,6 @@ use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::values::id::{OrderId, RefundId};
 use crate::model::values::page::Page;
 use crate::payment::Waiting;
-use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::money::manual_refunds;
 use crate::sales::money::partial_refunds::{self, AskedBefore};
@@ -199,9 +198,9 @@ impl TicketingService {
 
     /// Asks the gateway at once what it lists of the payments for an order, and records it.
     fn list_all(&self, order: CheckoutOrder, payments: &[StoredPayment]) -> Result<()> {
-        let Some(gateway) = &self.inner.gateway else { return Ok(()) };
-        for payment in payments.iter().filter(|payment| is_asked(gateway.name(), payment.gateway.as_deref())) {
-            let Some(look_up) = look_up_of(payment) else { continue };
+        for payment in payments {
+            let gateway = self.gateway_of(payment.gateway_key());
+            let (Some(gateway), Some(look_up)) = (gateway, look_up_of(payment)) else { continue };
             let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
             let listed = listed.map_err(|_| Error::Unavailable(Unavailable::GatewaySilent))?;
             self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::model::operation::statistics::{Backlog, Statistics};
 use crate::payment::GatewayCalls;
 use crate::service::TicketingService;
+use crate::store::money::gateway_identity::WaitingAtGateway;
 use crate::store::money::{checkout_attempts, disputes, refunds};
 use crate::store::sale::seat_counts;
 use crate::store::webhooks::outbox_backlog;
@@ -54,13 +55,13 @@ impl TicketingService {
     pub fn backlog(&self) -> Result<Backlog> {
         self.store()?.scan(None, |tx| {
             let webhooks = outbox_backlog::read(tx)?;
-            let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
-            let of_other_gateways = checkout_attempts::count_of_other_gateways(tx, gateway)?;
+            let gateway = self.inner.gateway.as_ref().map(GatewayCalls::key);
+            let sum = |waiting: Vec<WaitingAtGateway>| waiting.iter().map(|waiting| waiting.number).sum();
             Ok(Backlog {
                 refunds_due: refunds::count_due(tx)?,
                 checkouts_closing: checkout_attempts::count_closing(tx)?,
-                checkouts_without_gateway: of_other_gateways.iter().map(|count| count.number).sum(),
-                refunds_without_gateway: refunds::count_of_other_gateways(tx, gateway)?,
+                checkouts_without_gateway: sum(checkout_attempts::of_other_gateways(tx, gateway)?),
+                refunds_without_gateway: sum(refunds::of_other_gateways(tx, gateway)?),
                 refunds_refused: refunds::count_owed(tx)?,
                 disputes_open: disputes::count_open(tx)?,
                 reserved_seats: seat_counts::reserved(tx)?,

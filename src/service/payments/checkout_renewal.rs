@@ -82,7 +82,7 @@ impl TicketingService {
         let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
         };
-        seen.check_gateway(gateway.name())?;
+        seen.check_gateway(gateway.key())?;
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
             return self.write_event_for(caller, id, move |tx| {

@@ -44,7 +44,7 @@ impl TicketingService {
         let found = self.store()?.read(|tx| hosted_checkout::to_settle(tx, reference))?;
         let mut answered = (!found.asks_gateway).then_some(CheckoutState::Unknown);
         if found.asks_gateway
-            && let Some(gateway) = self.gateway_of(found.gateway.as_ref().map(GatewayIdentity::name))
+            && let Some(gateway) = self.gateway_of(found.gateway.as_ref().map(GatewayIdentity::key))
             && let Some(reference) = &found.reference
             && self.may_look_up(found.order.organization, reference)
         {
@@ -100,10 +100,12 @@ impl TicketingService {
         payment: &GatewayPayment,
         is_returned: bool,
     ) -> Result<Option<Listing>> {
-        let Some(gateway) = self.inner.gateway.as_ref().filter(|_| is_returned || payment.is_disputed) else {
+        if !is_returned && !payment.is_disputed {
             return Ok(None);
-        };
+        }
         let recorded = self.store()?.read_one(|tx| checkouts::gateway(tx, order.id))?;
+        let recorded_key = recorded.as_ref().map(GatewayIdentity::key);
+        let Some(gateway) = self.gateway_of(recorded_key) else { return Ok(None) };
         let look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
         let look_up = look_up.account(GatewayAccount::of(recorded.as_ref()));
         let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);

@@ -2,6 +2,7 @@
 //! that were open meanwhile are looked up when a program runs the maintenance again.
 
 use crate::error::Result;
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
 use crate::payment::GatewayCalls;
 use crate::sales::checkouts::checkout_attempts::look_up_all_now;
 use crate::service::TicketingService;
@@ -9,7 +10,8 @@ use crate::service::background::maintenance_steps::{Batches, Run, in_batches};
 use crate::service::background::skipped_rows::SkippedTable;
 use crate::service::opening::downtime::{State, is_record_due};
 use crate::store::money::checkout_attempts::{self, OpenCheckout};
-use crate::store::money::refunds;
+use crate::store::money::gateway_identity::WaitingAtGateway;
+use crate::store::money::{payments, refunds};
 use crate::store::{Transaction, maintenance_clock};
 
 impl TicketingService {
@@ -29,7 +31,7 @@ impl TicketingService {
             self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
         }
         if state == State::WasDown {
-            self.look_up_open_checkouts(run, gateway.name())?;
+            self.look_up_open_checkouts(run, gateway.key())?;
             if !run.stops() {
                 downtime.finish();
             }
@@ -37,34 +39,43 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Logs an error if checkouts or refunds wait for a gateway that the program does not have.
+    /// Logs an error for each gateway that the program does not have, or has in another mode, and for which checkouts,
+    /// refunds or payments wait.
     pub(in crate::service) fn report_work_without_gateway(&self) -> Result<()> {
-        let gateway = self.inner.gateway.as_ref().map(GatewayCalls::name);
-        let waiting = self.store()?.read_one(|tx| checkout_attempts::count_of_other_gateways(tx, gateway))?;
-        if !waiting.is_empty() {
-            let names = waiting.iter().map(|count| count.gateway.as_deref().unwrap_or("unknown"));
-            tracing::error!(
-                target: "ticketing::payment",
-                checkouts = waiting.iter().map(|count| count.number).sum::<u64>(),
-                gateways = names.collect::<Vec<_>>().join(", "),
-                "the program does not have the payment gateways of these checkouts; customers may still pay under them, \
-                and they are neither closed nor looked up"
-            );
-        }
-        let refunds = self.store()?.read_one(|tx| refunds::count_of_other_gateways(tx, gateway))?;
-        if refunds > 0 {
-            tracing::error!(
-                target: "ticketing::payment",
-                refunds,
-                "the program does not have the payment gateways of these refunds; they are due until it has them again"
-            );
+        let gateway = self.inner.gateway.as_ref().map(GatewayCalls::key);
+        let waiting = self.store()?.read(|tx| {
+            Ok([
+                ("checkouts", checkout_attempts::of_other_gateways(tx, gateway)?),
+                ("refunds", refunds::of_other_gateways(tx, gateway)?),
+                ("payments", payments::of_other_gateways(tx, gateway)?),
+            ])
+        })?;
+        for (kind, waiting) in waiting {
+            for WaitingAtGateway { gateway, mode, account, accounts, number } in waiting {
+                let account = match (&account, accounts) {
+                    (GatewayAccount::Unrecorded, _) => "not recorded".to_owned(),
+                    (GatewayAccount::Own, 1) => "the gateway's own".to_owned(),
+                    (GatewayAccount::Connected(id), 1) => id.clone(),
+                    _ => format!("{accounts} accounts"),
+                };
+                tracing::error!(
+                    target: "ticketing::payment",
+                    waiting = kind,
+                    number,
+                    gateway = gateway.as_deref().unwrap_or("not recorded"),
+                    account,
+                    mode = mode.map_or("not recorded", PaymentMode::as_str),
+                    "the program does not have the payment gateway for which these wait: refunds stay due, checkouts may \
+                    still be paid and are neither closed nor looked up, and no other gateway is asked about them"
+                );
+            }
         }
         Ok(())
     }
 
     /// Lets the open checkouts of the gateway from before this service was opened be looked up now, at the pace of all
     /// look-ups.
-    fn look_up_open_checkouts(&self, run: &mut Run<'_>, gateway: &str) -> Result<()> {
+    fn look_up_open_checkouts(&self, run: &mut Run<'_>, gateway: GatewayKey<'_>) -> Result<()> {
         let opened_at = self.inner.downtime.opened_at;
         let batches = Batches {
             table: SkippedTable::Checkouts,

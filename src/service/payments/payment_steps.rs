@@ -4,6 +4,7 @@
 use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, failing_last, in_turns};
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutStatus;
+use crate::model::payments::gateway_account::GatewayKey;
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, Waiting};
 use crate::sales::checkouts::checkout_attempts::claim_all;
@@ -50,7 +51,7 @@ gateway_rows! {
 /// Closes the checkouts of orders that have ended, and looks up those that are due.
 fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let due = (service.due_checkouts(gateway.name())?, GroupOrder::AsTheyCome);
+    let due = (service.due_checkouts(gateway.key())?, GroupOrder::AsTheyCome);
     let answered =
         ask_in_groups(service, run, gateway, due, |run, group| attempt_due_checkouts(service, gateway, run, group))?;
     run.report.answered_checkouts += answered;
@@ -82,7 +83,7 @@ fn attempt_due_checkouts(
 
 fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.name(), ROWS_PER_RUN))?);
+    let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.key(), ROWS_PER_RUN))?);
     let due = failing_last(service, due);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
         at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
@@ -94,7 +95,7 @@ fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> 
 /// Asks the gateway what it lists of payments, some time after their last refund or dispute.
 fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.name(), ROWS_PER_RUN))?);
+    let due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.key(), ROWS_PER_RUN))?);
     let mut due = failing_last(service, due);
     due.truncate(CHECKS_PER_RUN);
     let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
@@ -116,9 +117,9 @@ fn alternate<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
 }
 
 impl TicketingService {
-    /// The checkouts that are due at the gateway with this name. Those to be closed and those to be looked up
+    /// The checkouts that are due at this gateway. Those to be closed and those to be looked up
     /// alternate. Of each kind, those that the gateway has created come first: somebody may pay under their links.
-    fn due_checkouts(&self, gateway: &str) -> Result<Vec<DueCheckout>> {
+    fn due_checkouts(&self, gateway: GatewayKey<'_>) -> Result<Vec<DueCheckout>> {
         let of_status = |status| {
             let due = self.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
             let (unanswered, answered): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_unanswered);

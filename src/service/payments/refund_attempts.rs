@@ -3,13 +3,16 @@
 use super::gateway_facts::{Ask, list_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
+use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::values::amount::Amount;
-use crate::payment::{GatewayCalls, GatewayError, RefundRequest, Waiting};
+use crate::payment::{GatewayCalls, GatewayError, LookUp, PaymentLookUp, RefundRequest, Waiting};
 use crate::sales::money::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
 use crate::sales::money::refund_lifecycle::RefundTerms;
 use crate::service::TicketingService;
 use crate::store::LockedEvent;
+use crate::store::money::checkouts::CheckoutOrder;
+use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::DueRefund;
 
 /// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
@@ -19,7 +22,7 @@ impl TicketingService {
     pub(in crate::service) fn refund_terms(&self) -> RefundTerms {
         let gateway = self.inner.gateway.as_ref();
         RefundTerms {
-            gateway: gateway.map(|gateway| gateway.name().to_owned()),
+            gateway: gateway.map(GatewayCalls::key).map(|key| (key.name.to_owned(), key.mode)),
             can_refund: gateway.is_some_and(GatewayCalls::can_refund),
         }
     }
@@ -50,11 +53,24 @@ impl TicketingService {
             Waiting::Maintenance => self.store()?.write_unless_locked(None, event, claim)?.flatten(),
             Waiting::Caller | Waiting::Notice => self.store()?.write_event(refund.organization, event, claim)?,
         };
-        let Some(attempt) = claimed else { return Ok(Progress::NotDue) };
-        let request = refund_request(&attempt);
-        let organization = attempt.payment.organization;
-        let answer = gateway.call_for(waiting, organization, move |gateway| gateway.refund(&request));
-        let answer = answer_to(gateway, &attempt, answer, waiting);
+        let Some(claimed) = claimed else { return Ok(Progress::NotDue) };
+        let organization = claimed.payment.organization;
+        let is_first = matches!(waiting, Waiting::Caller) && !refund_request(&claimed).may_have_been_made();
+        let looked = if is_first { Ok(Some(claimed.clone())) } else { self.look_first(gateway, &claimed, waiting)? };
+        let (attempt, answer) = match looked {
+            Ok(Some(attempt)) => {
+                let request = refund_request(&attempt);
+                let answer = gateway.call_for(waiting, organization, move |gateway| gateway.refund(&request));
+                let answer = answer_to(gateway, &attempt, answer, waiting);
+                (attempt, answer)
+            }
+            // The customer has the money already, or a bank decides about it.
+            Ok(None) => return Ok(Progress::Answered),
+            Err(failure) => {
+                let answer = not_listed(&claimed, failure.to_string(), &failure);
+                (claimed, answer)
+            }
+        };
         let progress = match &answer {
             Answer::Made(_) | Answer::Refused { .. } => Progress::Answered,
             Answer::Unavailable(problem) => {
@@ -74,6 +90,70 @@ impl TicketingService {
         })?;
         Ok(progress)
     }
+
+    /// Records what the gateway lists of the payment: this refund may have been made already, others may have refunded
+    /// the payment in the account at the gateway, and a bank may have taken it. The balance then says what the gateway
+    /// is still to be asked for; `None` if that is nothing. A gateway that cannot list refunds is asked as before.
+    fn look_first(
+        &self,
+        gateway: &GatewayCalls,
+        attempt: &RefundAttempt,
+        waiting: Waiting,
+    ) -> Result<Result<Option<RefundAttempt>, GatewayError>> {
+        let order = CheckoutOrder { organization: attempt.payment.organization, id: attempt.refund.order };
+        let look_up = match look_up_of(&attempt.payment) {
+            Some(look_up) => Ok(Some(look_up)),
+            None if attempt.payment.is_of_checkout() => payment_of_checkouts(gateway, attempt, waiting),
+            None => Ok(None),
+        };
+        let look_up = match look_up {
+            Ok(Some(look_up)) => look_up,
+            Ok(None) => return Ok(Ok(Some(attempt.clone()))),
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let reference = look_up.payment_reference.clone();
+        let listing = match list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, waiting) {
+            Ok(Some(listing)) => listing,
+            Ok(None) => return Ok(Ok(Some(attempt.clone()))),
+            Err(failure) => return Ok(Err(failure)),
+        };
+        self.record_facts(order, Some(&reference), &listing)?;
+        let attempt = attempt.clone();
+        let looked = self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+            refund_attempts::looked(tx, &attempt, &reference)
+        });
+        looked.map(Ok)
+    }
+}
+
+/// The payment of the order's checkouts, if it was reported without the gateway's id of it. `None` if the gateway does
+/// not tell.
+fn payment_of_checkouts(
+    gateway: &GatewayCalls,
+    attempt: &RefundAttempt,
+    waiting: Waiting,
+) -> Result<Option<PaymentLookUp>, GatewayError> {
+    let StoredPayment { organization, order, event, account, .. } = &attempt.payment;
+    for reference in &attempt.checkouts {
+        let request = LookUp::of((*organization, *order), *event, account.clone(), reference);
+        match gateway.call_for(waiting, *organization, move |gateway| gateway.look_up(&request)) {
+            Ok(CheckoutState::Paid(payment) | CheckoutState::Returned(payment)) => {
+                let look_up = PaymentLookUp::new(payment.payment_reference).organization(*organization);
+                return Ok(Some(look_up.account(account.clone())));
+            }
+            Ok(_) | Err(GatewayError::Refused(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(None)
+}
+
+/// What it means that the gateway did not list the refunds of the payment. `problem` is why it is asked.
+fn not_listed(attempt: &RefundAttempt, problem: String, failure: &GatewayError) -> Answer {
+    if attempt.refund.attempts >= HOPELESS {
+        return Answer::Refused { refusal: Refusal::ForGood, problem, listing: None };
+    }
+    Answer::Unavailable(failure.to_string())
 }
 
 /// What the answer of the gateway means. If it will not make the refund, it is asked first what it lists of the
@@ -106,10 +186,7 @@ fn answer_to(
     };
     match list_facts(gateway, attempt.payment.organization, payment, Ask::RefundsAndDisputes, waiting) {
         Ok(listing) => Answer::Refused { refusal, problem, listing },
-        Err(_) if attempt.refund.attempts >= HOPELESS => {
-            Answer::Refused { refusal: Refusal::ForGood, problem, listing: None }
-        }
-        Err(failure) => Answer::Unavailable(failure.to_string()),
+        Err(failure) => not_listed(attempt, problem, &failure),
     }
 }
 

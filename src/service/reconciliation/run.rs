@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::progress::{AccountRun, Run};
 use crate::error::{Error, Result};
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey};
 use crate::model::payments::reconciliation::{Reconcile, ReconcileProgress, Reconciliation, UnreadAccount};
 use crate::model::tenants::organization::ListOrganizations;
 use crate::model::values::id::OrganizationId;
@@ -115,12 +115,11 @@ impl TicketingService {
         gateway: &GatewayCalls,
         only: Option<OrganizationId>,
     ) -> Result<Vec<ReconciledAccount>> {
-        let mode = gateway.mode();
+        let GatewayKey { name, mode } = gateway.key();
         let mut connected = BTreeSet::new();
         for of in AccountsOf::ALL {
             let mut after = Some(0);
             while let Some(last) = after {
-                let name = gateway.name();
                 after =
                     self.store()?.scan(None, |tx| add_accounts(tx, of, only, (name, mode), last, &mut connected))?;
             }
@@ -140,8 +139,7 @@ impl TicketingService {
                 }
             }
         }
-        let account =
-            |account, trusted| ReconciledAccount { gateway: gateway.name().to_owned(), mode, account, trusted, only };
+        let account = |account, trusted| ReconciledAccount { gateway: name.to_owned(), mode, account, trusted, only };
         let mut by_account: BTreeMap<String, BTreeSet<OrganizationId>> = BTreeMap::new();
         for (id, organization) in connected {
             by_account.entry(id).or_default().insert(organization);

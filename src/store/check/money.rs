@@ -153,11 +153,16 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "refund-balance",
         table: "payments",
-        sentence: "what goes back of a payment must be at most what was decided to, and at most what is left of it",
+        sentence: "what goes back of a payment must be at most what was decided to, and at most what is left of it, without what banks may still take",
         violations: "SELECT p.id FROM payments p JOIN
                 (SELECT payment_id, CAST(SUM(to_ask + owed) AS BIGINT) AS going FROM refunds GROUP BY payment_id) r
                 ON r.payment_id = p.id
-            WHERE r.going > 0 AND (r.going > p.promised - p.returned OR r.going > p.amount - p.taken - p.returned)",
+            LEFT JOIN (SELECT d.payment_id, CAST(SUM(d.amount - d.taken) AS BIGINT) AS held
+                FROM disputes d JOIN payments q ON q.id = d.payment_id AND q.currency = d.currency
+                WHERE d.status = 'OPEN' GROUP BY d.payment_id HAVING SUM(d.amount - d.taken) > 0) d
+                ON d.payment_id = p.id
+            WHERE r.going > 0 AND (r.going > p.promised - p.returned - COALESCE(d.held, 0)
+                OR r.going > p.amount - p.taken - p.returned - COALESCE(d.held, 0))",
     },
     Invariant {
         name: "dispute-order",

@@ -1,14 +1,13 @@
 //! What the gateway is still to be asked about checkouts: to close one whose order has ended, and the outcome of one
 //! whose payment was not reported.
 
-use super::gateway_identity;
+use super::gateway_identity::{self, WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use crate::error::Result;
 use crate::model::payments::checkout::CheckoutStatus;
-use crate::model::payments::gateway_account::GatewayAccount;
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayKey};
 use crate::model::values::id::{EventId, OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, LATEST_DUE};
-use crate::rules::money::gateway_choice::is_asked;
 use crate::store::columns::row_struct;
 use crate::store::{LockedEvent, Transaction};
 
@@ -27,9 +26,8 @@ const RENEW_CLAIM: &str = "UPDATE checkouts SET next_attempt_at = ?3 WHERE order
 const ATTEMPT: &str = "SELECT c.order_id, c.status, c.attempts, o.organization_id, o.event_id, o.payment_reference,
         o.hold_until, c.expires_at, c.next_attempt_at, c.gateway, c.account, c.mode
     FROM checkouts c JOIN orders o ON o.id = c.order_id WHERE c.order_id = ?1";
-/// Selects rows that are due, and about which the gateway ?4 is asked (see `rules::gateway::is_asked`): first one of
-/// each organization, then the second one of each, and so on. So the rows of one organization do not hide those of the
-/// others behind the limit.
+/// Selects rows that are due at the gateway ?4 in mode ?5: first one of each organization, then the second one of each,
+/// and so on. So the rows of one organization do not hide those of the others behind the limit.
 macro_rules! due {
     ($condition:literal) => {
         concat!(
@@ -37,7 +35,9 @@ macro_rules! due {
                 SELECT c.order_id, o.organization_id, o.event_id, o.payment_reference, c.next_attempt_at, ROW_NUMBER()
                         OVER (PARTITION BY o.organization_id ORDER BY c.next_attempt_at, c.order_id) AS turn
                 FROM checkouts c JOIN orders o ON o.id = c.order_id
-                WHERE c.status = ?1 AND (c.gateway = ?4 OR c.gateway IS NULL AND ?4 <> 'sandbox') AND ",
+                WHERE c.status = ?1 AND ",
+            of_gateway!("c", "?4", "?5"),
+            " AND ",
             $condition,
             ") due ORDER BY turn, next_attempt_at, order_id LIMIT ?3"
         )
@@ -48,20 +48,22 @@ pub(in crate::store) const DUE: &str = due!("c.next_attempt_at <= ?2");
 pub(in crate::store) const DUE_TOO_LATE: &str = due!("c.next_attempt_at > ?2");
 pub(in crate::store) const ANY_OPEN: &str =
     "SELECT order_id FROM checkouts WHERE status = 'OPEN' AND next_attempt_at IS NOT NULL LIMIT 1";
-pub(in crate::store) const OPEN_BEFORE: &str = "SELECT c.order_id, o.event_id, c.next_attempt_at
+pub(in crate::store) const OPEN_BEFORE: &str = concat!(
+    "SELECT c.order_id, o.event_id, c.next_attempt_at
     FROM checkouts c JOIN orders o ON o.id = c.order_id
     WHERE c.status = 'OPEN' AND c.next_attempt_at IS NOT NULL AND (c.next_attempt_at, c.order_id) > (?1, ?2)
-        AND o.created_at < ?3 AND o.payment_reference IS NOT NULL
-        AND (c.gateway = ?5 OR c.gateway IS NULL AND ?5 <> 'sandbox')
-    ORDER BY c.next_attempt_at, c.order_id LIMIT ?4";
+        AND o.created_at < ?3 AND o.payment_reference IS NOT NULL AND ",
+    of_gateway!("c", "?5", "?6"),
+    " ORDER BY c.next_attempt_at, c.order_id LIMIT ?4"
+);
 const LOOK_UP_NOW: &str = "UPDATE checkouts SET next_attempt_at = ?2
     WHERE order_id = ?1 AND status = 'OPEN' AND +next_attempt_at > ?3";
 const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = ?3 WHERE order_id = ?1
     AND status = ?4";
 pub(in crate::store) const COUNT_CLOSING: &str =
     "SELECT COUNT(*) AS number FROM checkouts WHERE status = 'CLOSING' AND next_attempt_at IS NOT NULL";
-pub(in crate::store) const COUNT_BY_GATEWAY: &str = "SELECT gateway, COUNT(*) AS number FROM checkouts
-    WHERE status IN ('OPEN', 'CLOSING') AND next_attempt_at IS NOT NULL GROUP BY gateway ORDER BY gateway";
+pub(in crate::store) const COUNT_BY_GATEWAY: &str =
+    count_by_gateway!("c", "checkouts c WHERE c.status IN ('OPEN', 'CLOSING') AND c.next_attempt_at IS NOT NULL");
 
 /// Records that the checkout of an order has to be closed, because the order has ended.
 pub(crate) fn begin_closing(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {
@@ -99,12 +101,17 @@ row_struct! {
 /// Returns up to `limit` checkouts of a gateway with this status that are due now, so that organizations take turns. Of
 /// each, the one that has been due for the longest time comes first. Those to be closed whose due time comes from a
 /// clock that was wrong come last.
-pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, status: CheckoutStatus, limit: i64) -> Result<Vec<DueCheckout>> {
-    let binds = [status.as_str().into(), tx.now().into(), limit.into(), gateway.into()];
+pub(crate) fn due(
+    tx: &Transaction<'_>,
+    GatewayKey { name, mode }: GatewayKey<'_>,
+    status: CheckoutStatus,
+    limit: i64,
+) -> Result<Vec<DueCheckout>> {
+    let binds = [status.as_str().into(), tx.now().into(), limit.into(), name.into(), mode.as_str().into()];
     let mut due = tx.query_all(DUE, &binds, DueCheckout::read)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 && status == CheckoutStatus::Closing {
-        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into(), gateway.into()];
+        let binds = [status.as_str().into(), latest_due(tx).into(), rest.into(), name.into(), mode.as_str().into()];
         due.extend(tx.query_all(DUE_TOO_LATE, &binds, DueCheckout::read)?);
     }
     Ok(due)
@@ -165,21 +172,12 @@ pub(crate) fn count_closing(tx: &Transaction<'_>) -> Result<u64> {
     Ok(tx.query_opt(COUNT_CLOSING, &[], |row| row.count("number"))?.unwrap_or_default())
 }
 
-row_struct! {
-    /// The checkouts of one gateway that are to be closed or looked up.
-    pub(crate) struct CheckoutsOfGateway(row) {
-        /// `None` for the checkouts that an earlier version asked for.
-        pub(crate) gateway: Option<String>,
-        pub(crate) number: u64 = row.count("number")?,
-    }
-}
-
-/// Counts the checkouts that are to be closed or looked up at gateways other than this one, over all organizations.
-/// `None` if the program has no gateway.
-pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str>) -> Result<Vec<CheckoutsOfGateway>> {
-    let mut counts = tx.query_all(COUNT_BY_GATEWAY, &[], CheckoutsOfGateway::read)?;
-    counts.retain(|count| gateway.is_none_or(|name| !is_asked(name, count.gateway.as_deref())));
-    Ok(counts)
+/// Counts the checkouts that are to be closed or looked up at other gateways than this one.
+pub(crate) fn of_other_gateways(
+    tx: &Transaction<'_>,
+    gateway: Option<GatewayKey<'_>>,
+) -> Result<Vec<WaitingAtGateway>> {
+    count_of_others(tx, COUNT_BY_GATEWAY, gateway)
 }
 
 pub(crate) fn any_open(tx: &Transaction<'_>) -> Result<bool> {
@@ -205,14 +203,15 @@ fn latest_claim(tx: &Transaction<'_>) -> Timestamp {
 /// orders that were created before `created_before`. Those that are due now, or claimed, are left out.
 pub(crate) fn open_before(
     tx: &Transaction<'_>,
-    gateway: &str,
+    gateway: GatewayKey<'_>,
     created_before: Timestamp,
     after: Option<OpenCheckout>,
     limit: i64,
 ) -> Result<Vec<OpenCheckout>> {
     let (at, order) =
         after.map_or((latest_claim(tx), i64::MIN), |checkout| (checkout.next_attempt_at, checkout.order.raw()));
-    let binds = [at.into(), order.into(), created_before.into(), limit.into(), gateway.into()];
+    let GatewayKey { name, mode } = gateway;
+    let binds = [at.into(), order.into(), created_before.into(), limit.into(), name.into(), mode.as_str().into()];
     tx.query_all(OPEN_BEFORE, &binds, OpenCheckout::read)
 }
 

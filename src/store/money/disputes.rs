@@ -9,7 +9,7 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{DisputeId, EventId, OrderId, OrganizationId, PaymentId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
-use crate::store::columns::columns;
+use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
 use crate::store::lists::page_ids::ranges;
@@ -44,10 +44,10 @@ const UPDATE: &str = "UPDATE disputes SET amount = ?2, taken = ?3, reason = ?4, 
         payment_id = COALESCE(payment_id, ?6), updated_at = ?7
     WHERE id = ?1";
 pub(in crate::store) const BY_REFERENCE: &str = select!("order_id = ?1 AND reference = ?2");
-/// What banks have taken of a payment, and what they have not decided about.
-const SUMS: &str = "SELECT CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken,
-        CAST(COALESCE(SUM(CASE WHEN status = 'OPEN' THEN amount ELSE 0 END), 0) AS BIGINT) AS disputed
-    FROM disputes WHERE order_id = ?1 AND payment_id = ?2 AND currency = ?3";
+/// The disputes of a payment about which banks have not decided.
+const SUMS: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS disputed,
+        CAST(COALESCE(SUM(taken), 0) AS BIGINT) AS taken
+    FROM disputes WHERE order_id = ?1 AND payment_id = ?2 AND currency = ?3 AND status = 'OPEN'";
 
 ranges! {
     from "disputes" as "d" where
@@ -108,11 +108,19 @@ pub(crate) fn update(tx: &LockedEvent<'_>, id: DisputeId, new: &NewDispute<'_>) 
     tx.execute(UPDATE, &binds)
 }
 
-/// What banks have taken of a payment, and what they have not decided about, in minor units.
-pub(crate) fn sums(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<(i64, i64)> {
+row_struct! {
+    /// The sums of the disputes of a payment about which banks have not decided, in minor units.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(crate) struct OpenDisputes(row) {
+        pub(crate) disputed: i64,
+        /// What banks have taken for them.
+        pub(crate) taken: i64,
+    }
+}
+
+pub(crate) fn open_of(tx: &Transaction<'_>, payment: &StoredPayment) -> Result<OpenDisputes> {
     let binds = [payment.order.into(), payment.id.into(), payment.currency.as_str().into()];
-    let found = tx.query_opt(SUMS, &binds, |row| Ok((row.get("taken")?, row.get("disputed")?)))?;
-    Ok(found.unwrap_or_default())
+    Ok(tx.query_opt(SUMS, &binds, OpenDisputes::read)?.unwrap_or_default())
 }
 
 /// Returns the dispute of an order by the gateway's id of it.

@@ -2,14 +2,30 @@
 //! NULL if the gateway is not known.
 
 use crate::error::Result;
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity};
-use crate::store::{Bind, FromValue, Row, Value};
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey, PaymentMode};
+use crate::rules::money::gateway_choice::is_asked;
+use crate::store::columns::row_struct;
+use crate::store::{Bind, FromValue, Row, Transaction, Value};
 
-/// Which payments this gateway, `?3`, is asked about: its own ones, and those whose gateway is not known. The sandbox
-/// knows all of its own.
+/// The checkouts or payments of a table that a gateway is asked about: the rule of `rules::money::gateway_choice`. The
+/// parameters are its name and its mode.
 macro_rules! of_gateway {
-    () => {
-        "(p.gateway = ?3 OR p.gateway IS NULL AND ?3 <> 'sandbox')"
+    ($table:literal, $name:literal, $mode:literal) => {
+        concat!(
+            "(",
+            $table,
+            ".gateway = ",
+            $name,
+            " AND ",
+            $table,
+            ".mode = ",
+            $mode,
+            " OR ",
+            $table,
+            ".gateway IS NULL AND ",
+            $name,
+            " <> 'sandbox')"
+        )
     };
 }
 
@@ -32,6 +48,63 @@ pub(in crate::store) fn bind_account(account: &GatewayAccount) -> Bind<'_> {
         GatewayAccount::Own => "".into(),
         GatewayAccount::Connected(id) => id.into(),
     }
+}
+
+/// Selects what [`WaitingAtGateway`] has of the rows that wait for a gateway.
+macro_rules! count_by_gateway {
+    ($table:literal, $from:literal) => {
+        concat!(
+            "SELECT ",
+            $table,
+            ".gateway, ",
+            $table,
+            ".mode, MIN(",
+            $table,
+            ".account) AS account, COUNT(DISTINCT ",
+            $table,
+            ".account) AS accounts, COUNT(*) AS number FROM ",
+            $from,
+            " GROUP BY ",
+            $table,
+            ".gateway, ",
+            $table,
+            ".mode ORDER BY ",
+            $table,
+            ".gateway, ",
+            $table,
+            ".mode"
+        )
+    };
+}
+
+pub(in crate::store) use count_by_gateway;
+
+row_struct! {
+    /// How many rows wait for a gateway, over all organizations.
+    #[derive(Debug)]
+    pub(crate) struct WaitingAtGateway(row) {
+        /// `None` if an earlier version has not recorded the gateway.
+        pub(crate) gateway: Option<String>,
+        pub(crate) mode: Option<PaymentMode>,
+        /// One of the accounts.
+        pub(crate) account: GatewayAccount,
+        pub(crate) accounts: u64 = row.count("accounts")?,
+        pub(crate) number: u64 = row.count("number")?,
+    }
+}
+
+/// Counts the rows that wait for gateways other than this one. `None` if the program has no gateway.
+pub(in crate::store) fn count_of_others(
+    tx: &Transaction<'_>,
+    sql: &str,
+    gateway: Option<GatewayKey<'_>>,
+) -> Result<Vec<WaitingAtGateway>> {
+    let mut counts = tx.query_all(sql, &[], WaitingAtGateway::read)?;
+    counts.retain(|count| {
+        let recorded = count.gateway.as_deref().zip(count.mode).map(|(name, mode)| GatewayKey { name, mode });
+        gateway.is_none_or(|gateway| !is_asked(gateway, recorded))
+    });
+    Ok(counts)
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Option<GatewayIdentity>> {

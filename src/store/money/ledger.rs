@@ -74,9 +74,8 @@ const NEWEST: &str = "SELECT MAX(at) AS newest FROM (
         UNION ALL SELECT MAX(updated_at) FROM refunds WHERE payment_id = ?1 AND status = 'WITHDRAWN') AS facts";
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
-const REFERENCES: &str = "SELECT reference, CAST(SUM(amount) AS BIGINT) AS amount FROM ledger_entries
-    WHERE payment_id = ?1 AND kind IN ('REFUND', 'REFUND_FAILED') AND manual_method IS NULL AND reference IS NOT NULL
-    GROUP BY reference HAVING SUM(amount) <> 0 ORDER BY reference";
+const REFERENCES: &str = "SELECT DISTINCT reference FROM ledger_entries
+    WHERE payment_id = ?1 AND kind = 'REFUND' AND manual_method IS NULL AND reference IS NOT NULL ORDER BY reference";
 /// What is recorded of a payment with this id of the gateway, as one of these kinds.
 pub(in crate::store) const NET_OF_REFERENCE: &str =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS net FROM ledger_entries
@@ -251,6 +250,7 @@ pub(crate) fn has_failed(tx: &Transaction<'_>, payment: PaymentId, reference: &s
     tx.exists(HAS_FAILED, &[payment.into(), reference.into()])
 }
 
+/// The gateway's ids of the refunds of a payment, also of those that have failed since.
 pub(crate) fn references(tx: &Transaction<'_>, payment: PaymentId) -> Result<Vec<String>> {
     tx.query_all(REFERENCES, &[payment.into()], |row| row.get("reference"))
 }

@@ -4,10 +4,10 @@
 use std::sync::LazyLock;
 
 use super::checkouts::CheckoutOrder;
-use super::gateway_identity::{bind_account, of_gateway};
+use super::gateway_identity::{WaitingAtGateway, bind_account, count_by_gateway, count_of_others, of_gateway};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
-use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::payments::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
 use crate::model::payments::received_payment::{ListPayments, ManualMethod, PaymentPurpose, ReceivedPayment};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
@@ -25,7 +25,10 @@ use crate::store::{LockedEvent, Query, Row, Transaction};
 macro_rules! columns {
     () => {
         "id, organization_id, order_id, event_id, purpose, manual_method, gateway, account, mode, checkout_reference, reference,
-        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, backfilled, created_at"
+        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, backfilled, created_at,
+        CAST(CASE WHEN disputed > 0 THEN (SELECT COALESCE(SUM(d.taken), 0) FROM disputes d
+            WHERE d.order_id = payments.order_id AND d.payment_id = payments.id AND d.currency = payments.currency
+                AND d.status = 'OPEN') ELSE 0 END AS BIGINT) AS taken_by_open"
     };
 }
 
@@ -54,9 +57,10 @@ pub(in crate::store) const TO_CHECK: &str = concat!(
         SELECT p.id, p.order_id, p.organization_id, p.check_at,
             ROW_NUMBER() OVER (PARTITION BY p.organization_id ORDER BY p.check_at, p.id) AS turn
         FROM payments p WHERE p.check_at <= ?1 AND ",
-    of_gateway!(),
+    of_gateway!("p", "?3", "?4"),
     ") due ORDER BY turn, check_at, id LIMIT ?2"
 );
+pub(in crate::store) const COUNT_BY_GATEWAY: &str = count_by_gateway!("p", "payments p WHERE p.check_at IS NOT NULL");
 const CLAIM_CHECK: &str =
     concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND +check_at <= ?2 RETURNING ", columns!());
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
@@ -130,6 +134,7 @@ row_struct! {
             taken: row.get("taken")?,
             promised: row.get("promised")?,
             disputed: row.get("disputed")?,
+            taken_by_open: row.get("taken_by_open")?,
         },
         /// What has to be returned manually.
         pub(crate) owed: i64,
@@ -143,6 +148,11 @@ row_struct! {
 impl StoredPayment {
     pub(crate) fn is_of_gateway(&self) -> bool {
         self.manual_method.is_none()
+    }
+
+    /// The gateway that has it. `None` if it is not known.
+    pub(crate) fn gateway_key(&self) -> Option<GatewayKey<'_>> {
+        self.gateway.as_deref().map(|name| GatewayKey { name, mode: self.mode })
     }
 
     /// Whether it is the payment of the order's checkout: the one that completed the order, or came too late for that.
@@ -241,7 +251,7 @@ pub(crate) fn promise(tx: &LockedEvent<'_>, id: PaymentId, amount: i64) -> Resul
 }
 
 pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
-    let PaymentSums { returned, taken, promised, disputed, received: _ } = payment.sums;
+    let PaymentSums { returned, taken, promised, disputed, .. } = payment.sums;
     let binds = [
         payment.id.into(),
         returned.into(),
@@ -267,8 +277,17 @@ row_struct! {
 
 /// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of
 /// each, the one that has been due for the longest time comes first.
-pub(crate) fn to_check(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DuePayment>> {
-    tx.query_all(TO_CHECK, &[tx.now().into(), limit.into(), gateway.into()], DuePayment::read)
+pub(crate) fn to_check(tx: &Transaction<'_>, gateway: GatewayKey<'_>, limit: i64) -> Result<Vec<DuePayment>> {
+    let binds = [tx.now().into(), limit.into(), gateway.name.into(), gateway.mode.as_str().into()];
+    tx.query_all(TO_CHECK, &binds, DuePayment::read)
+}
+
+/// Counts the payments that other gateways than this one are to be asked about.
+pub(crate) fn of_other_gateways(
+    tx: &Transaction<'_>,
+    gateway: Option<GatewayKey<'_>>,
+) -> Result<Vec<WaitingAtGateway>> {
+    count_of_others(tx, COUNT_BY_GATEWAY, gateway)
 }
 
 /// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due

@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::gateway_identity::of_gateway;
+use super::gateway_identity::{WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use super::payments::StoredPayment;
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::payments::gateway_account::GatewayKey;
 use crate::model::payments::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
@@ -17,7 +18,7 @@ use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::lists_of_orders::{self, Filters, Statements};
 use crate::store::lists::page_ids::ranges;
-use crate::store::{Bind, LockedEvent, Query, Row, Transaction};
+use crate::store::{LockedEvent, Query, Row, Transaction};
 
 columns! {
     select selected_columns!("r.") {
@@ -85,7 +86,7 @@ macro_rules! due {
                 WHERE r.next_attempt_at IS NOT NULL AND r.to_ask > 0 AND ",
             $condition,
             " AND ",
-            of_gateway!(),
+            of_gateway!("p", "?3", "?4"),
             ") due ORDER BY turn, next_attempt_at, id LIMIT ?2"
         )
     };
@@ -107,9 +108,10 @@ pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("r.id"), "ORDER BY r.id DESC"));
 pub(in crate::store) const COUNT_DUE: &str =
     "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE' AND by_gateway = 1";
-pub(in crate::store) const COUNT_OF_OTHER_GATEWAYS: &str = "SELECT COUNT(*) AS number
-    FROM refunds r JOIN payments p ON p.id = r.payment_id
-    WHERE r.status = 'DUE' AND r.by_gateway = 1 AND p.gateway IS NOT NULL AND p.gateway <> ?1";
+const COUNT_BY_GATEWAY: &str = count_by_gateway!(
+    "p",
+    "refunds r JOIN payments p ON p.id = r.payment_id WHERE r.status = 'DUE' AND r.by_gateway = 1"
+);
 pub(in crate::store) const COUNT_OWED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE owed > 0";
 const GET: &str = select!("r.id = ?1 AND r.organization_id = ?2");
 const ALL_OF_ORDER: &str = select!("r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id");
@@ -279,11 +281,12 @@ fn latest_due(tx: &Transaction<'_>) -> Timestamp {
 /// Returns up to `limit` refunds that are due now at this gateway, so that organizations take turns. Of each, the one
 /// that has been due for the longest time comes first. Those whose due time comes from a clock that was wrong come
 /// last.
-pub(crate) fn due(tx: &Transaction<'_>, gateway: &str, limit: i64) -> Result<Vec<DueRefund>> {
-    let mut due = tx.query_all(DUE, &[tx.now().into(), limit.into(), gateway.into()], DueRefund::read)?;
+pub(crate) fn due(tx: &Transaction<'_>, gateway: GatewayKey<'_>, limit: i64) -> Result<Vec<DueRefund>> {
+    let binds = [tx.now().into(), limit.into(), gateway.name.into(), gateway.mode.as_str().into()];
+    let mut due = tx.query_all(DUE, &binds, DueRefund::read)?;
     let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
     if rest > 0 {
-        let binds = [latest_due(tx).into(), rest.into(), gateway.into()];
+        let binds = [latest_due(tx).into(), rest.into(), gateway.name.into(), gateway.mode.as_str().into()];
         due.extend(tx.query_all(DUE_TOO_LATE, &binds, DueRefund::read)?);
     }
     Ok(due)
@@ -300,21 +303,24 @@ pub(crate) fn list(
     lists_of_orders::list(tx, &statements, &filters, &request.page, decode, |refund| refund.id)
 }
 
-fn count(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<u64> {
-    tx.query_opt(sql, binds, |row| row.count("number")).map(Option::unwrap_or_default)
+fn count(tx: &Transaction<'_>, sql: &str) -> Result<u64> {
+    tx.query_opt(sql, &[], |row| row.count("number")).map(Option::unwrap_or_default)
 }
 
 /// Counts the refunds that a gateway is to be asked for, over all organizations.
 pub(crate) fn count_due(tx: &Transaction<'_>) -> Result<u64> {
-    count(tx, COUNT_DUE, &[])
+    count(tx, COUNT_DUE)
 }
 
-/// Counts those of them that are at another gateway than this one. Without a name, all that are at a gateway.
-pub(crate) fn count_of_other_gateways(tx: &Transaction<'_>, gateway: Option<&str>) -> Result<u64> {
-    count(tx, COUNT_OF_OTHER_GATEWAYS, &[gateway.unwrap_or_default().into()])
+/// Counts those of them that are at other gateways than this one.
+pub(crate) fn of_other_gateways(
+    tx: &Transaction<'_>,
+    gateway: Option<GatewayKey<'_>>,
+) -> Result<Vec<WaitingAtGateway>> {
+    count_of_others(tx, COUNT_BY_GATEWAY, gateway)
 }
 
 /// Counts the refunds that still have to be made manually, in whole or in part, over all organizations.
 pub(crate) fn count_owed(tx: &Transaction<'_>) -> Result<u64> {
-    count(tx, COUNT_OWED, &[])
+    count(tx, COUNT_OWED)
 }

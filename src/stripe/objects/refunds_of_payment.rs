@@ -61,84 +61,36 @@ pub(in crate::stripe) fn without_superseded(mut refunds: Vec<GatewayRefund>) -> 
     refunds
 }
 
-/// What Stripe has made of a refund so far.
-struct Found {
-    accepted: Option<GatewayRefund>,
-    /// Stripe's ids of the refunds that failed after Stripe had accepted them.
-    failed: Vec<String>,
-}
-
-/// Looks for what Stripe has made of a refund, apart from what the service knows.
-fn find(client: &Client, payment: &str, request: &RefundRequest) -> Result<Found, Failure> {
-    let mut found = Found { accepted: None, failed: Vec::new() };
-    for refund in of_payment(client, payment)? {
-        let is_ours = refund.refund_id == Some(request.refund_id);
-        if !is_ours || request.earlier_refunds.contains(&refund.reference) {
-            continue;
-        }
-        if refund.has_failed() {
-            found.failed.push(refund.reference);
-        } else {
-            found.accepted = Some(refund);
-        }
-    }
-    Ok(found)
-}
-
-/// Makes a refund, unless Stripe has made it already.
+/// Makes a refund.
 ///
-/// The first attempt asks at once, if the refund was decided just now. Others first look for the refund: an answer may
-/// have been lost, and Stripe forgets idempotency keys after a day. If Stripe repeats an error that it has stored under
-/// the key, the next key is used, with a suffix: what the error was about may have changed. A refund that failed later
-/// counts as not made, and is asked for with the next key too.
+/// If Stripe repeats an error that it has stored under the key, the next key is used, with a suffix: what the error was
+/// about may have changed. If Stripe repeats that it has made a refund that is recorded already, that one is not asked
+/// for either: it has failed since, or this request is for another part.
 pub(in crate::stripe) fn make(
     client: &Client,
     payment: &str,
     units: i64,
     request: &RefundRequest,
 ) -> Result<GatewayRefund, GatewayError> {
-    let look = || find(client, payment, request).map_err(refund_failure);
     let returns_fee = returns_fee(client, payment, request.source).map_err(refund_failure)?;
-    let mut first_key = 0;
-    if request.may_have_been_made() {
-        let found = look()?;
-        if let Some(refund) = found.accepted {
-            return Ok(refund);
-        }
-        first_key = found.failed.len();
-    }
-    // Those that are known have used up a key each.
-    let known = request.earlier_refunds.len();
     let form = parameters(payment, units, request, returns_fee);
-    for key in known + first_key..known + MAX_KEYS {
+    for key in 0..MAX_KEYS {
         match client.post("refunds", &form, Some(&numbered(&request.idempotency_key, '-', key))) {
             Ok(reply) => {
-                let refund = report(&reply.body).ok_or_else(no_refund)?;
-                if reply.replayed {
+                let made = report(&reply.body).filter(|made| is_plain(&made.reference)).ok_or_else(no_refund)?;
+                if !reply.replayed {
+                    return Ok(made);
+                }
+                if !request.earlier_refunds.contains(&made.reference) {
                     // The answer shows the refund when it was made. It may have failed since.
-                    let found = look()?;
-                    if let Some(refund) = found.accepted {
-                        return Ok(refund);
-                    }
-                    if found.failed.contains(&refund.reference) || request.earlier_refunds.contains(&refund.reference) {
-                        continue;
-                    }
-                }
-                return Ok(refund);
-            }
-            Err(Failure::Answer(answer)) if answer.uses_up_key() || answer.has_code("charge_already_refunded") => {
-                if let Some(refund) = look()?.accepted {
-                    return Ok(refund);
-                }
-                if !answer.uses_up_key() {
-                    return Err(refund_failure(Failure::Answer(answer)));
+                    let path = format!("refunds/{}", made.reference);
+                    let current = client.get(&path, &Form::default()).map_err(refund_failure)?;
+                    return Ok(report(&current).ok_or_else(no_refund)?);
                 }
             }
+            Err(Failure::Answer(answer)) if answer.uses_up_key() => {}
             Err(failure) => return Err(refund_failure(failure)),
         }
-    }
-    if first_key >= MAX_KEYS {
-        return Err(GatewayError::Refused(format!("the refund failed {first_key} times")));
     }
     Err(GatewayError::Unavailable(REPEATED.to_owned()))
 }

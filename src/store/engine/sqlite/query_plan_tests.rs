@@ -149,6 +149,7 @@ const STATEMENTS: &[Expected] = &[
     (checkout_attempts::COUNT_BY_GATEWAY, &["checkouts_due"]),
     (checkout_attempts::ANY_OPEN, &["checkouts_due"]),
     (checkout_attempts::OPEN_BEFORE, &["checkouts_due"]),
+    (payments::COUNT_BY_GATEWAY, &["payments_to_check"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::DUE_TOO_LATE, &["refunds_due"]),
     (refunds::OF_STATUS, &["refunds_by_status"]),
@@ -201,6 +202,8 @@ const COUNTS: &[Expected] = &[
 const SORTED: &[&str] = &[
     checkout_attempts::DUE,
     checkout_attempts::DUE_TOO_LATE,
+    checkout_attempts::COUNT_BY_GATEWAY,
+    payments::COUNT_BY_GATEWAY,
     refunds::DUE,
     refunds::DUE_TOO_LATE,
     payments::TO_CHECK,
