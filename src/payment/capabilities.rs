@@ -90,7 +90,9 @@ pub trait PaymentWebhooks {
 /// A gateway that lists the refunds and disputes of a payment:
 /// [`PaymentGateway::refund_reports`](super::PaymentGateway::refund_reports).
 pub trait RefundReports {
-    /// Lists the refunds of a payment, as the provider has them now. The service asks for this after a notice with
+    /// Lists the refunds of a payment, as the provider has them now. The service asks for this before it asks for a
+    /// refund again, or for one that was not decided just now: this refund may have been made, and somebody may have
+    /// made others. It also asks after a notice with
     /// [`GatewayEvent::RefundsChanged`](super::GatewayEvent::RefundsChanged), if a refund is refused, 1, 7 and 30 days
     /// after a refund, and every day while a dispute is open: a refund may fail although it has succeeded, and the
     /// notice of that may be lost.
@@ -98,7 +100,7 @@ pub trait RefundReports {
     /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
     ///
     /// # Errors
-    /// After an error the service asks again: every hour, until 37 days after the newest refund, and every day while a
+    /// After an error before a refund, the refund is not asked for now. Otherwise the service asks again: every hour, until 37 days after the newest refund, and every day while a
     /// dispute is open. Only a notice is ignored after [`GatewayError::Refused`].
     fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError>;
 

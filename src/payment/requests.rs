@@ -265,9 +265,10 @@ impl RefundRequest {
         GatewayRefund::new(reference, self.amount, &self.currency).refund(self.refund_id)
     }
 
-    /// Whether the provider may have made this refund already, so that the gateway has to look for it before it asks:
-    /// an earlier answer may have been lost, and providers forget idempotency keys. `false` only for the first attempt
-    /// at a refund that was decided less than a minute ago. An older decision may come from a backup of the database.
+    /// Whether the provider may have made this refund already: an earlier answer may have been lost, and providers
+    /// forget idempotency keys. A gateway without [`RefundReports`](super::RefundReports) has to look for it before it
+    /// asks; with them, the service has looked. `false` only for the first attempt at a refund that was decided less
+    /// than a minute ago. An older decision may come from a backup of the database.
     #[must_use]
     pub fn may_have_been_made(&self) -> bool {
         let age = self.asked_at.duration_since(self.decided_at);
@@ -312,8 +313,8 @@ with_setters! {
         ///
         /// [`GatewayPayment::payment_reference`]: super::GatewayPayment::payment_reference
         pub payment_reference: Option<String>,
-        /// The provider's ids of the refunds of the payment that are recorded already, and that have not failed. They
-        /// do not count as this one, also if they carry its id: it is for what is left.
+        /// The provider's ids of the refunds of the payment that are recorded already, also of those that have failed
+        /// since. They do not count as this one, also if they carry its id: it is for what is left.
         pub earlier_refunds: Vec<String>,
         /// The amount to refund: the whole payment, or a part of it.
         pub amount: Amount,

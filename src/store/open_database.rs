@@ -127,7 +127,6 @@ impl Store {
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
-    #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {
         self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.writer.last_write_failed())
     }

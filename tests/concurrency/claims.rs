@@ -194,17 +194,22 @@ impl Checkouts for SlowGateway {
     }
 }
 
-/// Lets three seconds pass, and waits until the claim in this column is renewed.
+/// Lets half of a claim pass, and waits until the claim in this column is renewed.
 fn pass_and_wait_for_renewal(fixture: &Fixture, column: &str) {
-    fixture.clock.advance(Duration::from_secs(3));
-    let until = at(NOW).millis() + elapsed(fixture) + 6000;
+    fixture.clock.advance(LEASE / 2);
+    let until = now(fixture) + 2000;
     let renewed = || fixture.stored(&format!("SELECT {column} FROM checkouts")) == until;
     wait_until("the claim is renewed", renewed);
 }
 
-fn elapsed(fixture: &Fixture) -> i64 {
+/// Ends the claim in this column, as if it had not been renewed in time.
+fn end_claim(fixture: &Fixture, column: &str) {
+    fixture.database().run(&format!("UPDATE checkouts SET {column} = {}", now(fixture)));
+}
+
+fn now(fixture: &Fixture) -> i64 {
     use ticketing::environment::Clock;
-    fixture.clock.now().millis() - at(NOW).millis()
+    fixture.clock.now().millis()
 }
 
 fn slow_fixture(first: &SlowGateway) -> (Fixture, TicketingService, TicketType) {
@@ -229,8 +234,8 @@ fn a_process_that_waits_to_close_a_checkout_keeps_its_claim() {
             fixture.service.run_maintenance().expect("maintenance");
             assert_eq!(fixture.gateway.closed().len(), 0);
         }
-        // Control: without a renewal the claim is lost. The next one is two seconds away.
-        fixture.clock.advance(LEASE);
+        // Control: without a renewal the claim is lost.
+        end_claim(&fixture, "next_attempt_at");
         fixture.service.run_maintenance().expect("maintenance");
         assert_eq!((status(&fixture, order.id), fixture.gateway.closed().len()), (CheckoutStatus::Closed, 1));
         release.send(()).expect("it waits");
@@ -259,8 +264,8 @@ fn a_process_that_waits_for_a_first_checkout_keeps_its_lease() {
             assert_in_progress(create(&fixture.service), LEASE);
             assert_starting(fixture.service.renew_checkout(&fixture.caller, order));
         }
-        // Control: without a renewal the lease is lost. The next one is two seconds away.
-        fixture.clock.advance(LEASE);
+        // Control: without a renewal the lease is lost.
+        end_claim(&fixture, "lease_ends_at");
         let created = create(&fixture.service).expect("an order");
         release.send(()).expect("it waits");
         assert_eq!(first.join().expect("no panic"), Ok(created));

@@ -125,7 +125,7 @@ impl PaymentGateway for ControlledGateway {
 }
 
 /// How long a request that waits for its gateway keeps others with the same key away, if it does not renew its lease.
-pub const LEASE: Duration = Duration::from_secs(6);
+pub const LEASE: Duration = Duration::from_secs(2);
 
 /// Two services on one file, each with a [`ControlledGateway`] of its own.
 struct TwoServices {

@@ -1,12 +1,14 @@
 //! Refunds that somebody makes in the Dashboard, and of which no notice arrives in time: none is made a second time.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use ticketing::id::OrderId;
-use ticketing::payment::{RefundOrder, RefundSource, RefundStatus};
+use ticketing::payment::{LedgerKind, Reconcile, RefundOrder, RefundSource, RefundStatus};
 
-use crate::common::eur;
+use crate::book::text;
 use crate::common::fake_stripe::Fault;
+use crate::common::{at, eur};
 use crate::shop::{Setup, Shop};
 
 const REFUNDS: &str = "/v1/refunds";
@@ -120,6 +122,64 @@ fn a_refund_that_waited_for_a_bank_is_not_made_if_the_dashboard_has_made_it() {
     shop.deliver_all();
     shop.pass(MINUTE);
     assert_done_by_the_dashboard(&mut shop, order, 1000);
+}
+
+#[test]
+fn a_refund_is_made_once_whatever_happens_to_its_first_attempts() {
+    for fault in [
+        Fault::ServerError,
+        Fault::ServerErrorAfterEffect,
+        Fault::CloseBefore,
+        Fault::CloseAfter,
+        Fault::RateLimited,
+        Fault::BadGateway,
+    ] {
+        let (mut shop, order, _) = sold();
+        shop.fake.fail("POST", REFUNDS, fault, 1);
+        shop.refund_part(order, 1000);
+        drop(shop.fake.take_notices());
+        // Stripe forgets its keys after a day.
+        shop.pass(Duration::from_hours(25));
+        shop.assert_ends(order, 2000, 0);
+        assert_eq!(shop.refunds_at_stripe(), [1000]);
+    }
+}
+
+/// A refund of ours, or one of the Dashboard, that had failed when its first notice arrived: Stripe's statement has two
+/// lines for it, and so has the ledger.
+#[test]
+fn a_refund_that_failed_before_it_was_known_went_out_and_came_back() {
+    for is_ours in [true, false] {
+        let (mut shop, order, intent) = sold();
+        let refund = if is_ours {
+            shop.fake.fail("POST", REFUNDS, Fault::CloseAfter, 1);
+            shop.refund_part(order, 100);
+            text(&shop.fake.all("refund")[0], "id")
+        } else {
+            text(&shop.fake.refund_outside(&intent, Some(100)), "id")
+        };
+        let notices = shop.fake.take_notices();
+        shop.fake.fail_refund(&refund);
+        let failed = shop.fake.take_notices();
+        for notice in notices.iter().chain(&failed) {
+            shop.receive(notice).unwrap();
+        }
+        let amounts: Vec<_> = shop.ledger().iter().map(|entry| (entry.kind, entry.amount)).collect();
+        let moved =
+            [(LedgerKind::RefundFailed, eur(100)), (LedgerKind::Refund, eur(-100)), (LedgerKind::Payment, eur(3000))];
+        assert_eq!(amounts, moved, "ours: {is_ours}");
+        let [refund] = &shop.refunds()[..] else { panic!("one refund") };
+        assert_eq!((refund.status, refund.returned), (RefundStatus::Refused, eur(0)));
+        assert_eq!(shop.owed(order), if is_ours { 100 } else { 0 });
+        shop.assert_books_are_right("after it failed");
+
+        // A line for the payment, and two for the refund, as the fake's balance has them.
+        let request = Reconcile::new(at("2026-06-01T00:00:00Z"), at("2026-07-01T00:00:00Z"));
+        let result = shop.service().reconcile(&request, |_| ControlFlow::Continue(())).unwrap();
+        let lines: u64 = result.matched.iter().map(|total| total.count).sum();
+        assert!(result.is_explained(), "{result:#?}");
+        assert_eq!((lines, shop.fake.all("balance_transaction").len()), (3, 3));
+    }
 }
 
 /// Of 40.00 that are to go back, a bank has taken 10.00 and not decided about them. 30.00 go back at once.

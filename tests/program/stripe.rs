@@ -227,3 +227,30 @@ fn a_server_with_a_key_of_test_mode_says_that_it_takes_no_money() {
         assert!(!server.lines.iter().any(|line| line.contains("topsecret")), "{:?}", server.lines);
     }
 }
+
+#[test]
+fn a_key_of_test_mode_does_not_start_a_server_on_payments_of_real_money() {
+    let folder = tempfile::tempdir().unwrap();
+    let fake = FakeStripe::start(SystemClock);
+    fake.go_live();
+    let live_key = fake.secret_key();
+    write_files(folder.path(), &live_key, WEBHOOK_SECRET);
+    let api = fake.url();
+    let of_stripe = ["--stripe-key-file", "key", "--stripe-api-base", &api];
+    let files = [&of_stripe[..], &["--stripe-webhook-secret-file", "secrets"]].concat();
+    let server = Server::start(folder.path(), &files);
+    sell(&server, &fake);
+    let period = ["stripe-reconcile", "--apply", "--from", "2020-01-01", "--to", "2100-01-01T00:00:00Z"];
+    assert!(finish(&mut program(folder.path(), &[&period[..], &of_stripe].concat())).status.success());
+    assert_eq!(server.stop("TERM").0.code(), Some(0));
+
+    write_files(folder.path(), "sk_test_topsecret", WEBHOOK_SECRET);
+    let output = finish(&mut program(folder.path(), &[&files[..], &["--listen", "127.0.0.1:0"]].concat()));
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("secret key is one of test mode") && error.contains("--sandbox"), "{error}");
+
+    assert_eq!(Server::start(folder.path(), &["--sandbox"]).stop("TERM").0.code(), Some(0));
+    write_files(folder.path(), &live_key, WEBHOOK_SECRET);
+    assert_eq!(Server::start(folder.path(), &files).stop("TERM").0.code(), Some(0));
+}

@@ -246,6 +246,22 @@ fn a_file_that_was_moved_is_refused_by_running_and_new_programs_until_that_is_un
 }
 
 #[test]
+fn a_page_view_that_could_not_be_stored_is_refused() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let view = || fixture.service.record_page_view(&fixture.caller, event.id);
+    view().unwrap();
+    fixture.service.run_maintenance().unwrap();
+    assert_eq!(fixture.service.get_event(&fixture.caller, event.id).unwrap().page_views, 1);
+    TicketingService::mark_as_moved(fixture.path()).unwrap();
+    // This is where the service notices it.
+    fixture.service.create_organization(Default::default()).unwrap_err();
+    let Err(Error::Store(error)) = view() else { panic!("the view would be lost") };
+    assert_eq!((error.kind(), Error::Store(error.clone()).code()), (&StoreErrorKind::Moved, "unavailable"));
+    fixture.skip_final_check();
+}
+
+#[test]
 fn a_path_where_no_file_can_be_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("missing/ticketing.db"), folder.path().to_owned()] {
@@ -462,6 +478,7 @@ fn assert_not_ready_until_there_is_room(fixture: &Fixture, ticket_type: &TicketT
     let unknown = "order_0000000000001".parse().unwrap();
     assert!(matches!(fixture.service.cancel_order(&fixture.caller, unknown), Err(Error::NotFound(_))));
     assert_eq!(fixture.service.ready().unwrap_err(), full);
+    assert_eq!(fixture.service.record_page_view(&fixture.caller, ticket_type.event_id).unwrap_err(), full);
     std::fs::remove_file(ballast).unwrap();
     assert_eq!(fixture.service.ready(), Ok(()));
     reader.run("COMMIT");

@@ -98,7 +98,8 @@ pub struct ReconciledTotal {
     pub currency: String,
     /// Whether it is real money.
     pub mode: PaymentMode,
-    /// The number of lines. Those that moved nothing count too, such as refunds that failed.
+    /// The number of entries of the provider's statement. A refund that has failed counts twice, because its money went
+    /// out and came back, and so does a dispute that was won.
     pub count: u64,
     /// The sum of the amounts: more than 0 for payments, and less for refunds and disputes.
     pub gross: Amount,
@@ -106,7 +107,7 @@ pub struct ReconciledTotal {
     pub fee: Amount,
     /// The sum of the changes of the balance of the account at the provider, as far as they are known.
     pub net: Amount,
-    /// The number of lines whose fee and net amount are not known. They are in `gross`, and not in `fee` and `net`.
+    /// The number of entries whose fee and net amount are not known. They are in `gross`, and not in `fee` and `net`.
     pub without_fee: u64,
 }
 

@@ -81,6 +81,12 @@ with_shared_fields! {
         metadata: Metadata [default],
         /// Whether the customer was reminded to pay.
         checkout_reminder_sent: bool,
+        /// The currency of the amounts: an ISO 4217 code.
+        currency: String [default],
+        /// How the order was paid. Not set if it was never completed.
+        payment_method: Option<PaymentMethod>,
+        /// When the order was completed. Not set if it never was.
+        completed_at: Option<Timestamp>,
         /// When the order was created.
         created_at: Timestamp,
         /// When the order last changed.
@@ -93,12 +99,6 @@ with_shared_fields! {
 
     /// An order without its issued tickets.
     pub struct OrderSummary {
-        /// The currency of the amounts: an ISO 4217 code.
-        currency: String,
-        /// How the order was paid. Not set if it was never completed.
-        payment_method: Option<PaymentMethod>,
-        /// When the order was completed. Not set if it never was.
-        completed_at: Option<Timestamp>,
         /// The items, in the order of the request.
         items: Vec<OrderItemSummary>,
     }

@@ -6,11 +6,11 @@ use crate::model::values::timestamp::Timestamp;
 
 /// How long a process keeps others from asking the gateway about a checkout, or for one. While it waits for the
 /// gateway, it [renews](CLAIM_RENEWAL) the claim. A claim that is not renewed ends soon: its process has been killed.
-pub(crate) const CLAIM_DURATION: Duration = Duration::from_secs(6);
+pub(crate) const CLAIM_DURATION: Duration = Duration::from_secs(2);
 
 /// How long a process waits for the gateway until it renews its claim. When the gateway answers, the process has the
 /// rest of the claim to record the answer.
-pub(crate) const CLAIM_RENEWAL: Duration = Duration::from_secs(2);
+pub(crate) const CLAIM_RENEWAL: Duration = Duration::from_secs(1);
 
 /// The longest claim, also of earlier versions. One that ends later was made by a clock that was ahead, and counts as
 /// ended.

@@ -81,7 +81,7 @@ fn check_not_starting(tx: &Transaction<'_>, checkout: &CurrentCheckout) -> Resul
 }
 
 fn in_progress() -> Error {
-    let detail = "the payment gateway is being asked for a checkout of this order; try again in a few seconds";
+    let detail = "the payment gateway is being asked for a checkout of this order; try again in two seconds";
     Error::conflict(Reason::CheckoutInProgress, detail)
 }
 

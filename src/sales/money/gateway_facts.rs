@@ -108,13 +108,13 @@ fn refund(
             set_reference(&mut account, report)?;
         }
         RefundState::Failed(_) if has_failed(&account, report)? => return Ok(Recorded::default()),
-        RefundState::Failed(problem) => match own.filter(|own| own.status == RefundStatus::Due) {
-            Some(own) => {
-                account.refuse(own.id, problem)?;
+        RefundState::Failed(problem) => {
+            let due = own.filter(|own| own.status == RefundStatus::Due).map(|own| own.id);
+            account.note_failure(amount, &report.reference, due, problem)?;
+            if due.is_some() {
                 set_reference(&mut account, report)?;
             }
-            None => account.note_failure(amount, &report.reference, problem)?,
-        },
+        }
         _ if !parts.is_empty() => match set_reference(&mut account, report)? {
             true => {}
             false => return Ok(Recorded::default()),

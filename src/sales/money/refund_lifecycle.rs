@@ -248,14 +248,31 @@ impl<'t, 'c> Account<'t, 'c> {
         Ok(())
     }
 
-    /// Records a refund that somebody made at the gateway, and that had failed before it was known: nothing has moved.
-    pub(in crate::sales) fn note_failure(&mut self, amount: i64, reference: &str, problem: &str) -> Result<()> {
-        self.insert(&outside(amount, Some(reference), Some(problem)))?;
-        self.payment.sums.promised -= amount;
-        if let Some(refund) = self.refunds.last_mut() {
-            refund.promised = 0;
-        }
-        Ok(())
+    /// Records a refund of the gateway that had failed before it was known: its money went out and came back. `own` is
+    /// the decision for which it was made. `None` if somebody made it at the gateway.
+    pub(in crate::sales) fn note_failure(
+        &mut self,
+        amount: i64,
+        reference: &str,
+        own: Option<RefundId>,
+        problem: &str,
+    ) -> Result<()> {
+        let id = match own {
+            Some(id) => id,
+            None => {
+                let id = self.insert(&outside(amount, Some(reference), Some(problem)))?;
+                self.payment.sums.promised -= amount;
+                if let Some(refund) = self.refunds.last_mut() {
+                    refund.promised = 0;
+                }
+                id
+            }
+        };
+        let Some(index) = self.position(id)? else { return Ok(()) };
+        self.record_return(index, amount, MovedBy::Gateway { reference: Some(reference) }, self.tx.now())?;
+        self.figures.refunded += self.counted(amount);
+        self.fail(Some(reference), &[(id, amount)], None, None)?;
+        self.refuse(id, problem)
     }
 
     /// Records that the gateway will not make a refund.

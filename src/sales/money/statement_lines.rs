@@ -196,7 +196,7 @@ fn compare_payment(payment: &StoredPayment, listed: &GatewayPayment) -> Comparis
     different(payment, recorded, problem)
 }
 
-/// Compares a refund with what is in the ledger: a failed one that was not recorded has moved nothing on both sides.
+/// Compares a refund with what is in the ledger. Of one that has failed, the ledger has what went out and came back.
 fn compare_refund(tx: &Transaction<'_>, payment: &StoredPayment, listed: &GatewayRefund) -> Result<Comparison> {
     let mut own = None;
     if let Some(id) = listed.refund_id {
@@ -206,7 +206,15 @@ fn compare_refund(tx: &Transaction<'_>, payment: &StoredPayment, listed: &Gatewa
     let returned: i64 = parts.iter().map(|(_, part)| part).sum();
     let made = if listed.has_failed() { Some(0) } else { payment.minor_units(listed.amount, &listed.currency) };
     let recorded = payment.amount(-returned);
+    let is_unknown = listed.has_failed()
+        && parts.is_empty()
+        && !ledger::has_failed(tx, payment.id, &listed.reference)?
+        && !refunds::is_refused(tx, payment.order, &listed.reference)?;
     Ok(match made {
+        _ if is_unknown => {
+            let problem = "the refund, which has failed, is not recorded";
+            Comparison::MissingHere { order: order_of(payment), problem }
+        }
         Some(made) if made == returned => Comparison::Matched(recorded),
         Some(0) => different(payment, recorded, "the refund has failed, and is recorded as made".to_owned()),
         Some(_) if returned == 0 => {

@@ -220,6 +220,7 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::NotFound`](crate::Error::NotFound) if the event does not exist.
+    /// - The error of [`ready`](Self::ready) if nothing can be stored: the view is not counted.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -233,6 +234,10 @@ impl TicketingService {
         let organization = caller.organization;
         if !self.store()?.read_one(|tx| events::exists(tx, organization, id))? {
             return Err(Error::NotFound(ResourceKind::Event));
+        }
+        // What is counted here is stored later.
+        if !self.inner.store.is_writable() {
+            self.store()?.ready()?;
         }
         if !self.inner.page_views.add(id, 1) {
             // There is no room in memory.

@@ -9,7 +9,12 @@ use std::time::Duration;
 
 use crate::environment::Locked;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::money::checkout_schedule::{CLAIM_DURATION, CLAIM_RENEWAL};
+
+/// After which time the maintenance records again that it runs.
+const RECORD_AGAIN: Duration = Duration::from_secs(2);
+
+/// After which time without a record no program runs it.
+const GONE: Duration = Duration::from_secs(6);
 
 /// What a service knows of the time before it was opened.
 #[derive(Debug)]
@@ -41,9 +46,7 @@ impl Downtime {
         *state = match (*state, recorded) {
             (State::New | State::Waiting(_), None) => State::WasDown,
             (State::Waiting(before), Some(recorded)) if recorded != before => State::Known,
-            (State::New | State::Waiting(_), Some(recorded)) if is_older(recorded, CLAIM_DURATION, now) => {
-                State::WasDown
-            }
+            (State::New | State::Waiting(_), Some(recorded)) if is_older(recorded, GONE, now) => State::WasDown,
             (State::New, Some(recorded)) => State::Waiting(recorded),
             (state, _) => state,
         };
@@ -58,7 +61,7 @@ impl Downtime {
 
 /// Whether the maintenance should record again that it runs.
 pub(in crate::service) fn is_record_due(recorded: Option<Timestamp>, now: Timestamp) -> bool {
-    recorded.is_none_or(|recorded| is_older(recorded, CLAIM_RENEWAL, now))
+    recorded.is_none_or(|recorded| is_older(recorded, RECORD_AGAIN, now))
 }
 
 /// Whether a time is at least this old. One in the future is that of a clock that was put back since.

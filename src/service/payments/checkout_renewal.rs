@@ -134,7 +134,7 @@ impl TicketingService {
             LookUpPermission::Answered(state) => return Ok(state),
             LookUpPermission::InProgress => {
                 let detail =
-                    "another request is asking the payment gateway about the checkout; try again in a few seconds";
+                    "another request is asking the payment gateway about the checkout; try again in two seconds";
                 return Err(Error::conflict(Reason::CheckoutInProgress, detail));
             }
             LookUpPermission::TooMany => {

@@ -1,5 +1,5 @@
 //! Claims: only one process at a time asks the gateway about a checkout, or for one. A claim is short, and the process
-//! renews it while it waits for the gateway. So what a process has claimed is free a few seconds after it was killed,
+//! renews it while it waits for the gateway. So what a process has claimed is free two seconds after it was killed,
 //! and is not taken from a process that waits for long.
 
 use std::sync::{Arc, Mutex, PoisonError};

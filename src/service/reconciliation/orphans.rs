@@ -179,11 +179,12 @@ impl AccountRun<'_, '_> {
         Ok(resolved)
     }
 
-    /// A request for the refund of a payment. A second run asks for the same one, and the gateway looks for it first.
+    /// A request for the refund of what is left of a payment, after its refunds were listed. A second run asks for the
+    /// same one.
     fn refund_request(&self, payment: &OrphanedPayment, left: &Left, amount: Amount) -> RefundRequest {
         let reference = &payment.look_up.payment_reference;
         let id = refund_of(reference);
-        let is_earlier = |refund: &&GatewayRefund| refund.refund_id == Some(id) && !refund.has_failed();
+        let is_earlier = |refund: &&GatewayRefund| refund.refund_id == Some(id);
         let earlier = left.listing.refunds.iter().filter(is_earlier).map(|refund| refund.reference.clone());
         let mut request = RefundRequest::new(payment.order, amount, &left.payment.currency)
             .organization(payment.organization)

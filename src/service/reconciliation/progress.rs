@@ -81,14 +81,14 @@ impl Totals {
             net: Amount::ZERO,
             without_fee: 0,
         });
-        total.count += 1;
+        total.count += line.movements;
         add_to(&mut total.gross, gross);
         match (line.fee, line.net) {
             (Some(fee), Some(net)) => {
                 add_to(&mut total.fee, fee);
                 add_to(&mut total.net, net);
             }
-            _ => total.without_fee += 1,
+            _ => total.without_fee += line.movements,
         }
     }
 

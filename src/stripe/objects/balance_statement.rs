@@ -197,6 +197,7 @@ fn with_balance(mut line: StatementLine, currency: &str, transactions: &[Option<
         });
         units.and_then(|units| -> Option<Amount> { amounts::from_stripe(units, currency) })
     };
+    line.movements = u64::try_from(transactions.len()).unwrap_or(1).max(1);
     line.fee = sum("fee");
     line.net = sum("net");
     line
