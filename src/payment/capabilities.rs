@@ -100,8 +100,9 @@ pub trait RefundReports {
     /// If several refunds at the provider are attempts at one refund of this service, the list has only the last one.
     ///
     /// # Errors
-    /// After an error before a refund, the refund is not asked for now. Otherwise the service asks again: every hour, until 37 days after the newest refund, and every day while a
-    /// dispute is open. Only a notice is ignored after [`GatewayError::Refused`].
+    /// After an error before a refund, the service does not ask for the refund now. Otherwise it asks again: every hour,
+    /// until 37 days after the newest refund, and every day while a dispute is open. Only a notice is ignored after
+    /// [`GatewayError::Refused`].
     fn refunds_of(&self, payment: &PaymentLookUp) -> Result<Vec<GatewayRefund>, GatewayError>;
 
     /// Lists the disputes of a payment, as the provider has them now. By default, there are none.

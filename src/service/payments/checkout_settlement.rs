@@ -104,8 +104,8 @@ impl TicketingService {
             return Ok(None);
         }
         let recorded = self.store()?.read_one(|tx| checkouts::gateway(tx, order.id))?;
-        let recorded_key = recorded.as_ref().map(GatewayIdentity::key);
-        let Some(gateway) = self.gateway_of(recorded_key) else { return Ok(None) };
+        let gateway = self.gateway_of(recorded.as_ref().map(GatewayIdentity::key));
+        let gateway = gateway.ok_or(Error::Unavailable(Unavailable::GatewayMissing))?;
         let look_up = PaymentLookUp::new(&payment.payment_reference).organization(order.organization);
         let look_up = look_up.account(GatewayAccount::of(recorded.as_ref()));
         let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);

@@ -36,7 +36,7 @@ macro_rules! due {
                         OVER (PARTITION BY o.organization_id ORDER BY c.next_attempt_at, c.order_id) AS turn
                 FROM checkouts c JOIN orders o ON o.id = c.order_id
                 WHERE c.status = ?1 AND ",
-            of_gateway!("c", "?4", "?5"),
+            of_gateway!("?4", "?5"),
             " AND ",
             $condition,
             ") due ORDER BY turn, next_attempt_at, order_id LIMIT ?3"
@@ -53,7 +53,7 @@ pub(in crate::store) const OPEN_BEFORE: &str = concat!(
     FROM checkouts c JOIN orders o ON o.id = c.order_id
     WHERE c.status = 'OPEN' AND c.next_attempt_at IS NOT NULL AND (c.next_attempt_at, c.order_id) > (?1, ?2)
         AND o.created_at < ?3 AND o.payment_reference IS NOT NULL AND ",
-    of_gateway!("c", "?5", "?6"),
+    of_gateway!("?5", "?6"),
     " ORDER BY c.next_attempt_at, c.order_id LIMIT ?4"
 );
 const LOOK_UP_NOW: &str = "UPDATE checkouts SET next_attempt_at = ?2
@@ -63,7 +63,7 @@ const POSTPONE: &str = "UPDATE checkouts SET next_attempt_at = ?2, last_error = 
 pub(in crate::store) const COUNT_CLOSING: &str =
     "SELECT COUNT(*) AS number FROM checkouts WHERE status = 'CLOSING' AND next_attempt_at IS NOT NULL";
 pub(in crate::store) const COUNT_BY_GATEWAY: &str =
-    count_by_gateway!("c", "checkouts c WHERE c.status IN ('OPEN', 'CLOSING') AND c.next_attempt_at IS NOT NULL");
+    count_by_gateway!("checkouts WHERE status IN ('OPEN', 'CLOSING') AND next_attempt_at IS NOT NULL");
 
 /// Records that the checkout of an order has to be closed, because the order has ended.
 pub(crate) fn begin_closing(tx: &LockedEvent<'_>, order: OrderId) -> Result<()> {

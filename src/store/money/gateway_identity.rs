@@ -7,25 +7,11 @@ use crate::rules::money::gateway_choice::is_asked;
 use crate::store::columns::row_struct;
 use crate::store::{Bind, FromValue, Row, Transaction, Value};
 
-/// The checkouts or payments of a table that a gateway is asked about: the rule of `rules::money::gateway_choice`. The
-/// parameters are its name and its mode.
+/// The checkouts or payments that a gateway is asked about: the rule of `rules::money::gateway_choice`. The parameters
+/// are its name and its mode.
 macro_rules! of_gateway {
-    ($table:literal, $name:literal, $mode:literal) => {
-        concat!(
-            "(",
-            $table,
-            ".gateway = ",
-            $name,
-            " AND ",
-            $table,
-            ".mode = ",
-            $mode,
-            " OR ",
-            $table,
-            ".gateway IS NULL AND ",
-            $name,
-            " <> 'sandbox')"
-        )
+    ($name:literal, $mode:literal) => {
+        concat!("(gateway = ", $name, " AND mode = ", $mode, " OR gateway IS NULL AND ", $name, " <> 'sandbox')")
     };
 }
 
@@ -52,27 +38,11 @@ pub(in crate::store) fn bind_account(account: &GatewayAccount) -> Bind<'_> {
 
 /// Selects what [`WaitingAtGateway`] has of the rows that wait for a gateway.
 macro_rules! count_by_gateway {
-    ($table:literal, $from:literal) => {
+    ($from:literal) => {
         concat!(
-            "SELECT ",
-            $table,
-            ".gateway, ",
-            $table,
-            ".mode, MIN(",
-            $table,
-            ".account) AS account, COUNT(DISTINCT ",
-            $table,
-            ".account) AS accounts, COUNT(*) AS number FROM ",
+            "SELECT gateway, mode, MIN(account) AS account, COUNT(DISTINCT account) AS accounts, COUNT(*) AS number FROM ",
             $from,
-            " GROUP BY ",
-            $table,
-            ".gateway, ",
-            $table,
-            ".mode ORDER BY ",
-            $table,
-            ".gateway, ",
-            $table,
-            ".mode"
+            " GROUP BY gateway, mode ORDER BY gateway, mode"
         )
     };
 }

@@ -57,10 +57,10 @@ pub(in crate::store) const TO_CHECK: &str = concat!(
         SELECT p.id, p.order_id, p.organization_id, p.check_at,
             ROW_NUMBER() OVER (PARTITION BY p.organization_id ORDER BY p.check_at, p.id) AS turn
         FROM payments p WHERE p.check_at <= ?1 AND ",
-    of_gateway!("p", "?3", "?4"),
+    of_gateway!("?3", "?4"),
     ") due ORDER BY turn, check_at, id LIMIT ?2"
 );
-pub(in crate::store) const COUNT_BY_GATEWAY: &str = count_by_gateway!("p", "payments p WHERE p.check_at IS NOT NULL");
+pub(in crate::store) const COUNT_BY_GATEWAY: &str = count_by_gateway!("payments WHERE check_at IS NOT NULL");
 const CLAIM_CHECK: &str =
     concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND +check_at <= ?2 RETURNING ", columns!());
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";

@@ -86,7 +86,7 @@ macro_rules! due {
                 WHERE r.next_attempt_at IS NOT NULL AND r.to_ask > 0 AND ",
             $condition,
             " AND ",
-            of_gateway!("p", "?3", "?4"),
+            of_gateway!("?3", "?4"),
             ") due ORDER BY turn, next_attempt_at, id LIMIT ?2"
         )
     };
@@ -108,10 +108,8 @@ pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("r.id"), "ORDER BY r.id DESC"));
 pub(in crate::store) const COUNT_DUE: &str =
     "SELECT COUNT(*) AS number FROM refunds WHERE status = 'DUE' AND by_gateway = 1";
-const COUNT_BY_GATEWAY: &str = count_by_gateway!(
-    "p",
-    "refunds r JOIN payments p ON p.id = r.payment_id WHERE r.status = 'DUE' AND r.by_gateway = 1"
-);
+const COUNT_BY_GATEWAY: &str =
+    count_by_gateway!("refunds r JOIN payments p ON p.id = r.payment_id WHERE r.status = 'DUE' AND r.by_gateway = 1");
 pub(in crate::store) const COUNT_OWED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE owed > 0";
 const GET: &str = select!("r.id = ?1 AND r.organization_id = ?2");
 const ALL_OF_ORDER: &str = select!("r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id");
