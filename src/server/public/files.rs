@@ -2,27 +2,30 @@
 //! sent again to clients that have the same version.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
+use tokio::sync::{OnceCell, Semaphore};
 
 use super::representation::{Representation, prefers_gzip};
 use crate::environment::Locked;
-use crate::error::Error;
 use crate::server::http::problem::Problem;
 
-/// The files that were sent, by their names and whether they are compressed.
+/// The files that were requested, by their names and whether they are compressed.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Files(Mutex<HashMap<(String, bool), Representation>>);
+pub(in crate::server) struct Files(Mutex<HashMap<(String, bool), Arc<OnceCell<Representation>>>>);
 
 /// There are few files, and a program mounts the server in few places. More than that are not kept.
 const MAX_FILES: usize = 64;
 
+/// The permit to make a file, which takes a thread up to a tenth of a second.
+static MAKING: Semaphore = Semaphore::const_new(1);
+
 impl Files {
-    /// Responds to a GET request with the file of this name, which is made the first time. The headers must not contain
-    /// `Content-Encoding`, `ETag` and `Vary`.
+    /// Responds to a GET request with the file of this name. The first request makes it, and others wait. The headers must
+    /// not contain `Content-Encoding`, `ETag` and `Vary`.
     pub(in crate::server) async fn respond(
         &self,
         name: String,
@@ -30,26 +33,27 @@ impl Files {
         request: &HeaderMap,
         headers: &[(HeaderName, &'static str)],
     ) -> Response {
-        let key = (name, prefers_gzip(request));
-        let known = self.0.locked().get(&key).cloned();
-        let file = match known {
-            Some(file) => file,
-            None => {
-                let gzip = key.1.then(Compression::default);
-                let Ok(file) = tokio::task::spawn_blocking(move || Representation::new(make(), gzip)).await else {
-                    return Problem::from(Error::Internal("a file could not be made".to_owned())).into_response();
-                };
-                let mut files = self.0.locked();
-                if files.len() >= MAX_FILES {
-                    files.clear();
-                }
-                files.insert(key, file.clone());
-                file
-            }
+        let gzip = prefers_gzip(request);
+        let file = self.file((name, gzip));
+        let make = async || {
+            let _permit = MAKING.acquire().await;
+            let make = move || Representation::new(make(), gzip.then(Compression::default));
+            tokio::task::spawn_blocking(make).await
         };
-        let mut response = file.send(request);
+        let mut response = match file.get_or_try_init(make).await {
+            Ok(file) => file.clone().send(request),
+            Err(panic) => return Problem::internal(panic).into_response(),
+        };
         let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
         response.headers_mut().extend(headers);
         response
+    }
+
+    fn file(&self, key: (String, bool)) -> Arc<OnceCell<Representation>> {
+        let mut files = self.0.locked();
+        if files.len() >= MAX_FILES && !files.contains_key(&key) {
+            files.clear();
+        }
+        Arc::clone(files.entry(key).or_default())
     }
 }
