@@ -99,6 +99,10 @@ impl Renderer {
         // This fetches the logos at URLs.
         let key = key(&file_name, version, logos);
         let _permit = tickets.first().map(|ticket| self.limits.wait(ticket.event.organizer_id)).transpose()?;
+        // Another request may have rendered it meanwhile.
+        if let Some(document) = self.limits.kept(&key) {
+            return Ok(Rendered { document, has_new_gaps: false });
+        }
         let logos = logos.of_types(tickets);
         let content_of = |ticket: &TicketToPrint<'_>| {
             let mut content = Content::of(*ticket, words::of(ticket.language))?;
