@@ -213,18 +213,6 @@ fn at_the_connection_limit_the_connection_that_waited_longest_is_evicted() {
     others[0].get("/health/live").expect(200);
 }
 
-/// Connects to the server from another loopback address: `127.0.0.` and this number.
-fn client_from(server: &Server, last_octet: u8) -> Client {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-    let stream = runtime.block_on(async {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.bind(([127, 0, 0, last_octet], 0).into()).unwrap();
-        socket.connect(server.address).await.unwrap().into_std().unwrap()
-    });
-    stream.set_nonblocking(false).unwrap();
-    Client::of(stream)
-}
-
 /// Loopback addresses other than 127.0.0.1 need no configuration on Linux only.
 #[cfg(target_os = "linux")]
 #[test]
@@ -234,15 +222,15 @@ fn at_the_connection_limit_the_address_with_the_most_connections_loses_one() {
         options.connections = 10;
     });
     // Two quiet clients with a connection each, for longer than the others.
-    let mut quiet = [client_from(&server, 2), client_from(&server, 3)];
+    let mut quiet = [server.client_from(2), server.client_from(3)];
     for client in &mut quiet {
         client.get("/health/live").expect(200);
     }
     // A third one with many connections: first eight, which fill the server, then fifty more.
-    let mut greedy: Vec<Client> = (0..58).map(|_| client_from(&server, 4)).collect();
+    let mut greedy: Vec<Client> = (0..58).map(|_| server.client_from(4)).collect();
     greedy.last_mut().unwrap().get("/health/live").expect(200);
     // A new client gets a connection, which takes the place of another one of the greedy client.
-    let mut newcomer = client_from(&server, 5);
+    let mut newcomer = server.client_from(5);
     newcomer.get("/health/live").expect(200);
     for client in &mut quiet {
         client.get("/health/live").expect(200);
@@ -275,14 +263,14 @@ fn a_client_with_a_slow_body_on_every_connection_does_not_keep_other_addresses_o
          Content-Length: 1000\r\n\r\n{{",
         server.key
     );
-    let mut slow: Vec<Client> = (0..9).map(|_| client_from(&server, 2)).collect();
+    let mut slow: Vec<Client> = (0..9).map(|_| server.client_from(2)).collect();
     for client in &mut slow {
         client.write(incomplete_request.as_bytes());
     }
     // The server waits for the nine bodies.
-    wait_for_requests_under_way(&mut client_from(&server, 3), 9);
+    wait_for_requests_under_way(&mut server.client_from(3), 9);
     // Each of the others needs a moment before it sends its request.
-    let mut others: Vec<Client> = (10..15).map(|number| client_from(&server, number)).collect();
+    let mut others: Vec<Client> = (10..15).map(|number| server.client_from(number)).collect();
     for client in &mut others {
         assert!(!client.is_closed_within(Duration::from_millis(50)));
     }

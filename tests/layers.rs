@@ -106,7 +106,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["fast_qr", "hashlink", "icu_properties", "krilla", "parley"], &["documents/"]),
     (&["data_url", "zune_jpeg"], &["form/picture.rs"]),
     (&["rust_xlsxwriter"], &["exports/"]),
-    (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "tower"], &["server/"]),
+    (&["axum", "httparse", "hyper", "hyper_util", "prometheus_client", "socket2", "tower"], &["server/"]),
     (
         &["tokio"],
         &[

@@ -149,24 +149,18 @@ impl Routes {
     }
 }
 
-#[cfg(feature = "docs-page")]
 fn docs() -> Router<AppState> {
-    openapi::routes().merge(super::public::docs::routes())
+    let routes = openapi::routes();
+    #[cfg(feature = "docs-page")]
+    let routes = routes.merge(super::public::docs::routes());
+    routes
 }
 
-#[cfg(not(feature = "docs-page"))]
-fn docs() -> Router<AppState> {
-    openapi::routes()
-}
-
-#[cfg(feature = "documents")]
 fn documents() -> Router<AppState> {
-    super::public::document_routes::routes()
-}
-
-#[cfg(not(feature = "documents"))]
-fn documents() -> Router<AppState> {
-    Router::new()
+    let routes = Router::new();
+    #[cfg(feature = "documents")]
+    let routes = routes.merge(super::public::document_routes::routes());
+    routes
 }
 
 fn with_problems(routes: Router<AppState>) -> Router<AppState> {

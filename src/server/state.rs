@@ -2,24 +2,21 @@
 
 #[cfg(feature = "documents")]
 use std::hash::RandomState;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::http::base_path::path_of_url;
 use super::http::blocking::BlockingService;
-use super::http::body_memory::BodyMemory;
+use super::http::held_bytes::HeldBytes;
 use super::http::rate_limit::RateLimits;
 use super::http::refusal_log::RefusalLog;
 use super::options::ServerOptions;
 use super::public::files::Files;
 use super::public::metrics::Metrics;
+#[cfg(feature = "documents")]
 use crate::fair::InUse;
 use crate::service::TicketingService;
 
 pub(super) type AppState = Arc<ServerState>;
-
-/// How many bytes unverified bodies may have together: 16 MiB. Those of one client network may have an eighth.
-const MAX_UNVERIFIED_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many requests of one link are answered at the same time.
 #[cfg(feature = "documents")]
@@ -29,10 +26,11 @@ pub(super) const MAX_REQUESTS_OF_LINK: usize = 4;
 pub(super) struct ServerState {
     pub(super) service: BlockingService,
     pub(super) limits: RateLimits,
-    /// The memory for notices of the payment gateway until their signature was verified, by client network; `None` for
-    /// clients without a known address.
-    pub(super) unverified_bodies: InUse<Option<IpAddr>>,
-    pub(super) body_memory: BodyMemory,
+    /// Large bodies in memory: 512 MiB.
+    pub(super) memory: HeldBytes,
+    /// Files of exports: 8 GiB, two of an organization.
+    #[cfg(feature = "exports")]
+    pub(super) export_files: HeldBytes,
     pub(super) metrics: Metrics,
     pub(super) refusal_log: RefusalLog,
     /// The requests in progress by the token of their link. A link has no API key and so no rate limit: without this, a
@@ -53,14 +51,15 @@ impl ServerState {
     pub(super) fn new(service: TicketingService, options: &ServerOptions) -> Self {
         Self {
             #[cfg(feature = "documents")]
-            requests_of_links: InUse::new(MAX_REQUESTS_OF_LINK, usize::MAX),
+            requests_of_links: InUse::new(MAX_REQUESTS_OF_LINK),
             #[cfg(feature = "documents")]
             page_tags: RandomState::new(),
             limits: RateLimits::new(options),
             files: Files::default(),
             refusal_log: RefusalLog::default(),
-            unverified_bodies: InUse::new(MAX_UNVERIFIED_BYTES / 8, MAX_UNVERIFIED_BYTES),
-            body_memory: BodyMemory::new(),
+            memory: HeldBytes::new(512 << 20, usize::MAX),
+            #[cfg(feature = "exports")]
+            export_files: HeldBytes::new(8 << 30, 2),
             metrics: Metrics::new(service.clone(), options.open_connections.clone()),
             public_path: service.public_url().map(path_of_url).unwrap_or_default(),
             public_url: service.public_url().map(str::to_owned),

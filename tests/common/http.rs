@@ -89,6 +89,18 @@ impl Server {
         Client::new(self.address, key)
     }
 
+    /// Connects without an API key from another loopback address: `127.0.0.` and this number.
+    pub fn client_from(&self, last_octet: u8) -> Client {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let stream = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind(([127, 0, 0, last_octet], 0).into()).unwrap();
+            socket.connect(self.address).await.unwrap().into_std().unwrap()
+        });
+        stream.set_nonblocking(false).unwrap();
+        Client::of(stream)
+    }
+
     /// The path of the database file.
     pub fn file(&self) -> PathBuf {
         self.fixture.path()
@@ -297,6 +309,14 @@ impl Client {
     /// Waits for the first byte of a response, without reading it.
     pub fn wait_for_bytes(&mut self) {
         assert_eq!(self.stream.peek(&mut [0]).unwrap(), 1);
+    }
+
+    /// Whether a byte of a response arrives within this time. It is not read.
+    pub fn has_bytes_within(&mut self, time: Duration) -> bool {
+        self.stream.set_read_timeout(Some(time)).unwrap();
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+        peeked.is_ok_and(|bytes| bytes > 0)
     }
 
     pub fn read_response(&mut self) -> io::Result<Response> {

@@ -7,9 +7,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use ticketing::Builder;
 use ticketing::exports::ExportKind;
-use ticketing::organization::Scope;
+use ticketing::organization::{CreateApiKey, Scope};
 
-use crate::common::http::{Server, other_organization_key};
+use crate::common::http::{Client, Server, other_organization_key};
 
 /// Starts a server with an event that has a paid order. Returns the id of the event.
 fn start() -> (Server, String) {
@@ -107,27 +107,58 @@ fn the_scopes_of_a_kind_come_before_everything_else() {
     }
 }
 
-#[test]
-fn a_client_that_does_not_read_keeps_no_snapshot_and_other_exports_go_on() {
+/// A server, and an event with so many orders of 15 kB.
+fn start_with_orders(orders: usize) -> (Server, String) {
     let (server, event) = start();
     let service = &server.service;
     let caller = service.act_for(server.organization).unwrap();
     let event_id = event.parse().unwrap();
     let types = service.list_ticket_types(&caller, event_id, Default::default()).unwrap().data;
-    // A file of more than the buffers of both sockets.
     let metadata = ticketing::Metadata::from([("note".to_owned(), "x".repeat(15_000))]);
-    for _ in 0..700 {
+    for _ in 0..orders {
         let customer = ticketing::order::NewCustomer::new("Ada", "ada@example.com");
         let mut order = ticketing::order::CreateOrder::new(event_id, customer, types[0].id, 1);
         order.metadata = Some(metadata.clone());
         service.create_order(&caller, order).unwrap();
     }
-    let mut slow = server.client();
-    let request = format!(
-        "GET /v1/exports/orders?eventId={event} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n",
-        server.key
-    );
-    slow.write(request.as_bytes());
+    (server, event)
+}
+
+fn begin_export(server: &Server, key: &str, event: &str) -> Client {
+    let mut client = server.client();
+    let path = format!("/v1/exports/orders?eventId={event}");
+    client.write(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {key}\r\n\r\n").as_bytes());
+    client
+}
+
+#[test]
+fn an_organization_receives_two_files_at_a_time_until_their_keys_are_revoked() {
+    // More than fits into the buffers of both sockets.
+    let (server, event) = start_with_orders(100);
+    let to_revoke = CreateApiKey::new("Lost");
+    let to_revoke = server.service.create_api_key(server.organization, to_revoke).unwrap();
+    let mut slow = [to_revoke.key.expose(), &server.key].map(|key| begin_export(&server, key, &event));
+    slow.iter_mut().for_each(Client::wait_for_bytes);
+    let path = format!("/v1/exports/orders?eventId={event}");
+    let refused = server.client().get(&path).expect(503);
+    assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("unavailable", Some("1")));
+    // Another organization has its own two.
+    let other = other_organization_key(&server.service);
+    let dates = "from=2026-01-01T00:00:00Z&before=2026-02-01T00:00:00Z";
+    server.client_with(&other).get(&format!("/v1/exports/orders?{dates}")).expect(200);
+
+    server.service.revoke_api_key(server.organization, to_revoke.api_key.id).unwrap();
+    // Its key is looked up every five seconds.
+    std::thread::sleep(Duration::from_secs(10));
+    assert!(slow[0].read_response().is_err(), "a revoked key receives nothing more");
+    assert!(slow[1].read_response().unwrap().expect(200).body.len() > 1_400_000);
+    server.client().get(&path).expect(200);
+}
+
+#[test]
+fn a_client_that_does_not_read_keeps_no_snapshot_and_other_exports_go_on() {
+    let (server, event) = start_with_orders(700);
+    let mut slow = begin_export(&server, &server.key, &event);
     // The permit of the snapshot is free again, although the file is not sent.
     let mut sizes = Vec::new();
     for _ in 0..3 {

@@ -1,5 +1,7 @@
 //! `POST /gateway/notices`, and the checkout of an order.
 
+use std::time::Duration;
+
 use serde_json::json;
 use ticketing::id::OrderId;
 use ticketing::payment::{CheckoutState, GatewayEvent, GatewayNotice, GatewayPayment};
@@ -206,24 +208,6 @@ fn begin(server: &Server) -> Client {
 }
 
 #[test]
-fn unfinished_notices_of_a_client_take_two_mebibytes_and_further_ones_are_refused() {
-    let gateway = FakeGateway::new();
-    let server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
-    let mut unfinished: Vec<Client> = (0..8).map(|_| begin(&server)).collect();
-    for _ in 0..50 {
-        let refused = send(&mut server.client_with(""), "x", b"x").expect(503);
-        assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("unavailable", Some("1")));
-    }
-    // Nothing else is refused, and a notice that ends makes room for another one.
-    server.client().get("/v1/events").expect(200);
-    unfinished.pop();
-    while send(&mut server.client_with(""), "x", b"x").status == 503 {
-        std::thread::yield_now();
-    }
-    send(&mut server.client_with(""), "x", b"x").expect(200);
-}
-
-#[test]
 fn a_notice_without_a_signature_is_refused_before_its_body_is_read() {
     let server = Server::start();
     for signature in ["", "Other-Signature: 00\r\n"] {
@@ -233,4 +217,60 @@ fn a_notice_without_a_signature_is_refused_before_its_body_is_read() {
         let refused = client.read_response().expect("a response without a body").expect(400);
         assert_eq!(refused.code(), "malformed-request");
     }
+}
+
+/// A server with an order, and a notice that says that it was paid.
+fn with_order() -> (Server, Client, String) {
+    let gateway = FakeGateway::new();
+    let few_calls = |options: &mut ticketing::server::ServerOptions| options.calls = 4;
+    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), few_calls);
+    let mut client = server.client();
+    let sale = event_on_sale(&mut client, "summer-night");
+    let created = client.post("/v1/orders", &order_of(&sale.event, &sale.ticket_type, 1)).expect(201).json();
+    let order = created["order"]["id"].as_str().expect("an id").to_owned();
+    let event = GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("pi_1", eur(1250), "EUR")));
+    gateway.know(&Notice { notice: GatewayNotice::new("evt_1", event).order(order.parse().expect("an id")) });
+    (server, client, format!("/v1/orders/{order}"))
+}
+
+/// Loopback addresses other than 127.0.0.1 need no configuration on Linux only.
+#[cfg(target_os = "linux")]
+#[test]
+fn slow_forged_notices_from_many_addresses_delay_no_real_one() {
+    let (server, mut client, order) = with_order();
+    let head = format!("POST {PATH} HTTP/1.1\r\nHost: a\r\nFake-Signature: x\r\nContent-Length: 262144\r\n\r\n");
+    let mut slow: Vec<_> = (0..81).map(|number| server.client_from(1 + number % 9)).collect();
+    for client in &mut slow {
+        client.write(format!("{head}x").as_bytes());
+    }
+    let line = format!("ticketing_http_requests_under_way {}\n", slow.len() + 1);
+    while !client.get("/metrics").expect(200).text().contains(&line) {}
+    let sent = std::time::Instant::now();
+    send(&mut server.client_from(1), "evt_1", b"evt_1").expect(200);
+    let took = sent.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(client.get(&order).expect(200).json()["status"], "COMPLETED");
+    // They have five seconds.
+    assert_eq!(slow[80].read_response().unwrap().expect(400).code(), "malformed-request");
+}
+
+#[test]
+fn a_forged_notice_takes_no_permit_that_a_real_one_needs() {
+    let (server, ..) = with_order();
+    let other = server.database();
+    other.begin();
+    // Of these, one waits for the database with the only permit, and the other for the permit.
+    let mut real = [server.client_with(""), server.client_with("")];
+    for client in &mut real {
+        client.write(
+            format!("POST {PATH} HTTP/1.1\r\nHost: a\r\nFake-Signature: evt_1\r\nContent-Length: 5\r\n\r\nevt_1")
+                .as_bytes(),
+        );
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    send(&mut server.client_with(""), "evt_1", b"forged").expect(400);
+    other.run("ROLLBACK");
+    let mut statuses = real.map(|mut client| client.read_response().unwrap().status);
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 503]);
 }

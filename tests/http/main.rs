@@ -17,6 +17,7 @@ mod gateway_notices;
 mod gateway_shares;
 #[cfg(all(feature = "documents", feature = "webhooks"))]
 mod hanging_logos;
+mod held_bytes;
 mod idempotency;
 mod limits;
 #[cfg(feature = "documents")]
@@ -39,5 +40,4 @@ mod slow_searches;
 mod spans;
 #[cfg(feature = "documents")]
 mod ticket_pages;
-mod unread_responses;
 mod walkthrough;

@@ -29,22 +29,10 @@ pub(in crate::server) struct BlockingService {
     /// eighth of all, and none of those for orders: anybody who has such a page can load it again and again.
     pub(in crate::server) pages: Semaphore,
     /// Additional permits for documents, which may wait for seconds for logos of other hosts. They are a sixteenth of
-    /// all. How many are rendered at the same time is decided behind them, after the logos were fetched.
+    /// all, and so many that several organizations have one. How many are rendered at the same time is decided behind them, after the logos were fetched.
     #[cfg(feature = "documents")]
     pub(in crate::server) documents: Semaphore,
-    /// Permits for exports, until the client has received the file: it uses room on the disk. They are a quarter of
-    /// all. How many are written at the same time is decided behind them.
-    #[cfg(feature = "exports")]
-    pub(in crate::server) exports: Semaphore,
 }
-
-/// As many documents may be in progress even if few calls may, so that several organizations have a permit.
-#[cfg(feature = "documents")]
-const MIN_DOCUMENTS: usize = 4;
-
-/// As many exports may be in progress even if few calls may, so that several organizations have a permit.
-#[cfg(feature = "exports")]
-const MIN_EXPORTS: usize = 8;
 
 /// What a call may have to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +65,7 @@ impl BlockingService {
             gateway: Semaphore::new(calls - calls.div_ceil(4)),
             pages: Semaphore::new(look_ups),
             #[cfg(feature = "documents")]
-            documents: Semaphore::new((max_calls / 16).max(MIN_DOCUMENTS)),
-            #[cfg(feature = "exports")]
-            exports: Semaphore::new((max_calls / 4).max(MIN_EXPORTS)),
+            documents: Semaphore::new((max_calls / 16).max(4)),
         }
     }
 
@@ -164,7 +150,7 @@ impl BlockingService {
 }
 
 /// Waits for a permit that organizations share.
-pub(in crate::server) async fn acquire(permits: &Semaphore, tenant: Tenant) -> Result<Permit, Problem> {
+async fn acquire(permits: &Semaphore, tenant: Tenant) -> Result<Permit, Problem> {
     if let Some(permit) = permits.try_acquire(tenant) {
         return Ok(permit);
     }

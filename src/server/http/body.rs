@@ -8,21 +8,18 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
 use axum::http::{HeaderMap, HeaderValue};
 
+use super::held_bytes::{Holding, SMALL};
 use super::problem::Problem;
 
 /// The maximum size of the body of an operation: 1 MiB.
-const MAX_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
 
-/// Refuses a body whose `Content-Length` is over the limit of operations.
-pub(in crate::server) fn check_length(headers: &HeaderMap) -> Result<(), Problem> {
-    check_length_up_to(headers, MAX_BYTES)
-}
-
-fn check_length_up_to(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+/// Refuses a body whose `Content-Length` is over a limit.
+pub(super) fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
         Some(length) if length > most as u64 => Err(Problem::too_large(most)),
@@ -30,16 +27,12 @@ fn check_length_up_to(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
     }
 }
 
-/// The size of a body according to its head: at most `most`, and as much if the head does not tell.
-pub(in crate::server) fn declared_length(headers: &HeaderMap, most: usize) -> usize {
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    length.map_or(most, |length: usize| length.min(most))
-}
-
 /// The body of a request. Part of it may not have arrived yet.
 pub(in crate::server) struct RequestBody {
     body: Body,
     bytes: Vec<u8>,
+    /// Once the rest is awaited.
+    holding: Option<Holding>,
     /// The maximum size, in bytes.
     most: usize,
     /// Set once the body was read to its end, or cannot be read.
@@ -47,34 +40,30 @@ pub(in crate::server) struct RequestBody {
 }
 
 impl RequestBody {
-    /// The body of an operation.
-    pub(in crate::server) fn new(body: Body) -> Self {
-        Self::up_to(MAX_BYTES, body)
-    }
-
     /// A body of at most this many bytes.
     pub(in crate::server) fn up_to(most: usize, body: Body) -> Self {
-        Self { body, bytes: Vec::new(), most, end: None }
+        Self { body, bytes: Vec::new(), holding: None, most, end: None }
     }
 
-    /// Whether [`RequestBody::read`] would return without waiting for the client.
+    /// Whether [`RequestBody::read`] would return without waiting for the client. Of a large body, the beginning is read.
     pub(in crate::server) async fn has_arrived(&mut self, headers: &HeaderMap) -> bool {
-        if check_length_up_to(headers, self.most).is_err() {
+        if check_length(headers, self.most).is_err() {
             return true;
         }
         // With `Expect: 100-continue`, do not poll yet: polling makes hyper send `100 Continue`.
         !headers.contains_key(EXPECT) && poll_fn(|cx| Poll::Ready(self.poll(cx).is_ready())).await
     }
 
-    /// How many bytes it has if it has arrived, and otherwise how many it may have.
-    pub(super) fn most_bytes(&self, headers: &HeaderMap) -> usize {
-        if self.end.is_some() { self.bytes.len() } else { declared_length(headers, self.most) }
-    }
-
-    /// Reads the whole body, or fails as soon as it is over the limit.
-    pub(in crate::server) async fn read(mut self, headers: &HeaderMap) -> Result<Vec<u8>, Problem> {
-        check_length_up_to(headers, self.most)?;
-        poll_fn(|cx| self.poll(cx)).await.map(|()| self.bytes)
+    /// Reads the whole body, or fails as soon as it is over the limit, or if there is no room for what has arrived.
+    pub(in crate::server) async fn read(mut self, headers: &HeaderMap, holding: Holding) -> Result<Bytes, Problem> {
+        check_length(headers, self.most)?;
+        self.holding = Some(holding);
+        self.count()?;
+        poll_fn(|cx| self.poll(cx)).await?;
+        Ok(match self.holding.filter(|_| self.bytes.len() > SMALL) {
+            Some(holding) => holding.keep(self.bytes),
+            None => self.bytes.into(),
+        })
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
@@ -85,7 +74,12 @@ impl RequestBody {
     }
 
     fn poll_to_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
-        while let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+        loop {
+            // The rest is read after the request was authorized: the task need not be woken.
+            if self.bytes.len() > SMALL && self.holding.is_none() {
+                return Poll::Pending;
+            }
+            let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else { return Poll::Ready(Ok(())) };
             let Ok(frame) = frame else {
                 return Poll::Ready(Err(Problem::malformed("the body ended before it was complete")));
             };
@@ -94,8 +88,16 @@ impl RequestBody {
                 return Poll::Ready(Err(Problem::too_large(self.most)));
             }
             self.bytes.extend_from_slice(&data);
+            self.count()?;
         }
-        Poll::Ready(Ok(()))
+    }
+
+    /// Counts what has arrived, unless it is small.
+    fn count(&mut self) -> Result<(), Problem> {
+        match &mut self.holding {
+            Some(holding) if self.bytes.len() > SMALL => holding.resize(self.bytes.len() as u64, false),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,25 +1,38 @@
 //! An exported file as the body of a response, read a piece at a time on blocking threads.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use hyper::body::{Frame, SizeHint};
+use futures_util::stream::unfold;
 use tokio::fs::File;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::AsyncReadExt as _;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
-use super::blocking::{BlockingService, acquire};
-use super::body_memory::HeldBody;
+use super::blocking::BlockingService;
+use super::caller::api_key;
+use super::held_bytes::Owner;
 use super::problem::Problem;
 use crate::exports::{ExportFile, ExportFormat, ExportKind};
 use crate::fair::Tenant;
+use crate::model::tenants::caller::Caller;
+use crate::server::net::client_connection::ClientConnection;
+use crate::server::state::AppState;
 use crate::service::TicketingService;
+
+/// How long a client may take to receive a file.
+const MAX_TIME: Duration = Duration::from_mins(10);
+
+/// How often the server looks whether the key of a client that receives a file was revoked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How many bytes are read at a time.
 const PIECE: usize = 64 * 1024;
@@ -40,20 +53,54 @@ const fn media_type(format: ExportFormat) -> &'static str {
     }
 }
 
-/// Runs a call that exports a file. Its permit is free again when the client has received the file.
+/// Runs a call that exports a file. The file counts for the organization until the client has received it. Its connection
+/// is closed after ten minutes, and if its key is revoked.
 pub(super) async fn call(
-    service: &BlockingService,
+    state: &AppState,
     tenant: Tenant,
+    request: &Parts,
     work: impl FnOnce(&TicketingService) -> Result<Response, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let permit = acquire(&service.exports, tenant).await?;
-    let response = service.call(tenant, work).await?;
-    Ok(HeldBody::wrap(response, permit))
+    let mut holding = state.export_files.begin(Owner::of_tenant(tenant), &request.extensions);
+    holding.resize(0, false)?;
+    let mut response = state.service.call(tenant, work).await?;
+    if let Some(export) = response.extensions_mut().remove().and_then(Arc::<ExportFile>::into_inner) {
+        holding.resize(export.bytes, false)?;
+        let key = api_key(&request.headers).filter(|_| request.extensions.get::<Caller>().is_none());
+        let (service, key) = (state.service.clone(), key.map(str::to_owned));
+        let connection = request.extensions.get::<Arc<ClientConnection>>().cloned();
+        let mut watch = JoinSet::new();
+        watch.spawn(async move {
+            drop(timeout(MAX_TIME, key_revoked(service, tenant, key)).await);
+            connection.inspect(|connection| connection.close());
+        });
+        let sending = (File::from_std(export.file), watch, holding);
+        *response.body_mut() = Body::from_stream(unfold(sending, async |mut sending| {
+            let mut piece = Vec::with_capacity(PIECE);
+            let read = sending.0.read_buf(&mut piece).await;
+            (!matches!(read, Ok(0))).then(|| (read.map(|_| piece), sending))
+        }));
+    }
+    Ok(response)
 }
 
+/// Completes when the API key is not valid any more.
+async fn key_revoked(service: BlockingService, tenant: Tenant, key: Option<String>) {
+    let Some(key) = key else { return pending().await };
+    loop {
+        sleep(CHECK_INTERVAL).await;
+        let key = key.clone();
+        let checked = service.look_up(tenant, move |service| Ok(service.authenticate(key)?)).await;
+        if checked.is_err_and(|problem| problem.status().is_client_error()) {
+            return;
+        }
+    }
+}
+
+/// A response whose file [`call`] adds.
 pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: ExportFile) -> Response {
-    let ExportFile { file, bytes, sha256, report } = export;
-    let mut response = Response::new(Body::new(FileBody { file: File::from_std(file), left: bytes }));
+    let ExportFile { bytes, sha256, ref report, .. } = export;
+    let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
     let content_type = match format {
         ExportFormat::Csv => "text/csv; charset=utf-8",
@@ -70,39 +117,6 @@ pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: Ex
             headers.insert(name, value);
         }
     }
+    response.extensions_mut().insert(Arc::new(export));
     response
-}
-
-/// What is left of a file.
-struct FileBody {
-    file: File,
-    left: u64,
-}
-
-impl HttpBody for FileBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        if self.left == 0 {
-            return Poll::Ready(None);
-        }
-        let mut piece = vec![0; usize::try_from(self.left).unwrap_or(PIECE).min(PIECE)];
-        let mut buffer = ReadBuf::new(&mut piece);
-        ready!(Pin::new(&mut self.file).poll_read(context, &mut buffer))?;
-        let read = buffer.filled().len();
-        if read == 0 {
-            return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
-        }
-        piece.truncate(read);
-        self.left = self.left.saturating_sub(read as u64);
-        Poll::Ready(Some(Ok(Frame::data(piece.into()))))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
-    }
 }

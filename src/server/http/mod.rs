@@ -3,12 +3,12 @@
 pub(super) mod base_path;
 pub(super) mod blocking;
 pub(super) mod body;
-pub(super) mod body_memory;
 pub(super) mod call;
 pub(super) mod caller;
 pub(super) mod conditions;
 #[cfg(feature = "exports")]
 pub(super) mod export_body;
+pub(super) mod held_bytes;
 pub(super) mod middleware;
 pub(super) mod problem;
 pub(super) mod query;

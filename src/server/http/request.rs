@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::request::Parts;
@@ -14,18 +14,19 @@ use axum::response::{IntoResponse, Response};
 use super::blocking::BlockingService;
 #[cfg(feature = "exports")]
 use super::blocking::WaitsFor;
-use super::body::{self, RequestBody};
+use super::body::{self, MAX_BYTES, RequestBody};
 use super::call::Call;
 use super::caller::{api_key, logged_in};
 use super::conditions;
 #[cfg(feature = "exports")]
 use super::export_body;
+use super::held_bytes::{Holding, Owner};
 use super::problem::Problem;
 use super::query;
 use super::rate_limit::RateLimitStatus;
 use crate::enums::scope::Scope;
 use crate::error::Error;
-use crate::fair::{InUseGuard, Tenant};
+use crate::fair::Tenant;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::server::operations::operation::{Input, Operation, Route};
 use crate::server::state::AppState;
@@ -72,7 +73,7 @@ async fn authorize_and_execute(
     let is_look_up = operation.is_look_up();
     let mut tenant = request.likely_tenant();
     let mut caller = None;
-    let mut body = operation.reads_body().then(|| RequestBody::new(body));
+    let mut body = operation.reads_body().then(|| RequestBody::up_to(MAX_BYTES, body));
     let has_arrived = match &mut body {
         Some(body) => body.has_arrived(&request.head.headers).await,
         None => true,
@@ -85,19 +86,19 @@ async fn authorize_and_execute(
         tenant = Some(authorized.organization);
         caller = Some(authorized);
     }
-    let memory = &request.state.body_memory;
-    let bytes = body.as_ref().map_or(0, |body| body.most_bytes(&request.head.headers));
-    let reserved = memory.admit(tenant, &operation, bytes)?;
     let body = match body {
-        Some(body) => Box::pin(body.read(&request.head.headers)).await,
-        None => body::check_length(&request.head.headers).map(|()| Vec::new()),
+        Some(body) => Box::pin(body.read(&request.head.headers, request.holding())).await,
+        None => body::check_length(&request.head.headers, MAX_BYTES).map(|()| Bytes::new()),
     };
-    let execution =
-        Box::new(Execution { request: Arc::clone(request), operation, parameters, caller, body, _reserved: reserved });
-    let run = |service: &TicketingService| execution.run(service);
+    let is_write = !operation.method.is_safe();
+    let executed = Arc::clone(request);
+    let run: Box<dyn FnOnce(&TicketingService) -> Result<Response, Problem> + Send> = Box::new(move |service| {
+        let caller = caller.map_or_else(|| executed.authorize(service, scope), Ok)?;
+        executed.execute(service, &operation, &parameters, &caller, body)
+    });
     #[cfg(feature = "exports")]
     if waits_for == WaitsFor::Export {
-        return Box::pin(export_body::call(service, tenant, run)).await;
+        return Box::pin(export_body::call(&request.state, tenant, &request.head, run)).await;
     }
     let result = match service.additional_permits(waits_for) {
         // The key and the resource are looked up in one transaction.
@@ -105,29 +106,7 @@ async fn authorize_and_execute(
         Some(permits) => service.call_with(permits, tenant, run).await,
         None => service.call(tenant, run).await,
     };
-    result.map(|response| memory.hold(tenant, response))
-}
-
-/// A request that was read, and is to be executed.
-struct Execution {
-    request: Arc<IncomingRequest>,
-    operation: Arc<Operation>,
-    parameters: Vec<String>,
-    /// If the request was authorized already.
-    caller: Option<Caller>,
-    body: Result<Vec<u8>, Problem>,
-    _reserved: Option<InUseGuard<Tenant>>,
-}
-
-impl Execution {
-    fn run(self, service: &TicketingService) -> Result<Response, Problem> {
-        let Self { request, operation, parameters, caller, body, _reserved } = self;
-        let caller = match caller {
-            Some(caller) => caller,
-            None => request.authorize(service, operation.route.scope)?,
-        };
-        request.execute(service, &operation, &parameters, &caller, body)
-    }
+    request.holding().hold(result?, is_write)
 }
 
 /// A request below `/v1`, without its body.
@@ -137,12 +116,14 @@ struct IncomingRequest {
     state: AppState,
     /// Set once the request was counted.
     rate_limit: OnceLock<RateLimitStatus>,
+    /// Set once the request was authenticated.
+    owner: OnceLock<Owner>,
 }
 
 impl IncomingRequest {
     fn new(state: &AppState, head: Parts) -> Arc<Self> {
         let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
-        Arc::new(Self { head, client, state: Arc::clone(state), rate_limit: OnceLock::new() })
+        Arc::new(Self { head, client, state: Arc::clone(state), rate_limit: OnceLock::new(), owner: OnceLock::new() })
     }
 
     /// The organization whose permits the request takes: that of the API key when it was last valid. Without one, it is
@@ -154,6 +135,11 @@ impl IncomingRequest {
         }
     }
 
+    fn holding(&self) -> Holding {
+        let owner = self.owner.get().copied().unwrap_or_else(|| Owner::of_tenant(None));
+        self.state.memory.begin(owner, &self.head.extensions)
+    }
+
     /// Returns the caller, and counts the request for the rate limit of its API key. A caller without one is not
     /// limited: it was authenticated by the program that embeds the server.
     fn authenticate(&self, service: &TicketingService) -> Result<Caller, Problem> {
@@ -161,6 +147,7 @@ impl IncomingRequest {
             Some(caller) => caller.clone(),
             None => self.authenticate_key(service)?,
         };
+        self.owner.get_or_init(|| Owner::of(&caller));
         if let Some(status) = self.state.limits.count_request(&caller, service.now()) {
             self.rate_limit.get_or_init(|| status).check()?;
         }
@@ -196,7 +183,7 @@ impl IncomingRequest {
         operation: &Operation,
         parameters: &[String],
         caller: &Caller,
-        body: Result<Vec<u8>, Problem>,
+        body: Result<Bytes, Problem>,
     ) -> Result<Response, Problem> {
         let headers = &self.head.headers;
         let body = body?;

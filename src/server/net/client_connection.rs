@@ -2,31 +2,13 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::framing::FramingCheck;
 use crate::environment::Locked;
-
-/// How long a client may take.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::server) struct Timeouts {
-    /// For the head of a request.
-    pub(in crate::server) head: Duration,
-    /// For a whole request, head and body.
-    pub(in crate::server) request: Duration,
-    /// Between two requests, and for receiving any part of a response.
-    pub(in crate::server) idle: Duration,
-}
-
-impl Timeouts {
-    /// The shortest timeout. No phase of a connection that starts now can time out sooner.
-    pub(in crate::server) fn shortest(self) -> Duration {
-        self.head.min(self.request).min(self.idle)
-    }
-}
+use crate::server::options::ServerOptions;
 
 /// What happens on a connection. In every phase but `Handling` the server waits for the client, since the given
 /// instant.
@@ -47,7 +29,8 @@ enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::server) struct EvictionOrder {
     receives_body: bool,
-    waiting_since: Instant,
+    /// Since when the client has sent and received nothing.
+    pub(in crate::server) waiting_since: Instant,
 }
 
 /// One connection, shared by its task, its transport, and the loop that accepts connections.
@@ -62,21 +45,25 @@ pub(in crate::server) struct ClientConnection {
 #[derive(Debug)]
 struct State {
     phase: Phase,
+    /// When bytes of the client arrived last.
+    received_at: Instant,
     framing: FramingCheck,
 }
 
 impl ClientConnection {
     /// A connection that was just accepted and waits for its first head.
     pub(in crate::server) fn new() -> Self {
-        let state = State { phase: Phase::Head(Instant::now()), framing: FramingCheck::default() };
+        let now = Instant::now();
+        let state = State { phase: Phase::Head(now), received_at: now, framing: FramingCheck::default() };
         Self { state: Mutex::new(state), left_body_unread: AtomicBool::new(false), close: Notify::new() }
     }
 
     /// Called whenever bytes of the client arrive.
     pub(in crate::server) fn bytes_received(&self, bytes: &[u8]) {
         let mut state = self.state.locked();
+        state.received_at = Instant::now();
         if let Phase::Idle(_) = state.phase {
-            state.phase = Phase::Head(Instant::now());
+            state.phase = Phase::Head(state.received_at);
         }
         state.framing.receive(bytes);
     }
@@ -124,24 +111,24 @@ impl ClientConnection {
     }
 
     /// When the current phase times out. `None` while a request is being handled.
-    pub(in crate::server) fn deadline(&self, timeouts: Timeouts) -> Option<Instant> {
+    pub(in crate::server) fn deadline(&self, options: &ServerOptions) -> Option<Instant> {
         match self.state.locked().phase {
-            Phase::Head(since) => Some(since + timeouts.head),
-            Phase::Body(since) => Some(since + timeouts.request),
-            Phase::Idle(since) => Some(since + timeouts.idle),
+            Phase::Head(since) => Some(since + options.head_timeout),
+            Phase::Body(since) => Some(since + options.request_timeout),
+            Phase::Idle(since) => Some(since + options.idle_timeout),
             Phase::Handling => None,
         }
     }
 
     /// The connection with the lowest value is evicted first. `None` while a request is being handled.
     pub(in crate::server) fn eviction_order(&self) -> Option<EvictionOrder> {
-        match self.state.locked().phase {
-            Phase::Head(since) | Phase::Idle(since) => {
-                Some(EvictionOrder { receives_body: false, waiting_since: since })
-            }
-            Phase::Body(since) => Some(EvictionOrder { receives_body: true, waiting_since: since }),
-            Phase::Handling => None,
-        }
+        let state = self.state.locked();
+        let (receives_body, waiting_since) = match state.phase {
+            Phase::Head(since) | Phase::Idle(since) => (false, since),
+            Phase::Body(_) => (true, state.received_at),
+            Phase::Handling => return None,
+        };
+        Some(EvictionOrder { receives_body, waiting_since })
     }
 
     /// Asks the connection's task to close it at once.

@@ -21,7 +21,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use prometheus_client::metrics::gauge::Gauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
@@ -29,7 +28,7 @@ use tokio::time::Instant;
 use tower::Service;
 
 use super::byte_stream::{Transport, WatchedBody};
-use super::client_connection::{ClientConnection, Timeouts};
+use super::client_connection::ClientConnection;
 use super::invalid_http;
 use super::open_connections::OpenConnections;
 use super::shared_stream::SharedStream;
@@ -75,31 +74,17 @@ pub async fn serve(
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let timeouts =
-        Timeouts { head: options.head_timeout, request: options.request_timeout, idle: options.idle_timeout };
-    let mut connections = Connections {
-        router,
-        gauge: options.open_connections,
-        timeouts,
-        configured_limit: options.connections.max(1),
-        lowered: None,
-        open: OpenConnections::default(),
-        tasks: JoinSet::new(),
-        shutdown: watch::Sender::new(false),
-    };
+    let mut connections = Connections::new(router, options);
     connections.accept(&listener, shutdown).await;
     drop(listener);
-    connections.close(options.shutdown_timeout).await;
+    connections.close().await;
     Ok(())
 }
 
 /// The open connections.
 struct Connections {
     router: Router,
-    /// How many there are, for the metrics.
-    gauge: Gauge,
-    timeouts: Timeouts,
-    configured_limit: usize,
+    options: ServerOptions,
     /// The limit after the system had no more file handles, and until when it counts.
     lowered: Option<(usize, Instant)>,
     open: OpenConnections,
@@ -108,11 +93,17 @@ struct Connections {
 }
 
 impl Connections {
+    fn new(router: Router, mut options: ServerOptions) -> Self {
+        options.connections = options.connections.max(1);
+        let (open, tasks, shutdown) = (OpenConnections::default(), JoinSet::new(), watch::Sender::new(false));
+        Self { router, options, lowered: None, open, tasks, shutdown }
+    }
+
     /// How many connections may be open.
     fn limit(&self, now: Instant) -> usize {
         match self.lowered {
             Some((limit, until)) if now < until => limit,
-            _ => self.configured_limit,
+            _ => self.options.connections,
         }
     }
 
@@ -135,11 +126,11 @@ impl Connections {
         }
     }
 
-    /// Waits up to `grace` for the requests in progress, then closes what is still open.
-    async fn close(mut self, grace: Duration) {
+    /// Waits for the requests in progress, then closes what is still open.
+    async fn close(mut self) {
         self.shutdown.send_replace(true);
         let all_ended = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(grace, all_ended).await.is_err() {
+        if tokio::time::timeout(self.options.shutdown_timeout, all_ended).await.is_err() {
             tracing::warn!(
                 target: "ticketing::server",
                 connections = self.tasks.len(),
@@ -162,14 +153,17 @@ impl Connections {
         let connection = Arc::new(ClientConnection::new());
         // Responses are written whole, so waiting for more data to send would only delay them.
         let _ = stream.set_nodelay(true);
+        // Otherwise the system keeps megabytes of a response that the client does not receive, which nothing counts.
+        #[cfg(target_os = "linux")]
+        let _ = socket2::SockRef::from(&stream).set_tcp_notsent_lowat(128 * 1024);
         let service = ConnectionService {
             router: self.router.clone(),
             client,
             connection: Arc::clone(&connection),
             stream: SharedStream::new(stream),
         };
-        let served = serve_connection(service, self.timeouts, self.shutdown.subscribe());
-        let counted = GaugeGuard::new(&self.gauge);
+        let served = serve_connection(service, self.options.clone(), self.shutdown.subscribe());
+        let counted = GaugeGuard::new(&self.options.open_connections);
         let task = self.tasks.spawn(async move {
             let _counted = counted;
             served.await;
@@ -195,7 +189,7 @@ impl Connections {
     async fn handle_accept_error(&mut self, error: &io::Error) {
         const ENFILE_AND_EMFILE: [i32; 2] = [23, 24];
         if cfg!(unix) && error.raw_os_error().is_some_and(|code| ENFILE_AND_EMFILE.contains(&code)) {
-            let limit = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES).min(self.configured_limit);
+            let limit = self.open.len().saturating_sub(SPARE_HANDLES).max(SPARE_HANDLES).min(self.options.connections);
             self.lowered = Some((limit, Instant::now() + LOWERED_FOR));
             tracing::warn!(
                 target: "ticketing::server",
@@ -211,7 +205,7 @@ impl Connections {
 }
 
 /// Serves one connection until it ends, its client is too slow, or it is closed by the server.
-async fn serve_connection(service: ConnectionService, mut timeouts: Timeouts, mut shutdown: watch::Receiver<bool>) {
+async fn serve_connection(service: ConnectionService, mut options: ServerOptions, mut shutdown: watch::Receiver<bool>) {
     let connection = Arc::clone(&service.connection);
     let transport = TokioIo::new(Transport::new(service.stream.clone(), Arc::clone(&connection)));
     let service = service_fn(|request| service.clone().handle(request));
@@ -225,7 +219,9 @@ async fn serve_connection(service: ConnectionService, mut timeouts: Timeouts, mu
         .serve_connection(transport, service);
     let mut serving = std::pin::pin!(serving);
     let mut is_shutting_down = false;
-    let mut check = std::pin::pin!(tokio::time::sleep(timeouts.shortest()));
+    // No phase of a connection that starts now can time out sooner.
+    let mut shortest = options.head_timeout.min(options.request_timeout).min(options.idle_timeout);
+    let mut check = std::pin::pin!(tokio::time::sleep(shortest));
     loop {
         tokio::select! {
             biased;
@@ -234,19 +230,20 @@ async fn serve_connection(service: ConnectionService, mut timeouts: Timeouts, mu
             () = connection.close_requested() => return,
             () = &mut check => {
                 let now = Instant::now();
-                let deadline = connection.deadline(timeouts);
+                let deadline = connection.deadline(&options);
                 if deadline.is_some_and(|deadline| deadline <= now) {
                     return;
                 }
                 // A phase that starts after this check cannot time out before the next one.
-                let next = now + timeouts.shortest();
+                let next = now + shortest;
                 check.as_mut().reset(deadline.map_or(next, |deadline| deadline.min(next)));
             }
             _ = shutdown.wait_for(|shutdown| *shutdown), if !is_shutting_down => {
                 is_shutting_down = true;
                 serving.as_mut().graceful_shutdown();
-                timeouts.head = timeouts.head.min(SHUTDOWN_HEAD_TIMEOUT);
-                check.as_mut().reset(Instant::now() + timeouts.shortest());
+                options.head_timeout = options.head_timeout.min(SHUTDOWN_HEAD_TIMEOUT);
+                shortest = shortest.min(SHUTDOWN_HEAD_TIMEOUT);
+                check.as_mut().reset(Instant::now() + shortest);
             }
         }
     }
@@ -267,6 +264,7 @@ impl ConnectionService {
         let is_unambiguous = self.connection.head_received(has_body);
         let mut request = request.map(|body| WatchedBody::wrap(body, &self.connection));
         request.extensions_mut().insert(ConnectInfo(self.client));
+        request.extensions_mut().insert(Arc::clone(&self.connection));
         let mut response = match invalid_http::refusal(&request, is_unambiguous) {
             Some(response) => Ok(response),
             None if matches!(*request.method(), Method::GET | Method::HEAD) => self.read(request).await,
@@ -308,21 +306,8 @@ mod tests {
     #[tokio::test]
     async fn without_file_handles_the_limit_is_lower_for_a_minute_and_never_above_the_configured_one() {
         for (configured, lowered) in [(4096, SPARE_HANDLES), (10, 10)] {
-            let options = ServerOptions::default();
-            let mut connections = Connections {
-                router: Router::new(),
-                gauge: options.open_connections,
-                timeouts: Timeouts {
-                    head: options.head_timeout,
-                    request: options.request_timeout,
-                    idle: options.idle_timeout,
-                },
-                configured_limit: configured,
-                lowered: None,
-                open: OpenConnections::default(),
-                tasks: JoinSet::new(),
-                shutdown: watch::Sender::new(false),
-            };
+            let options = ServerOptions { connections: configured, ..ServerOptions::default() };
+            let mut connections = Connections::new(Router::new(), options);
             let before = Instant::now();
             // EMFILE
             connections.handle_accept_error(&io::Error::from_raw_os_error(24)).await;

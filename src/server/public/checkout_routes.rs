@@ -13,7 +13,6 @@ use super::representation::{Representation, prefers_gzip};
 use crate::enums::text_enum::TextEnum;
 use crate::model::payments::checkout::CheckoutOutcome;
 use crate::pages::{self, ProblemKind};
-use crate::server::http::blocking::BlockingService;
 use crate::server::http::body::RequestBody;
 use crate::server::http::problem::Problem;
 use crate::server::http::query;
@@ -47,7 +46,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
 
 async fn finish(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {
     let accepted = accepted_languages(request.headers());
-    respond(apply(&state.service, token(parameters), request).await, &accepted)
+    respond(apply(&state, token(parameters), request).await, &accepted)
 }
 
 /// The token in the path, or an empty one, which no checkout has.
@@ -57,15 +56,17 @@ pub(in crate::server) fn token(parameters: PathParams) -> String {
 }
 
 /// Applies the outcome that the customer chose, and redirects to the organizer's page for it, or back to the checkout.
-async fn apply(service: &BlockingService, token: String, request: Request) -> Result<Response, Problem> {
+async fn apply(state: &AppState, token: String, request: Request) -> Result<Response, Problem> {
+    let service = &state.service;
     // Relative, so that it is right under any prefix.
     let checkout = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
     let (head, body) = request.into_parts();
     // Anyone can send a form, so nothing of it is read before the token was found.
     let known = token.clone();
     let organization = service.look_up(None, move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
-    let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers).await?;
-    let outcome = outcome(&form)
+    let holding = state.memory.begin_anonymous(&head.extensions);
+    let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers, holding).await?;
+    let outcome = outcome(form.as_ref())
         .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;
     let finish = move |service: &TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
     let result = service.call_with(&service.gateway, Some(organization), finish).await?;

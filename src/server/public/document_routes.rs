@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{any, get};
@@ -124,7 +125,7 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
         part: query::number(&head.uri, "part").unwrap_or(1),
     };
     let result = match admit(&state, &wanted.token, client) {
-        Ok(permit) => answer(&state, &head.headers, wanted, client, source, permit).await,
+        Ok(permit) => answer(&state, &head, wanted, client, source, permit).await,
         Err(problem) => Err(problem),
     };
     match result {
@@ -136,7 +137,7 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
 /// Begins a request of a link, unless its address has made too many, or the link has too many in progress.
 fn admit(state: &AppState, token: &str, client: Option<IpAddr>) -> Result<InUseGuard<String>, Problem> {
     state.limits.count_link_request(client, state.service.service().now())?;
-    let permit = state.requests_of_links.take(token.to_owned(), 1);
+    let permit = state.requests_of_links.take(token.to_owned());
     permit.ok_or_else(|| Problem::unavailable("too many requests of one link are in progress"))
 }
 
@@ -161,7 +162,7 @@ fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
 /// needs one of those for pages.
 async fn answer(
     state: &AppState,
-    request: &HeaderMap,
+    head: &Parts,
     wanted: Wanted,
     client: Option<IpAddr>,
     source: Source,
@@ -180,7 +181,7 @@ async fn answer(
         Ok((organization, etag, wanted, link_permit))
     };
     let (organization, etag, wanted, link_permit) = service.call_with(&service.pages, None, find).await?;
-    if let Some(etag) = etag.as_ref().filter(|etag| has_version(request, etag)) {
+    if let Some(etag) = etag.as_ref().filter(|etag| has_version(&head.headers, etag)) {
         return Ok(not_modified(etag.clone()));
     }
     let read = move |service: &TicketingService| {
@@ -192,7 +193,8 @@ async fn answer(
         Some(etag) => content.with_etag(etag),
         None => content,
     };
-    Ok(content.send(request))
+    let holding = state.memory.begin_anonymous(&head.extensions);
+    holding.hold(content.send(&head.headers), false)
 }
 
 /// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is
@@ -276,13 +278,13 @@ mod tests {
         tokio::task::yield_now().await;
         waiting.abort();
         let _ = waiting.await;
-        let of_link: Vec<_> = (0..MOST).map(|_| state.requests_of_links.take("another".to_owned(), 1)).collect();
+        let of_link: Vec<_> = (0..MOST).map(|_| state.requests_of_links.take("another".to_owned())).collect();
         assert!(of_link.iter().all(Option::is_some));
         drop(permits);
 
         WORK.0.lock().expect("the work").1 = true;
         WORK.1.notify_all();
-        while state.requests_of_links.take("one".to_owned(), 1).is_none() {
+        while state.requests_of_links.take("one".to_owned()).is_none() {
             tokio::task::yield_now().await;
         }
     }

@@ -1,9 +1,9 @@
 //! Health checks for orchestrators and load balancers, and metrics for Prometheus. They need no API key.
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, VARY};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -37,13 +37,13 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
     state.service.check_health(check).await
 }
 
-async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn scrape(State(state): State<AppState>, request: Request) -> Result<Response, Problem> {
     let open_metrics = state.metrics.scrape().await?;
-    let mut response = if prometheus_text::is_preferred(&headers) {
+    let mut response = if prometheus_text::is_preferred(request.headers()) {
         ([(CONTENT_TYPE, PROMETHEUS_TEXT)], prometheus_text::from_open_metrics(&open_metrics)).into_response()
     } else {
         ([(CONTENT_TYPE, OPEN_METRICS)], open_metrics).into_response()
     };
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
-    Ok(response)
+    state.memory.begin_anonymous(request.extensions()).hold(response, false)
 }

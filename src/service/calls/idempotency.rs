@@ -37,7 +37,7 @@ impl TicketingService {
         if let PriorOutcome::Result(result) = self.store()?.read_one(|tx| operation.prior_outcome(tx))? {
             return Ok(C::output(Replayable::replayed(result)));
         }
-        let in_flight = self.inner.in_flight_keys.take((keyed.organization, keyed.sender, keyed.key.clone()), 1);
+        let in_flight = self.inner.in_flight_keys.take((keyed.organization, keyed.sender, keyed.key.clone()));
         let _in_flight = in_flight.ok_or(Error::IdempotencyInProgress { retry_after: RETRY_AFTER })?;
         run(operation, request).map(C::output)
     }

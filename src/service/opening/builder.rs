@@ -249,7 +249,7 @@ impl Builder {
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: DeferredRows::new(Timestamp::max),
             page_views: DeferredRows::new(i64::saturating_add),
-            in_flight_keys: InUse::new(1, usize::MAX),
+            in_flight_keys: InUse::new(1),
             page_look_ups: LookUpLimit::for_pages(),
             renewal_look_ups: LookUpLimit::for_renewals(),
             suspended: SuspendedOrganizations::default(),

@@ -40,19 +40,33 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn receive_gateway_notice(&self, headers: &NoticeHeaders, body: &[u8]) -> Result<Vec<NoticeOutcome>> {
+        self.receive_read_notices(self.read_gateway_notice(headers, body)?)
+    }
+
+    /// Verifies and reads a notice, without asking the store or the provider. `None` if the provider signed something
+    /// that cannot be read: it would send that again for days, and then send no more notices at all.
+    pub(crate) fn read_gateway_notice(
+        &self,
+        headers: &NoticeHeaders,
+        body: &[u8],
+    ) -> Result<Option<Vec<GatewayNotice>>> {
         let read = match &self.inner.gateway {
             Some(gateway) => gateway.read_notice(headers, body, self.inner.environment.now()),
             None => Err(NoticeError::Unsupported),
         };
-        let notices = match read {
-            Ok(notices) => notices,
-            // The provider would send it again for days, and then send no more notices at all.
+        match read {
+            Ok(notices) => Ok(Some(notices)),
             Err(refusal @ NoticeError::Unreadable(_)) => {
                 drop(self.refused(refusal));
-                return Ok(vec![NoticeOutcome::Unreadable]);
+                Ok(None)
             }
-            Err(refusal) => return Err(self.refused(refusal)),
-        };
+            Err(refusal) => Err(self.refused(refusal)),
+        }
+    }
+
+    /// Records what a notice says that was read.
+    pub(crate) fn receive_read_notices(&self, notices: Option<Vec<GatewayNotice>>) -> Result<Vec<NoticeOutcome>> {
+        let Some(notices) = notices else { return Ok(vec![NoticeOutcome::Unreadable]) };
         if notices.is_empty() {
             self.store_in_operation().counters().notice_received(NoticeOutcome::Ignored);
         }
