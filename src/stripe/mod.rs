@@ -31,8 +31,8 @@
 //!   the other mode than that of the key, are answered and ignored.
 //! - **Return.** Stripe sends the customer back to `/checkout/return/…` of the server. That page looks the session up,
 //!   and sends the customer on to the order's own pages.
-//! - **Refunds.** They are made with idempotency keys. Before it tries again, and before it asks for a refund that was
-//!   decided more than a minute ago, the gateway looks whether Stripe has made it already. If Stripe repeats an error
+//! - **Refunds.** They are made with idempotency keys. Before the service tries again, and before it asks for a
+//!   refund that was not decided just now, it records what Stripe lists of the payment. If Stripe repeats an error
 //!   that it has stored under a key, the next key is used. Only refusals about the payment or the amount are final:
 //!   others may be about the key, and the refund stays due, for 7 days. Money that was refunded in the Dashboard, or
 //!   that a bank has taken, is not owed again. A refund may fail days later, also after it has succeeded: Stripe is
