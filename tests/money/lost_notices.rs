@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use ticketing::id::OrderId;
-use ticketing::payment::{LedgerKind, Reconcile, RefundOrder, RefundSource, RefundStatus};
+use ticketing::payment::{Reconcile, RefundOrder, RefundSource, RefundStatus};
 
 use crate::book::text;
 use crate::common::fake_stripe::Fault;
@@ -164,10 +164,9 @@ fn a_refund_that_failed_before_it_was_known_went_out_and_came_back() {
         for notice in notices.iter().chain(&failed) {
             shop.receive(notice).unwrap();
         }
-        let amounts: Vec<_> = shop.ledger().iter().map(|entry| (entry.kind, entry.amount)).collect();
-        let moved =
-            [(LedgerKind::RefundFailed, eur(100)), (LedgerKind::Refund, eur(-100)), (LedgerKind::Payment, eur(3000))];
-        assert_eq!(amounts, moved, "ours: {is_ours}");
+        let mut moved: Vec<_> = shop.ledger().iter().map(|entry| format!("{} {}", entry.kind, entry.amount)).collect();
+        moved.sort_unstable();
+        assert_eq!(moved, ["PAYMENT 30.00", "REFUND -1.00", "REFUND_FAILED 1.00"], "ours: {is_ours}");
         let [refund] = &shop.refunds()[..] else { panic!("one refund") };
         assert_eq!((refund.status, refund.returned), (RefundStatus::Refused, eur(0)));
         assert_eq!(shop.owed(order), if is_ours { 100 } else { 0 });
