@@ -765,17 +765,24 @@ fn simultaneous_reports_store_no_more_rows_than_there_may_be() {
     fixture.report(&gate, "Phone", (95..190).map(refused));
     fixture.database().run("UPDATE api_keys SET scans_without_ticket = 990");
     let services: Vec<_> = (0..4).map(|_| fixture.second_service()).collect();
-    let stored = run_at_once(8, |thread| {
-        let service = &services[thread % 4];
-        let first = 1000 + thread as u64 * 100;
-        let report = |scan| service.upload_scans(&gate, UploadScans::new("Phone", [scan])).expect("a report").results;
-        let results = (first..first + 5)
-            .flat_map(|number| [report(let_in(number, "0000", NOW)).remove(0), report(refused(number + 50)).remove(0)]);
-        results.filter(|result| !result.log_full).count()
-    });
-    assert_eq!(stored.into_iter().sum::<usize>(), 20);
+    let report_at_once = |first: u64| {
+        run_at_once(8, |thread| {
+            let service = &services[thread % 4];
+            let first = first + thread as u64 * 100;
+            let report =
+                |scan| service.upload_scans(&gate, UploadScans::new("Phone", [scan])).expect("a report").results;
+            let results = (first..first + 5).flat_map(|number| {
+                [report(let_in(number, "0000", NOW)).remove(0), report(refused(number + 50)).remove(0)]
+            });
+            results.filter(|result| !result.log_full).count()
+        })
+    };
+    assert_eq!(report_at_once(1000).into_iter().sum::<usize>(), 20);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM scans WHERE ticket_id IS NULL"), 10);
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM scans WHERE ticket_id IS NOT NULL"), 200);
+    // The control: with the counter set back, all 40 without a ticket are stored.
+    fixture.database().run("UPDATE api_keys SET scans_without_ticket = 0");
+    assert_eq!(report_at_once(2000).into_iter().sum::<usize>(), 40);
 }
 
 #[test]
