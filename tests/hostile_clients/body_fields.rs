@@ -3,12 +3,15 @@
 use super::body_generator::Schema::{Object, Value};
 use super::body_generator::{Field, Schema, list, nullable, optional, required, set, value};
 
-const TEXT: Schema = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00\\u0001\\u202e\"", "\"<script>' OR 1=1;--\""]);
+const TEXT: Schema = text(&["\"\"", "\"x\"", "\"\\ud83d\\ude00 \\u202e\\n\"", "\"<script>' OR 1=1;--\""]);
 /// A text of at least one character.
-const TEXT_FROM_1: Schema = value(&["\"x\"", "\"🎷\"", "\" \""], &["\"\"", "\"x\\u0000\"", "7", "null", "{}"]);
+const TEXT_FROM_1: Schema =
+    value(&["\"x\"", "\"🎷\""], &["\"\"", "\" \"", "\"x\\ny\"", "\"x\\u0000\"", "7", "null", "{}"]);
 const TEXT_FROM_2: Schema = value(&["\"ab\"", "\"🎷🎷\""], &["\"a\"", "\"🎷\"", "\"ab\\u0000\"", "7", "[\"ab\"]"]);
-const TEXT_FROM_3: Schema = value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
-const TEXT_FROM_5: Schema = value(&["\"abcde\"", "\"     \""], &["\"abcd\"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
+const TEXT_FROM_3: Schema =
+    value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\" ab \"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
+const TEXT_FROM_5: Schema =
+    value(&["\"abcde\"", "\"a\\r\\n b\""], &["\"abcd\"", "\"     \"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
 const URI: Schema = value(
     &["\"https://example.com/a?b=%20#c\"", "\"urn:x:y\"", "\"myapp://paid\""],
     &[
@@ -62,7 +65,7 @@ const EMAIL: Schema = value(
         "\"@example.com\"",
         "\"a@b@example.com\"",
         "\"a @example.com\"",
-        "\"a@example.com\\n\"",
+        "\"a@exam\\nple.com\"",
         "\"a@example.com\\u0000\"",
         "\"a@localhost\"",
         "\"Ada <a@example.com>\"",
@@ -126,7 +129,7 @@ const PRICE: Schema = Value {
 };
 
 const fn text(valid: &'static [&'static str]) -> Schema {
-    value(valid, &["\"x\\u0000\"", "5", "-0", "1e30", "false", "[]", "{}", "[\"x\"]"])
+    value(valid, &["\"x\\u0000\"", "\"x\\u0001y\"", "\"x\\ty\"", "5", "-0", "1e30", "false", "[]", "{}", "[\"x\"]"])
 }
 
 /// An integer of at least 1.
@@ -228,7 +231,7 @@ pub(crate) const EVENT_FIELDS: &[Field] = &[
 ];
 
 /// A reference, which may be null.
-const REFERENCE: Schema = value(&["\"x\"", "\"🎷\"", "\" \""], &["\"\"", "\"x\\u0000\"", "7", "{}"]);
+const REFERENCE: Schema = value(&["\"x\"", "\"🎷\""], &["\"\"", "\" \"", "\"x\\ny\"", "\"x\\u0000\"", "7", "{}"]);
 
 /// Metadata, and values whose error is about the whole of it.
 const METADATA: Schema = value(

@@ -296,12 +296,20 @@ fn every_invalid_query_parameter_is_reported() {
             assert_eq!((response.status, response.code().as_str()), (400, "malformed-request"), "{path}?{query}");
         }
     }
-    // Unknown parameters are ignored.
-    for query in ["%00=1", "Limit=0", "limit%5B%5D=0", "unknown=%00", "&&&", "=", "LIMIT=0&CURSOR=x", "$where=1"] {
-        client.get(&format!("/v1/events?{query}")).expect(200);
+    for (query, unknown) in [
+        ("%00=1", &["\0"][..]),
+        ("Limit=0", &["Limit"]),
+        ("limit%5B%5D=0", &["limit[]"]),
+        ("unknown=%00", &["unknown"]),
+        ("=", &[""]),
+        ("LIMIT=0&CURSOR=x", &["LIMIT", "CURSOR"]),
+        ("$where=1", &["$where"]),
+    ] {
+        assert_eq!(client.get(&format!("/v1/events?{query}")).paths(), unknown, "{query}");
     }
+    client.get("/v1/events?&&&").expect(200);
     // A filter that is valid but matches nothing returns an empty page.
-    for query in ["eventId=event_0000000000001", "eventId=nothing", "customerEmail=%25", "customerEmail=_"] {
+    for query in ["eventId=event_0000000000001", "eventId=nothing", "customerEmail=%25@example.com"] {
         assert_eq!(client.get(&format!("/v1/orders?{query}")).expect(200).json()["data"], json!([]), "{query}");
     }
     let mut random = Random::new(2);
@@ -334,8 +342,6 @@ fn a_search_has_no_wildcards() {
         "Backslash",
         "It's [a-z]* ?",
         "Its a",
-        "Tab\there",
-        "line\nbreak",
         "Straße",
         "\u{202e}right",
         "ẞtra",
@@ -361,12 +367,11 @@ fn a_search_has_no_wildcards() {
         ("*", &["It's [a-z]* ?"]),
         ("?", &["It's [a-z]* ?"]),
         ("' OR ''='", &[]),
-        ("\t", &["Tab\there"]),
         ("STRASSE", &[]),
         ("STRAßE", &["Straße"]),
         ("\u{202e}", &["\u{202e}right"]),
         // The title and the slug are searched separately.
-        ("jazz\nn", &[]),
+        ("jazz n", &[]),
     ] {
         let found = client.get(&format!("/v1/events?limit=100&q={}", percent_encoded(q.as_bytes()))).expect(200).json();
         let found: Vec<_> = found["data"].as_array().unwrap().iter().map(|event| event["title"].clone()).collect();
