@@ -11,7 +11,7 @@ const TEXT_FROM_2: Schema = value(&["\"ab\"", "\"🎷🎷\""], &["\"a\"", "\"�
 const TEXT_FROM_3: Schema =
     value(&["\"abc\"", "\"äöü\""], &["\"ab\"", "\" ab \"", "\"🎷🎷\"", "\"abc\\u0000\"", "7", "[]"]);
 const TEXT_FROM_5: Schema =
-    value(&["\"abcde\"", "\"a\\r\\n b\""], &["\"abcd\"", "\"     \"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
+    value(&["\"abcde\"", "\"a\\r\\n bc\""], &["\"abcd\"", "\"     \"", "\"\"", "\"abcde\\u0000\"", "0", "false"]);
 const URI: Schema = value(
     &["\"https://example.com/a?b=%20#c\"", "\"urn:x:y\"", "\"myapp://paid\""],
     &[

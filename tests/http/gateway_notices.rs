@@ -196,17 +196,6 @@ fn an_order_without_a_checkout_has_none() {
     assert_eq!(client.get(&format!("/v1/orders/{order}/checkout")).expect(404).code(), "not-found");
 }
 
-/// Begins a notice of 256 KiB whose body does not arrive, and returns as soon as the server waits for the body.
-fn begin(server: &Server) -> Client {
-    let mut client = server.client_with("");
-    client.write(
-        b"POST /gateway/notices HTTP/1.1\r\nHost: a\r\nFake-Signature: x\r\nContent-Length: 262144\r\n\
-          Expect: 100-continue\r\n\r\n",
-    );
-    client.wait_for_bytes();
-    client
-}
-
 #[test]
 fn a_notice_without_a_signature_is_refused_before_its_body_is_read() {
     let server = Server::start();

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Value, json};
+use serde_json::json;
 use ticketing::Builder;
 use ticketing::organization::{CreateApiKey, Scope};
 use ticketing::server::{ServerOptions, router};
