@@ -215,6 +215,11 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
                 invalid.push(of_length(max_length + 1));
             }
         }
+        None if pattern == "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$" => {
+            valid.extend(["00:00", "09:59", "19:00", "23:59"].map(Value::from));
+            invalid
+                .extend(["", "24:00", "23:60", "6:00", "06:0", "06:00:00", " 06:00", "+6:00", "0600"].map(Value::from));
+        }
         None => {
             assert_eq!(pattern, "^[a-z0-9]+(?:-[a-z0-9]+)*$");
             valid.extend(["a", "0-9", "a-b-c"].map(Value::from));
