@@ -342,7 +342,7 @@ fn each_api_key_and_the_program_have_idempotency_keys_of_their_own() {
     let (fixture, resources) = open_with_resources();
     let [program, shop, gate] = callers(&fixture, &resources, "order-1001");
     let find = |name: &str| OPERATIONS.iter().find(|(found, _)| *found == name).expect(name).1;
-    let calls = [(&gate, find("upload_scans")), (&shop, find("create_order")), (&program, find("create_order"))];
+    let calls = [(&gate, find("check_in_ticket")), (&shop, find("create_order")), (&program, find("create_order"))];
     let first = calls.map(|(caller, call)| call(&resources, &fixture.service, caller, 0).expect("the key is free"));
     assert!(first.iter().all(|response| !response.replayed));
     assert_ne!(first[1].value, first[2].value);

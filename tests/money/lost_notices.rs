@@ -150,7 +150,7 @@ fn a_refund_is_made_once_whatever_happens_to_its_first_attempts() {
 #[test]
 fn a_refund_that_failed_before_it_was_known_went_out_and_came_back() {
     for is_ours in [true, false] {
-        let (mut shop, order, intent) = sold();
+        let (shop, order, intent) = sold();
         let refund = if is_ours {
             shop.fake.fail("POST", REFUNDS, Fault::CloseAfter, 1);
             shop.refund_part(order, 100);
