@@ -188,13 +188,13 @@ mod tests {
     fn a_client_holds_an_eighth_and_no_more_than_is_free() {
         let all = HeldBytes::new(640, usize::MAX);
         let hold = |organization| {
-            let mut holding = all.begin(Owner::of_tenant(tenant(organization)), &Extensions::new());
-            holding.resize(10, false).is_ok().then_some(holding)
+            let mut body = all.begin(Owner::of_tenant(tenant(organization)), &Extensions::new());
+            body.resize(10, false).is_ok().then_some(body)
         };
-        let held: Vec<Vec<_>> = (0..12).map(|number| (0..100).map_while(|_| hold(number)).collect()).collect();
-        let counts: Vec<_> = held.iter().map(Vec::len).collect();
+        let taken: Vec<Vec<_>> = (0..12).map(|number| (0..100).map_while(|_| hold(number)).collect()).collect();
+        let counts: Vec<_> = taken.iter().map(Vec::len).collect();
         assert_eq!(counts, [8, 8, 8, 8, 8, 8, 8, 4, 2, 1, 1, 0]);
-        drop(held);
+        drop(taken);
         assert!(hold(12).is_some());
     }
 }

@@ -32,6 +32,9 @@ use crate::server::operations::operation::{Input, Operation, Route};
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
+/// What a blocking thread does for a request.
+type Execution = Box<dyn FnOnce(&TicketingService) -> Result<Response, Problem> + Send>;
+
 /// Handles a request for an operation. `parameters` are the values of its path parameters.
 pub(in crate::server) fn handle(
     state: AppState,
@@ -92,7 +95,7 @@ async fn authorize_and_execute(
     };
     let is_write = !operation.method.is_safe();
     let executed = Arc::clone(request);
-    let run: Box<dyn FnOnce(&TicketingService) -> Result<Response, Problem> + Send> = Box::new(move |service| {
+    let run: Execution = Box::new(move |service| {
         let caller = caller.map_or_else(|| executed.authorize(service, scope), Ok)?;
         executed.execute(service, &operation, &parameters, &caller, body)
     });

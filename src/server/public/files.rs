@@ -13,9 +13,12 @@ use super::representation::{Representation, prefers_gzip};
 use crate::environment::Locked;
 use crate::server::http::problem::Problem;
 
-/// The files that were requested, by their names and whether they are compressed.
+/// The files that were requested.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Files(Mutex<HashMap<(String, bool), Arc<OnceCell<Representation>>>>);
+pub(in crate::server) struct Files(Mutex<HashMap<FileKey, Arc<OnceCell<Representation>>>>);
+
+/// The name of a file, and whether it is compressed.
+type FileKey = (String, bool);
 
 /// There are few files, and a program mounts the server in few places. More than that are not kept.
 const MAX_FILES: usize = 64;
@@ -49,7 +52,7 @@ impl Files {
         response
     }
 
-    fn file(&self, key: (String, bool)) -> Arc<OnceCell<Representation>> {
+    fn file(&self, key: FileKey) -> Arc<OnceCell<Representation>> {
         let mut files = self.0.locked();
         if files.len() >= MAX_FILES && !files.contains_key(&key) {
             files.clear();
