@@ -74,8 +74,9 @@ const NEWEST: &str = "SELECT MAX(at) AS newest FROM (
         UNION ALL SELECT MAX(updated_at) FROM refunds WHERE payment_id = ?1 AND status = 'WITHDRAWN') AS facts";
 const HAS_FAILED: &str = "SELECT 1 FROM ledger_entries
     WHERE payment_id = ?1 AND kind = 'REFUND_FAILED' AND reference = ?2 LIMIT 1";
-const REFERENCES: &str = "SELECT DISTINCT reference AS reference FROM ledger_entries
-    WHERE payment_id = ?1 AND kind = 'REFUND' AND manual_method IS NULL AND reference IS NOT NULL ORDER BY reference";
+const REFERENCES: &str = "SELECT reference FROM ledger_entries
+    WHERE payment_id = ?1 AND kind = 'REFUND' AND manual_method IS NULL AND reference IS NOT NULL
+    GROUP BY reference ORDER BY reference";
 /// What is recorded of a payment with this id of the gateway, as one of these kinds.
 pub(in crate::store) const NET_OF_REFERENCE: &str =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS net FROM ledger_entries
