@@ -138,8 +138,12 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     let tickets = fixture.issue(&ticket_type, 3);
     let now = fixture.clock.now();
     let let_in = |number, code: &str| decided(number, ScanKind::In, code, now, Verdict::Admitted);
-    let scans =
-        [let_in(1, &tickets[0].code), let_in(2, &tickets[0].code), let_in(3, "0000"), let_in(4, &tickets[1].code)];
+    let scans = [
+        let_in(101, &tickets[0].code),
+        let_in(102, &tickets[0].code),
+        let_in(103, "0000"),
+        let_in(104, &tickets[1].code),
+    ];
     fixture.report(&gate, "Phone 1", scans);
     service.cancel_ticket(caller, tickets[1].id).expect("cancelled");
     // What was done since then, as if it were not: the removal of its notifications, and a run of the maintenance.
