@@ -130,7 +130,7 @@ impl TicketingService {
     }
 
     /// Returns the ticket that has this code, without checking it in. The code is read as for
-    /// [`check_in`](Self::check_in). This does not count as a scan.
+    /// [`check_in_ticket`](Self::check_in_ticket). This does not count as a scan.
     ///
     /// Requires the scope `tickets:read`.
     ///
