@@ -9,7 +9,7 @@ use ticketing::Builder;
 use ticketing::exports::ExportKind;
 use ticketing::id::EventId;
 use ticketing::organization::{CreateApiKey, Scope};
-use ticketing::ticket::IssueTickets;
+use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::CreateTicketType;
 
 use crate::common::http::{Client, Server, other_organization_key};
@@ -129,15 +129,18 @@ fn start_with_orders(orders: usize) -> (Server, String) {
     (server, event)
 }
 
-/// Another event, with so many issued tickets.
-fn event_with_issued_tickets(server: &Server, tickets: usize) -> EventId {
+/// Another event, with so many tickets that are checked in.
+fn event_with_check_ins(server: &Server, tickets: usize) -> EventId {
     let caller = server.service.act_for(server.organization).unwrap();
     let event = server.service.create_event(&caller, new_event(|_| {})).unwrap().id;
     let seats = CreateTicketType::new("Seat", eur(0), 10_000);
     let seats = server.service.create_ticket_type(&caller, event, seats).unwrap().id;
     for issued in (0..tickets).step_by(10) {
         let quantity = (tickets - issued).min(10).try_into().unwrap();
-        server.service.issue_tickets(&caller, IssueTickets::new(seats, new_customer(), quantity)).unwrap();
+        let request = IssueTickets::new(seats, new_customer(), quantity);
+        for ticket in server.service.issue_tickets(&caller, request).unwrap().issued_tickets {
+            server.service.check_in_ticket(&caller, CheckInTicket::new(ticket.code)).unwrap();
+        }
     }
     event
 }
@@ -192,7 +195,7 @@ fn a_client_that_does_not_read_keeps_no_snapshot_and_other_exports_go_on() {
 fn an_export_ends_when_its_client_closes_the_connection() {
     let (server, event) = start();
     server.skip_final_check();
-    let large = event_with_issued_tickets(&server, 1001);
+    let large = event_with_check_ins(&server, 1001);
     // The rows of orders can be read for ever.
     server.database().run(
         "ALTER TABLE order_items RENAME TO stored_items;
@@ -202,7 +205,7 @@ fn an_export_ends_when_its_client_closes_the_connection() {
     );
     // It reads no orders, and has too many rows for the permits of small exports: it waits up to five seconds for the other
     // export of the organization.
-    let other = || server.client().get(&format!("/v1/exports/attendees?eventId={large}")).status;
+    let other = || server.client().get(&format!("/v1/exports/check-ins?eventId={large}")).status;
     let mut client = server.client();
     let request = format!(
         "GET /v1/exports/orders?eventId={event} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n",
