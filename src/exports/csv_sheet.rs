@@ -84,9 +84,11 @@ fn add_guarded(cell: &mut Vec<u8>, text: &str) {
     if text.starts_with(['\t', '\r', '\n']) {
         cell.push(b'\'');
     }
+    // Most texts have none of these characters. Looking for each of them is much faster than reading every character.
+    let may_have_formula = FORMULA.iter().any(|c| text.contains(*c));
     let mut begins_cell = true;
     let mut added = 0;
-    for (position, c) in text.char_indices() {
+    for (position, c) in text.char_indices().take_while(|_| may_have_formula) {
         if begins_cell && FORMULA.contains(&c) {
             cell.extend_from_slice(&text.as_bytes()[added..position]);
             cell.push(b'\'');

@@ -17,7 +17,7 @@ mod tests;
 mod usage;
 
 pub(crate) use in_use::InUse;
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use in_use::InUseGuard;
 pub(crate) use round_robin::RoundRobin;
 pub(crate) use semaphore::{Limits, Permit, Semaphore, is_fair};
