@@ -132,11 +132,11 @@ fn start_with_orders(orders: usize) -> (Server, String) {
 /// Another event, with so many tickets that are checked in.
 fn event_with_check_ins(server: &Server, tickets: usize) -> EventId {
     let caller = server.service.act_for(server.organization).unwrap();
-    let event = server
-        .service
-        .create_event(&caller, new_event(|event| event.start_date = "2100-06-01T18:00:00Z".parse().unwrap()))
-        .unwrap()
-        .id;
+    let in_future = new_event(|event| {
+        event.start_date = "2100-06-01T18:00:00Z".parse().unwrap();
+        event.end_date = None;
+    });
+    let event = server.service.create_event(&caller, in_future).unwrap().id;
     let seats = CreateTicketType::new("Seat", eur(0), 10_000);
     let seats = server.service.create_ticket_type(&caller, event, seats).unwrap().id;
     for issued in (0..tickets).step_by(10) {
