@@ -12,7 +12,7 @@ use tz::TimeZoneRef;
 use crate::error::Error;
 use crate::error::{FieldErrors, Result};
 use crate::form::text::minutes_of_day;
-#[cfg(any(feature = "documents", feature = "server"))]
+#[cfg(feature = "documents")]
 use crate::model::sale::event::Event;
 use crate::model::values::timestamp::{Timestamp, TimestampError};
 
@@ -44,7 +44,7 @@ impl EventDays {
         Some(Self { zone, starts_at: minutes * 60 })
     }
 
-    #[cfg(any(feature = "documents", feature = "server"))]
+    #[cfg(feature = "documents")]
     pub(crate) fn stored(event: &Event) -> Result<Self> {
         let unknown = || Error::Internal(format!("the days of the event {} begin at no time of day", event.id));
         Self::new(Zone::stored(&event.timezone)?, event.day_starts_at.as_deref()).ok_or_else(unknown)
