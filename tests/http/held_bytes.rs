@@ -1,4 +1,5 @@
 //! What clients hold that send or receive slowly: bodies of requests, responses, documents and files.
+#![expect(clippy::disallowed_methods, reason = "the tests measure the timeouts of real sockets")]
 
 use std::io::Write;
 use std::time::{Duration, Instant};
