@@ -3,10 +3,12 @@
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::form::text_kind::trimmed;
+
 /// The form in which codes of discounts and searched texts are compared: NFKC, trimmed, with full case folding.
 pub(crate) fn fold(text: &str) -> String {
     let normal: String = text.nfkc().collect();
-    UniCase::new(normal.trim_matches(is_blank)).to_folded_case()
+    UniCase::new(trimmed(&normal)).to_folded_case()
 }
 
 /// The form in which e-mail addresses are compared: in lower case, with the domain in ASCII (RFC 5890).
