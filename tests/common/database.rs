@@ -281,7 +281,7 @@ impl Database {
         match &self.0 {
             Engine::File(_) => self.run("BEGIN IMMEDIATE"),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(database) => database.lock_tables("").expect("the tables are locked"),
+            Engine::Postgres(database) => database.lock_tables_when_free(),
         }
     }
 

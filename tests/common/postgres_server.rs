@@ -227,6 +227,16 @@ impl Database {
         client.batch_execute(&format!("BEGIN; LOCK TABLE {tables} IN EXCLUSIVE MODE {wait}"))
     }
 
+    /// Begins a transaction that keeps all others from writing, and waits for those that write. The tables are locked
+    /// one after the other, so the server may end this transaction for another one that wants them in another order.
+    #[track_caller]
+    pub fn lock_tables_when_free(&self) {
+        while let Err(error) = self.lock_tables("") {
+            assert_eq!(error.code(), Some(&postgres::error::SqlState::T_R_DEADLOCK_DETECTED), "{error}");
+            self.run("ROLLBACK");
+        }
+    }
+
     /// Waits until this is the only connection to the database: a connection ends a moment after it was closed.
     #[track_caller]
     pub fn assert_no_other_connection(&self) {
