@@ -18,7 +18,6 @@
 
 #![cfg_attr(not(feature = "server"), allow(dead_code, reason = "only the server describes requests"))]
 
-pub(crate) mod accepted;
 pub(crate) mod change;
 pub(crate) mod decimal;
 pub(crate) mod declare;

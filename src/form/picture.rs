@@ -1,7 +1,6 @@
 //! Pictures in requests: untrusted PNG and JPEG files, which are decoded before a request is accepted.
 
 use std::io::Cursor;
-use std::sync::{Mutex, PoisonError};
 
 use data_url::DataUrl;
 use zune_jpeg::JpegDecoder;
@@ -17,9 +16,6 @@ pub(crate) const MAX_SIDE: u32 = 2000;
 /// The most scans of a progressive JPEG. A scan of a few bytes takes milliseconds, and programs write about 20 at most.
 const MAX_SCANS: usize = 32;
 
-/// Held while a picture of a request is decoded: a JPEG may take 50 MB, and 0.2 seconds of a processor.
-static DECODING: Mutex<()> = Mutex::new(());
-
 /// Whether a URI is a `data:` URI, which contains a file.
 pub(crate) fn is_data_uri(uri: &str) -> bool {
     uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
@@ -31,11 +27,16 @@ pub(crate) fn file_in_data_uri(uri: &str) -> Option<Vec<u8>> {
     (file.len() <= MAX_PICTURE_BYTES).then_some(file)
 }
 
-/// Whether a `data:` URI contains a whole PNG or JPEG picture within the limits. All its pixels are decoded, for one
-/// picture at a time.
+/// Whether a JSON text may contain a `data:` URI. A text that escapes signs of ASCII, which clients do not, may too.
+pub(crate) fn may_have_data_uri(json: &[u8]) -> bool {
+    let is_escape = |text: &[u8]| text.starts_with(b"\\u00") && matches!(text[4], b'2'..=b'7');
+    json.windows(5).any(|text| text.eq_ignore_ascii_case(b"data:") || is_escape(text))
+}
+
+/// Whether a `data:` URI contains a whole PNG or JPEG picture within the limits. All its pixels are decoded: a JPEG may
+/// take 50 MB, and 0.2 seconds of a processor.
 pub(crate) fn is_picture(uri: &str) -> bool {
     let Some(file) = file_in_data_uri(uri) else { return false };
-    let _decoding = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
     size(&file).is_some() && if png_size(&file).is_some() { is_whole_png(&file) } else { is_whole_jpeg(&file) }
 }
 

@@ -14,6 +14,7 @@ use super::base_path::base_path;
 use super::problem::Problem;
 use crate::fair::Semaphore;
 use crate::form::object::Form;
+use crate::form::picture::may_have_data_uri;
 use crate::form::request::Request;
 use crate::model::notifications::webhook::WebhookEndpoint;
 use crate::model::sale::discount::Discount;
@@ -87,15 +88,16 @@ impl Call<'_> {
 /// size.
 const LARGE_BODY: usize = 64 * 1024;
 
-/// The permit to parse a large body, which takes some hundredths of a second. Organizations take turns.
-static LARGE_BODIES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(1));
+/// The permit to parse a large body, or one with pictures, which are decoded. It takes some tenths of a second at most.
+/// Organizations take turns.
+static SLOW_BODIES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(1));
 
 pub(in crate::server) fn read_json<T: Form>(organization: OrganizationId, body: &[u8]) -> Result<Request<T>, Problem> {
     if body.is_empty() {
         return Err(Problem::malformed("the body is empty"));
     }
-    let is_large = body.len() > LARGE_BODY;
-    let _permit = is_large.then(|| LARGE_BODIES.acquire(Some(organization), Duration::MAX, || false));
+    let is_slow = body.len() > LARGE_BODY || may_have_data_uri(body);
+    let _permit = is_slow.then(|| SLOW_BODIES.acquire(Some(organization), Duration::MAX, || false));
     Ok(Request::from_json(body)?)
 }
 
@@ -145,26 +147,39 @@ mod tests {
     use crate::fair::tenant;
     use crate::form::request::Nothing;
 
-    #[test]
-    fn a_large_body_does_not_wait_behind_all_those_of_another_organization() {
-        let body = format!("[{}0]", "0,".repeat(200_000));
+    /// The organizations of seven requests with this body that wait for each other, in the order in which they end.
+    fn turns(body: &str) -> Vec<i64> {
         let (sender, parsed) = mpsc::channel();
-        let held = LARGE_BODIES.try_acquire(tenant(3));
+        let held = SLOW_BODIES.try_acquire(tenant(3));
         std::thread::scope(|scope| {
             for (waiting, organization) in [1, 1, 1, 1, 1, 1, 2].into_iter().enumerate() {
-                let (sender, body) = (sender.clone(), &body);
+                let sender = sender.clone();
                 scope.spawn(move || {
                     drop(read_json::<Nothing>(OrganizationId::from_raw(organization), body.as_bytes()));
                     sender.send(organization)
                 });
-                while LARGE_BODIES.waiting() <= waiting {
+                while SLOW_BODIES.waiting() <= waiting {
                     std::thread::yield_now();
                 }
             }
             drop(held);
         });
         drop(sender);
-        let order: Vec<_> = parsed.iter().collect();
-        assert!(order.iter().position(|organization| *organization == 2) < Some(6), "{order:?}");
+        parsed.iter().collect()
+    }
+
+    #[test]
+    fn a_slow_body_does_not_wait_behind_all_those_of_another_organization() {
+        let large = format!("[{}0]", "0,".repeat(200_000));
+        let picture = r#"{"ticketLogo": "Data:image/png;base64,iVBORw0KGgo="}"#;
+        let escaped = r#"{"ticketLogo": "d\u0061ta:image/png;base64,iVBORw0KGgo="}"#;
+        for body in [&large, picture, escaped] {
+            let order = turns(body);
+            assert!(order.iter().position(|organization| *organization == 2) < Some(6), "{order:?}");
+        }
+        // One that is not slow waits for nobody.
+        let _held = SLOW_BODIES.try_acquire(tenant(3));
+        let small = r#"{"name": "Zo\u00eb", "metadata": {"date": "today"}}"#;
+        drop(read_json::<Nothing>(OrganizationId::from_raw(1), small.as_bytes()));
     }
 }

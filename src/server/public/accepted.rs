@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName};
 
-use crate::form::accepted::weighted;
+use crate::rules::language::weighted;
 
 /// The ranges in the header, and their weights in thousandths.
 pub(in crate::server) fn accepted(request: &HeaderMap, header: HeaderName) -> impl Iterator<Item = (&str, u32)> {
