@@ -50,7 +50,7 @@
 //! The logo of a ticket type is drawn if it is a PNG or JPEG file of at most 512 KiB, and at most 2,000 pixels in each
 //! direction: in a `data:` URI, or at an `https:` URL. Otherwise, and if the picture is damaged, a request with it in a
 //! `data:` URI is refused, and a document has no logo. The logos of one document have at most 4 MiB in its file and 16
-//! million pixels in all, in the order of its tickets. Those that do not fit are left out. Pictures are turned as their
+//! million pixels in all, in the order of its tickets. Further logos are left out. Pictures are turned as their
 //! files say (the tag `Orientation` of EXIF).
 //!
 //! Logos at `https:` URLs need the feature `webhooks`. Like notifications, they are fetched from public addresses only,

@@ -35,7 +35,7 @@ pub(super) struct Picture {
 }
 
 /// How the pixels of a file lie in the upright picture: the steps to the right and down that are one step to the right in
-/// the file, and those that are one step down.
+/// the file, and the steps that are one step down in the file.
 type Orientation = [i8; 4];
 
 /// The orientations 1 to 8 of EXIF.

@@ -13,7 +13,7 @@ pub(crate) struct InUse<K> {
     usage: Arc<Mutex<Usage<K>>>,
 }
 
-/// One that was taken for a key. When this is dropped, also by a panic, it is free again.
+/// A use by a key. It ends when this is dropped, also by a panic.
 #[derive(Debug)]
 pub(crate) struct InUseGuard<K: Hash + Eq> {
     usage: Arc<Mutex<Usage<K>>>,
@@ -25,7 +25,7 @@ impl<K: Hash + Eq + Clone> InUse<K> {
         Self { most, usage: Arc::default() }
     }
 
-    /// Takes one for a key. `None` if it has as many as it may have.
+    /// Begins a use by a key. `None` if the key has the most already.
     pub(crate) fn take(&self, key: K) -> Option<InUseGuard<K>> {
         let mut usage = self.usage.locked();
         if usage.of(&key) >= self.most {

@@ -21,8 +21,7 @@ impl NamedSchemas {
     }
 }
 
-/// The pattern of a text without control characters of ASCII, except those that are white space: at the ends of a text
-/// they are cut off.
+/// The pattern of a text without control characters of ASCII other than white space, which is cut off at the ends.
 pub(crate) const WRITTEN_PATTERN: &str = r"^[^\x00-\x08\x0e-\x1f\x7f]*$";
 
 /// Builds the schema of an object, field by field.

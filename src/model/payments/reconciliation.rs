@@ -99,7 +99,7 @@ pub struct ReconciledTotal {
     /// Whether it is real money.
     pub mode: PaymentMode,
     /// The number of entries of the provider's statement. A refund that has failed counts twice, because its money went
-    /// out and came back, and so does a dispute of which money came back.
+    /// out and came back. So does a dispute whose money came back.
     pub count: u64,
     /// The sum of the amounts: more than 0 for payments, and less for refunds and disputes.
     pub gross: Amount,

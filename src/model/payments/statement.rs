@@ -58,7 +58,7 @@ with_setters! {
         /// When the customer paid, or when the refund or the dispute was created.
         pub happened_at: Timestamp,
         /// How many entries of the provider's own statement it stands for; 1 by default. A refund that has failed may
-        /// have 2, because its money went out and came back, and so may a dispute of which money came back.
+        /// have 2, because its money went out and came back. So may a dispute whose money came back.
         pub movements: u64,
         /// The fee of the provider and of a platform for this movement, in the currency of the payment. `None` if it is
         /// not known, or if the account is kept in another currency.
