@@ -34,8 +34,8 @@ pub(super) struct Picture {
     pub(super) bytes: usize,
 }
 
-/// How the pixels of a file lie in the upright picture: the steps to the right and down that are one step to the right in
-/// the file, and the steps that are one step down in the file.
+/// How the pixels of a file lie in the upright picture: the steps to the right and down that are one step to the right
+/// in the file, and the steps that are one step down in the file.
 type Orientation = [i8; 4];
 
 /// The orientations 1 to 8 of EXIF.

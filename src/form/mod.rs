@@ -18,13 +18,13 @@
 
 #![cfg_attr(not(feature = "server"), allow(dead_code, reason = "only the server describes requests"))]
 
+pub(crate) mod accepted;
 pub(crate) mod change;
 pub(crate) mod decimal;
 pub(crate) mod declare;
 pub(crate) mod field;
 pub(crate) mod free_json;
 pub(crate) mod json;
-mod json_tokens;
 pub(crate) mod limits;
 mod metadata;
 pub(crate) mod object;

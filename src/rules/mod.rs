@@ -8,7 +8,6 @@ pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod entrance;
 pub(crate) mod event;
-pub(crate) mod language;
 mod local_time;
 pub(crate) mod money;
 pub(crate) mod order;

@@ -4,6 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ResourceKind, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::payments::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
 };
@@ -11,7 +12,6 @@ use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::payments::received_payment::PaymentPurpose;
 use crate::model::sale::order::{Order, OrderStatus, PaymentStatus};
 use crate::model::values::id::{EventId, OrderId};
-use crate::rules::language::preferred_language;
 use crate::rules::order::status_at_hold;
 use crate::store::Transaction;
 use crate::store::money::checkouts::CheckoutOrder;

@@ -2,6 +2,7 @@
 //! answered as one of a ticket or an order that does not exist.
 
 use crate::error::{Error, Reason, ResourceKind, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::{Order, OrderStatus};
 use crate::model::sale::ticket_type::TicketType;
@@ -11,7 +12,6 @@ use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
-use crate::rules::language::preferred_language;
 use crate::store::Transaction;
 use crate::store::sale::{events, order_details, orders, ticket_types};
 use crate::store::tenants::organizations;

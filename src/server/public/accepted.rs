@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName};
 
-use crate::rules::language::weighted;
+use crate::form::accepted::weighted;
 
 /// The ranges in the header, and their weights in thousandths.
 pub(in crate::server) fn accepted(request: &HeaderMap, header: HeaderName) -> impl Iterator<Item = (&str, u32)> {

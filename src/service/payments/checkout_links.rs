@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::payments::gateway_account::GatewayAccount;
 use crate::model::sale::order::CreateOrderResponse;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError, GatewayFailure};
-use crate::rules::language::preferred_language;
 use crate::sales::checkouts::checkout_links::{self, GatewayTerms, LeasedStart};
 use crate::sales::checkouts::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;

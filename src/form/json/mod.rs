@@ -1,10 +1,12 @@
 //! JSON that keeps repeated keys and the text of numbers. `serde_json::Value` loses both.
 
+mod tokens;
+
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::value::RawValue;
 
-use super::json_tokens::Tokens;
+use self::tokens::Tokens;
 
 /// The greatest depth to which arrays and objects may nest.
 pub(super) const MAX_DEPTH: usize = 64;
