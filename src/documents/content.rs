@@ -141,7 +141,7 @@ impl Content {
             language: language.map(str::to_owned),
             title: printed_text::line(&event.title),
             period: words::period(words, zone, event.start_date, event.end_date),
-            zone: words::zone_at(zone, &event.timezone, event.start_date),
+            zone: words::zone_of(zone, &event.timezone, event.start_date, event.end_date),
             location: event.location.as_deref().map(printed_text::address).unwrap_or_default(),
             ticket_type: printed_text::line(&ticket_type.name),
             fields,

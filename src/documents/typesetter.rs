@@ -298,7 +298,7 @@ mod tests {
         for name in tzdb_data::TZ_NAMES {
             let zone = Zone::of(name).expect(name);
             for day in ["2027-01-12T12:00:00Z", "2027-07-12T12:00:00Z"] {
-                draw(&words::zone_at(zone, name, at(day)));
+                draw(&words::zone_of(zone, name, at(day), None));
             }
         }
         let utc = Zone::of("UTC").expect("UTC");
@@ -309,7 +309,9 @@ mod tests {
                 let (start, end) = (format!("2027-{month:02}-01T08:00:00Z"), format!("2027-{month:02}-02T21:30:00Z"));
                 draw(&words::period(words, utc, at(&start), Some(at(&end))));
             }
-            draw(&words::money(words, Amount::new(123_456_789, 2).expect("an amount"), "EUR"));
+            for (currency, _) in words::SIGNS_OF_CURRENCIES {
+                draw(&words::money(words, Amount::new(123_456_789, 2).expect("an amount"), currency));
+            }
             draw(&(words.ticket.position)(3, 30));
             draw(&(words.ticket.page)(1, 2));
         }

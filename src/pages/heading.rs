@@ -36,7 +36,7 @@ impl<'a> Heading<'a> {
         Ok(Self {
             title: printed_text::line(event.title),
             period: words::period(words, zone, event.start, event.end),
-            zone: words::zone_at(zone, event.timezone, event.start),
+            zone: words::zone_of(zone, event.timezone, event.start, event.end),
             location: event.location.map(printed_text::address).unwrap_or_default(),
             foreign: words::foreign(words, language),
         })

@@ -122,6 +122,18 @@ impl Zone {
         (self.local_seconds(unix) - unix).div_euclid(60)
     }
 
+    /// Whether the clocks show the local time of an instant twice, because they are put back.
+    #[cfg(any(feature = "documents", feature = "server", test))]
+    pub(crate) fn comes_twice(self, at: Timestamp) -> bool {
+        let unix = at.millis().div_euclid(1000);
+        let shown = self.local_seconds(unix);
+        // The other instant is later or earlier by the difference of the offsets before and after the change.
+        [self.offset(unix - DAY), self.offset(unix + DAY)]
+            .into_iter()
+            .map(|offset| shown - offset)
+            .any(|other| other != unix && self.local_seconds(other) == shown)
+    }
+
     /// The first instant at which clocks show this time, in milliseconds since they showed the beginning of 1970.
     pub(super) fn instant_of(self, shown: i64) -> Result<Timestamp, TimestampError> {
         let seconds = shown.div_euclid(1000);
@@ -220,6 +232,24 @@ mod tests {
         ] {
             assert_eq!(Zone::of(zone).expect("known").minutes_ahead_of_utc(at(at_)), minutes, "{zone} {at_}");
         }
+    }
+
+    #[test]
+    fn an_hour_comes_twice_when_clocks_are_put_back() {
+        for (zone, first, minutes) in [
+            ("Europe/Berlin", "2026-10-25T00:00:00Z", 60),
+            ("America/New_York", "2026-11-01T05:00:00Z", 60),
+            ("Australia/Lord_Howe", "2026-04-04T14:30:00Z", 30),
+        ] {
+            let zone = Zone::of(zone).expect("known");
+            let after = |minutes: i64| Timestamp::from_millis(at(first).millis() + minutes * 60_000).expect("in range");
+            for minute in -180..180 {
+                assert_eq!(zone.comes_twice(after(minute)), (0..2 * minutes).contains(&minute), "{first} {minute}");
+            }
+        }
+        // When they are put forward, an hour is left out.
+        let berlin = Zone::of("Europe/Berlin").expect("known");
+        assert!(!berlin.comes_twice(at("2026-03-29T00:59:00Z")) && !berlin.comes_twice(at("2026-03-29T01:00:00Z")));
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub(crate) fn period(words: &Words, zone: Zone, start: Timestamp, end: Option<Ti
     let Some(end) = end.filter(|end| *end > start) else { return capitalized(&moment(words, zone, start)) };
     let is_night = end.duration_since(start).is_some_and(|duration| duration <= ONE_NIGHT);
     if is_night || zone.date(start) == zone.date(end) {
-        let (date, from, to) = (date(words, zone, start), time(words, zone, start), time(words, zone, end));
-        return capitalized(&format!("{date}, {from} – {to}{}", words.dates.after_time));
+        let from = format!("{}{}", clock(words, zone, start), which_of_two(zone, start));
+        return capitalized(&format!("{}, {from} – {}", date(words, zone, start), time(words, zone, end)));
     }
     let (start, end) = (moment(words, zone, start), moment(words, zone, end));
     format!("{} – {}", capitalized(&start), end)
@@ -25,20 +25,36 @@ pub(crate) fn period(words: &Words, zone: Zone, start: Timestamp, end: Option<Ti
 
 /// A date and time: `Saturday, 12 June 2027, 19:30`.
 pub(crate) fn moment(words: &Words, zone: Zone, at: Timestamp) -> String {
-    format!("{}, {}{}", date(words, zone, at), time(words, zone, at), words.dates.after_time)
+    format!("{}, {}", date(words, zone, at), time(words, zone, at))
 }
 
-/// The place in the name of a time zone, and its difference to UTC at an instant: `New York, UTC-5`.
-pub(crate) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
+/// A day without its weekday: `12 June 2027`.
+#[cfg(feature = "server")]
+pub(crate) fn day_at(words: &Words, zone: Zone, at: Timestamp) -> String {
+    day(words, zone.date(at))
+}
+
+/// The place in the name of a time zone, and its difference to UTC at the beginning and the end of an event:
+/// `New York, UTC-5`. If clocks are changed in between, it has both: `New York, UTC-4 – UTC-5`.
+pub(crate) fn zone_of(zone: Zone, name: &str, start: Timestamp, end: Option<Timestamp>) -> String {
     let place = name.rsplit('/').next().unwrap_or(name).replace('_', " ");
+    let [first, last] = [start, end.filter(|end| *end > start).unwrap_or(start)].map(|at| offset(zone, at));
+    match first == last {
+        // UTC has several names.
+        true if matches!(place.as_str(), "UTC" | "UCT" | "Universal" | "Zulu") => "UTC".to_owned(),
+        true => format!("{place}, {first}"),
+        false => format!("{place}, {first} – {last}"),
+    }
+}
+
+/// The difference to UTC at an instant: `UTC-5`.
+fn offset(zone: Zone, at: Timestamp) -> String {
     let minutes = zone.minutes_ahead_of_utc(at);
     let (sign, minutes) = if minutes < 0 { ('-', -minutes) } else { ('+', minutes) };
     match (minutes / 60, minutes % 60) {
-        // UTC has several names.
-        (0, 0) if matches!(place.as_str(), "UTC" | "UCT" | "Universal" | "Zulu") => "UTC".to_owned(),
-        (0, 0) => format!("{place}, UTC"),
-        (hours, 0) => format!("{place}, UTC{sign}{hours}"),
-        (hours, minutes) => format!("{place}, UTC{sign}{hours}:{minutes:02}"),
+        (0, 0) => "UTC".to_owned(),
+        (hours, 0) => format!("UTC{sign}{hours}"),
+        (hours, minutes) => format!("UTC{sign}{hours}:{minutes:02}"),
     }
 }
 
@@ -46,8 +62,7 @@ pub(crate) fn zone_at(zone: Zone, name: &str, at: Timestamp) -> String {
 pub(crate) fn validity(words: &Words, event_days: EventDays, ticket_type: &TicketType) -> Vec<String> {
     let dates = &words.dates;
     let zone = event_days.zone;
-    let at =
-        |at: Timestamp| format!("{}{}{}{}", date(words, zone, at), dates.at, time(words, zone, at), dates.after_time);
+    let at = |at: Timestamp| format!("{}{}{}", date(words, zone, at), dates.at, time(words, zone, at));
     let mut lines = Vec::new();
     lines.extend(ticket_type.valid_from.map(|from| format!("{} {}", dates.from, at(from))));
     lines.extend(ticket_type.valid_until.map(|until| format!("{} {}", dates.until, at(until))));
@@ -78,9 +93,19 @@ fn day(words: &Words, date: time::Date) -> String {
     (words.dates.day)(date.day(), month, date.year())
 }
 
-fn time(words: &Words, zone: Zone, at: Timestamp) -> String {
+/// A time of day within a range: `19:30`.
+fn clock(words: &Words, zone: Zone, at: Timestamp) -> String {
     let (hour, minute) = zone.time_of_day(at);
     (words.dates.time)(hour, minute)
+}
+
+/// A time of day: `19:30`. If the clocks show it twice, it has the difference to UTC: `01:30, UTC-5`.
+fn time(words: &Words, zone: Zone, at: Timestamp) -> String {
+    format!("{}{}{}", clock(words, zone, at), words.dates.after_time, which_of_two(zone, at))
+}
+
+fn which_of_two(zone: Zone, at: Timestamp) -> String {
+    if zone.comes_twice(at) { format!(", {}", offset(zone, at)) } else { String::new() }
 }
 
 /// Some languages write weekdays in lower case, but not at the beginning.
@@ -177,7 +202,23 @@ mod tests {
             ("America/St_Johns", "2027-01-12T17:30:00Z", "St Johns, UTC-3:30"),
             ("Asia/Kathmandu", "2027-01-12T17:30:00Z", "Kathmandu, UTC+5:45"),
         ] {
-            assert_eq!(zone_at(zone(name), name, at(instant)), expected);
+            assert_eq!(zone_of(zone(name), name, at(instant), None), expected);
         }
+    }
+
+    /// In New York, clocks are put back on 1 November 2026 at 2:00 AM (06:00 UTC).
+    #[test]
+    fn in_the_night_of_a_clock_change_times_say_which_they_are() {
+        let (name, american) = ("America/New_York", of(["en-US"]));
+        let (start, end) = (at("2026-11-01T02:00:00Z"), at("2026-11-01T08:30:00Z"));
+        assert_eq!(zone_of(zone(name), name, start, Some(end)), "New York, UTC-4 – UTC-5");
+        assert_eq!(zone_of(zone(name), name, start, Some(at("2026-11-01T04:00:00Z"))), "New York, UTC-4");
+        let period = |start, end| spaced(&super::period(american, zone(name), start, Some(end)));
+        assert_eq!(period(start, end), "Saturday, October 31, 2026, 10:00 PM – 3:30 AM");
+        let (first, second) = (at("2026-11-01T05:30:00Z"), at("2026-11-01T06:30:00Z"));
+        assert_eq!(period(first, second), "Sunday, November 1, 2026, 1:30 AM, UTC-4 – 1:30 AM, UTC-5");
+        let moment = |language, at| spaced(&super::moment(of([language]), zone(name), at));
+        assert_eq!(moment("de", first), "Sonntag, 1. November 2026, 01:30 Uhr, UTC-4");
+        assert_eq!(moment("de", second), "Sonntag, 1. November 2026, 01:30 Uhr, UTC-5");
     }
 }

@@ -1,6 +1,6 @@
 //! Dutch.
 
-use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static DUTCH: Words = Words {
     language: "nl",
@@ -34,8 +34,7 @@ pub(super) static DUTCH: Words = Words {
         },
         hours: |hours| format!("{hours} uur vanaf de eerste scan"),
     },
-    decimal_mark: ',',
-    thousands_mark: '.',
+    money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::BeforeWithSpace },
     ticket: Ticket {
         name: "Op naam van",
         access_areas: "Toegang",

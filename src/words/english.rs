@@ -1,6 +1,6 @@
 //! English, with British dates, and with those of the United States.
 
-use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static ENGLISH: Words = WORDS;
 
@@ -21,8 +21,7 @@ pub(super) static AMERICAN: Words = Words {
 const WORDS: Words = Words {
     language: "en",
     dates: DATES,
-    decimal_mark: '.',
-    thousands_mark: ',',
+    money: Money { decimal_mark: '.', thousands_mark: ',', currency: CurrencyPlace::Before },
     ticket: Ticket {
         name: "Name",
         access_areas: "Access",

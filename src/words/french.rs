@@ -1,6 +1,6 @@
 //! French.
 
-use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static FRENCH: Words = Words {
     language: "fr",
@@ -43,8 +43,7 @@ pub(super) static FRENCH: Words = Words {
             _ => format!("pendant {hours} heures à partir du premier contrôle"),
         },
     },
-    decimal_mark: ',',
-    thousands_mark: '\u{A0}',
+    money: Money { decimal_mark: ',', thousands_mark: '\u{A0}', currency: CurrencyPlace::After },
     ticket: Ticket {
         name: "Nom",
         access_areas: "Accès",

@@ -1,6 +1,6 @@
 //! German.
 
-use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static GERMAN: Words = Words {
     language: "de",
@@ -37,8 +37,7 @@ pub(super) static GERMAN: Words = Words {
             _ => format!("{hours} Stunden ab dem ersten Scan"),
         },
     },
-    decimal_mark: ',',
-    thousands_mark: '.',
+    money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::After },
     ticket: Ticket {
         name: "Name",
         access_areas: "Zugang",

@@ -1,6 +1,6 @@
 //! Italian.
 
-use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static ITALIAN: Words = Words {
     language: "it",
@@ -40,8 +40,7 @@ pub(super) static ITALIAN: Words = Words {
             _ => format!("per {hours} ore dalla prima scansione"),
         },
     },
-    decimal_mark: ',',
-    thousands_mark: '.',
+    money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::After },
     ticket: Ticket {
         name: "Nome",
         access_areas: "Accesso",

@@ -18,7 +18,11 @@ mod money;
 mod spanish;
 mod vocabulary;
 
-pub(crate) use dates::{moment, period, validity, zone_at};
+#[cfg(feature = "server")]
+pub(crate) use dates::day_at;
+pub(crate) use dates::{moment, period, validity, zone_of};
+#[cfg(test)]
+pub(crate) use money::SIGNS_OF_CURRENCIES;
 pub(crate) use money::money;
 pub(crate) use vocabulary::{Message, Payment, Words};
 

@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::vocabulary::{Checkout, Dates, Message, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
 
 pub(super) static SPANISH: Words = Words {
     language: "es",
@@ -37,8 +37,7 @@ pub(super) static SPANISH: Words = Words {
             _ => format!("durante {hours} horas desde el primer escaneo"),
         },
     },
-    decimal_mark: ',',
-    thousands_mark: '.',
+    money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::After },
     ticket: Ticket {
         name: "Nombre",
         access_areas: "Acceso",

@@ -6,9 +6,7 @@ pub(crate) struct Words {
     /// The language tag: an ISO 639-1 code, and a region if its dates differ.
     pub(crate) language: &'static str,
     pub(crate) dates: Dates,
-    /// The marks before the decimals and between the thousands.
-    pub(crate) decimal_mark: char,
-    pub(crate) thousands_mark: char,
+    pub(super) money: Money,
     pub(crate) ticket: Ticket,
     pub(crate) tickets: TicketPages,
     pub(crate) checkout: Checkout,
@@ -38,6 +36,27 @@ pub(crate) struct Dates {
     pub(super) days: fn(i64) -> String,
     /// Valid for some hours from the first scan on.
     pub(super) hours: fn(i64) -> String,
+}
+
+/// How amounts of money are written.
+#[derive(Debug)]
+pub(crate) struct Money {
+    /// What stands before the decimals.
+    pub(super) decimal_mark: char,
+    /// What stands between the thousands.
+    pub(super) thousands_mark: char,
+    pub(super) currency: CurrencyPlace,
+}
+
+/// Where the sign of a currency stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CurrencyPlace {
+    /// `€12.50`, and with a code `CHF 12.50`.
+    Before,
+    /// `€ 12,50`.
+    BeforeWithSpace,
+    /// `12,50 €`.
+    After,
 }
 
 /// The words on a ticket.

@@ -240,7 +240,7 @@ fn a_ticket_says_who_sells_it_what_it_cost_and_which_of_its_order_it_is() {
                 assert!(text.contains(expected), "{expected} is not in:\n{text}");
             }
             let is_free = ticket.ticket_type_id == free.id;
-            assert_eq!((text.contains("Preis"), text.contains("12,50 EUR")), (!is_free, !is_free), "{text}");
+            assert_eq!((text.contains("Preis"), text.contains("12,50 €")), (!is_free, !is_free), "{text}");
         }
     }
     // A cancelled ticket does not change the numbers of the others.

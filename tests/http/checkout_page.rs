@@ -38,8 +38,8 @@ fn a_ticket_paid_on_the_checkout_page_is_checked_in_once() {
     for text in [
         "Summer Night",
         "Seat",
-        "25.00\u{A0}EUR",
-        "Pay 25.00\u{A0}EUR",
+        "€25.00",
+        "Pay €25.00",
         "No money is charged.",
         "Choose how the payment ends:",
         r#"value="failure""#,
@@ -175,10 +175,10 @@ fn the_checkout_page_shows_the_event_the_order_and_amounts_that_add_up() {
         "Thursday, 2 July 2026, 00:30",
         "Berlin, UTC+2",
         "Riverside &#60;Park&#62;",
-        "<span>Seat<small>2 × 12.50 EUR</small></span><b>25.00 EUR</b>",
-        "<span>Lounge<small>1 × 1,199.99 EUR</small></span><b>1,199.99 EUR</b>",
-        "<span>Discount EARLY</span><b>−122.50 EUR</b>",
-        "<span>Total</span><b>1,102.49 EUR</b>",
+        "<span>Seat<small>2 × €12.50</small></span><b>€25.00</b>",
+        "<span>Lounge<small>1 × €1,199.99</small></span><b>€1,199.99</b>",
+        "<span>Discount EARLY</span><b>−€122.50</b>",
+        "<span>Total</span><b>€1,102.49</b>",
         &format!("<footer>Order {number}</footer>"),
         // The hold lasts 30 minutes.
         "Reserved for 30 more minutes",
@@ -228,7 +228,7 @@ fn whoever_has_paid_finds_the_tickets_and_the_checkout_speaks_the_language_of_th
     let page = path_of(created["checkoutUrl"].as_str().unwrap());
     let mut customer = server.client_with("");
     let open = customer.get(&page).expect(200);
-    assert!(open.text().contains("25,00\u{A0}EUR bezahlen") && !open.text().contains("Tickets anzeigen"));
+    assert!(open.text().contains("25,00\u{A0}€ bezahlen") && !open.text().contains("Tickets anzeigen"));
     submit(&mut customer, &page, "success").expect(303);
     let paid = customer.get(&page).expect(200);
     let details = format!("/v1/orders/{}/details", created["order"]["id"].as_str().unwrap());
